@@ -143,6 +143,7 @@ class SettingVersion(models.Model):
     test_set = models.ForeignKey(TestSet, on_delete=models.PROTECT, related_name="+")
     only = models.ForeignKey(TestSet, on_delete=models.PROTECT, null=True, related_name="+")
     gold_sha256 = models.CharField(max_length=64)
+    gold_salt = models.CharField(max_length=64, help_text="Secret salt of the commitment to its gold.")
     only_sha256 = models.CharField(max_length=64, blank=True)
     scorer = models.CharField(max_length=40)
     note = models.CharField(max_length=200, blank=True, help_text="Why it was made.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from django.conf import settings
@@ -92,20 +92,28 @@ class WithGold(serializers.Serializer[Any]):
     gold_salt = serializers.SerializerMethodField(help_text="The salt; empty while the digest is held back.")
 
     def get_gold_sha256(self, shown: Any) -> str:
-        return shown_gold(shown).get("gold_sha256", "")
+        return self.shown_gold(shown).get("gold_sha256", "")
 
     def get_gold_commitment(self, shown: Any) -> str:
-        return shown_gold(shown)["gold_commitment"]
+        return self.shown_gold(shown)["gold_commitment"]
 
     def get_gold_salt(self, shown: Any) -> str:
-        return shown_gold(shown).get("gold_salt", "")
+        return self.shown_gold(shown).get("gold_salt", "")
 
+    @cached_property
+    def _secret(self) -> set[str]:
+        """Secret golds, read once for a whole list."""
+        return gold_digest.secret_golds()
 
-def shown_gold(shown: Setting | SettingVersion | Disclosed) -> dict[str, str]:
-    """Return the shown digests of the gold."""
-    if isinstance(shown, Setting):
-        return gold_digest.of_version(shown)
-    return gold_digest.shown(shown.setting, shown.gold_sha256)
+    def shown_gold(self, shown: Setting | SettingVersion | Disclosed) -> dict[str, str]:
+        """Return the shown digests of the gold."""
+        if isinstance(shown, Setting):
+            version = gold_digest.newest(shown)
+        elif isinstance(shown, SettingVersion):
+            version = shown
+        else:
+            version = gold_digest.version_of(shown.setting, shown.gold_sha256)
+        return gold_digest.of_version(version, self._secret)
 
 
 class SettingSerializer(WithGold, serializers.ModelSerializer[Setting]):
@@ -140,8 +148,7 @@ class SettingSerializer(WithGold, serializers.ModelSerializer[Setting]):
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, setting: Setting) -> dict[str, Any]:
-        newest = {each.number: each for each in setting.versions.all()}.get(setting.version)
-        return of_setting(setting, newest, gold=gold_digest.of_version(setting, newest))
+        return of_setting(setting, gold_digest.newest(setting), gold=self.shown_gold(setting))
 
     @extend_schema_field(SplitSerializer(allow_null=True))
     def get_split(self, setting: Setting) -> dict[str, Any] | None:
@@ -370,8 +377,7 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, board: leaderboard.Board) -> dict[str, Any]:
-        gold = gold_digest.of_version(board.setting, board.version)
-        return of_setting(board.setting, board.version, gold=gold)
+        return of_setting(board.setting, board.version, gold=gold_digest.of_version(board.version))
 
 
 class MeasureSerializer(serializers.Serializer[Any]):

@@ -25,7 +25,7 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.core.web.request_validation import Pages, query_choices
 from evalsvc.evaluation import leaderboard, roles, submission_states
-from evalsvc.evaluation.api.benchmarks import ComputationSerializer, WithGold, requested_version, shown_gold
+from evalsvc.evaluation.api.benchmarks import ComputationSerializer, WithGold, requested_version
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed
@@ -145,12 +145,13 @@ class EvaluationSerializer(WithGold):
     def get_options(self, evaluation: Disclosed) -> dict[str, Any]:
         options = evaluation.options
         if only := options.get("only"):
-            return options | {"only": gold_digest.commitment(only)}
+            version = gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
+            return options | {"only": gold_digest.commitment(version.gold_salt, only)}
         return options
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, evaluation: Disclosed) -> dict[str, Any]:
-        return computation(evaluation.options, scorer=evaluation.scorer, gold=shown_gold(evaluation))
+        return computation(evaluation.options, scorer=evaluation.scorer, gold=self.shown_gold(evaluation))
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_titles(self, evaluation: Disclosed) -> dict[str, str]:

@@ -19,6 +19,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
+from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
 SCORER_CHANGED = "The scorer changed."
@@ -36,6 +37,7 @@ def begin(setting: Setting, *, by: User | None, note: str = "") -> SettingVersio
         test_set=setting.test_set,
         only=setting.only,
         gold_sha256=setting.test_set.sha256,
+        gold_salt=gold_digest.new_salt(setting, setting.test_set.sha256),
         only_sha256=setting.only.sha256 if setting.only else "",
         scorer=scoring_identity.SCORER,
         note=note,

@@ -1,54 +1,66 @@
 """Public digest of a gold: a commitment while labels are held back.
 
-The plain digest checks any guess of the labels offline. A commitment adds a secret salt, which is shown with
-the digest later, so that everybody can verify that the gold stayed the same.
+The plain digest checks any guess of the labels offline. A commitment adds a secret random salt, which is
+shown with the digest later, so that everybody can verify that the gold stayed the same.
 """
 
 from __future__ import annotations
 
 import hashlib
+import secrets
+from collections.abc import Collection
 
+from django.db.models import Q
 from django.utils import timezone
-from django.utils.crypto import salted_hmac
 
-from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Setting, SettingVersion
-from evalsvc.evaluation.roles import is_sealed
-
-SALT_OF_GOLD = "salt of the commitment to a gold"
 
 
-def is_held_back(setting: Setting) -> bool:
-    """True while the digest would disclose labels the setting does not show.
+def secret_golds(golds: Collection[str] | None = None) -> set[str]:
+    """Return the digests of secret golds, by default of all.
 
-    The gold of a setting with `only` has lines that it never shows.
+    A gold is secret while any setting, under any version of it, hides it, seals its scores or is yet to open.
     """
     now = timezone.now()
-    coming = setting.opens_at is not None and setting.opens_at > now
-    return coming or setting.only_id is not None or is_sealed(setting, now) or is_hidden(setting, now)
+    hiding = Q(setting__disclosure=Setting.Disclosure.HIDDEN) | Q(setting__sealed=True)
+    running = Q(setting__closes_at=None) | Q(setting__closes_at__gt=now)
+    versions = SettingVersion.objects.filter(hiding & running | Q(setting__opens_at__gt=now))
+    if golds is not None:
+        versions = versions.filter(gold_sha256__in=golds)
+    return set(versions.values_list("gold_sha256", flat=True))
 
 
-def salt(gold_sha256: str) -> str:
-    """Return the secret salt of a gold, derived from the secret key."""
-    return salted_hmac(SALT_OF_GOLD, gold_sha256, algorithm="sha256").hexdigest()
+def new_salt(setting: Setting, gold_sha256: str) -> str:
+    """Return a random salt, or that of an earlier version."""
+    same = setting.versions.filter(gold_sha256=gold_sha256).values_list("gold_salt", flat=True)
+    return same.first() or secrets.token_hex(32)
 
 
-def commitment(gold_sha256: str) -> str:
+def commitment(salt: str, gold_sha256: str) -> str:
     """Return the SHA-256 of salt and digest, both in hexadecimal."""
-    return hashlib.sha256((salt(gold_sha256) + gold_sha256).encode()).hexdigest()
+    return hashlib.sha256((salt + gold_sha256).encode()).hexdigest()
 
 
-def shown(setting: Setting, gold_sha256: str) -> dict[str, str]:
-    """Return the commitment; with digest and salt unless held back."""
-    names = {"gold_commitment": commitment(gold_sha256)}
-    if not is_held_back(setting):
-        names |= {"gold_sha256": gold_sha256, "gold_salt": salt(gold_sha256)}
-    return names
+def of_version(version: SettingVersion, secret: Collection[str] | None = None) -> dict[str, str]:
+    """Return the commitment; with digest and salt unless held back.
+
+    `secret` are the secret golds, if they are known. The gold of a version with `only` has lines that its
+    setting never shows.
+    """
+    digest, salt = version.gold_sha256, version.gold_salt
+    names = {"gold_commitment": commitment(salt, digest)}
+    held_back = version.only_id or digest in (secret_golds([digest]) if secret is None else secret)
+    return names if held_back else names | {"gold_sha256": digest, "gold_salt": salt}
 
 
-def of_version(setting: Setting, version: SettingVersion | None = None) -> dict[str, str]:
-    """Return the shown digests of a setting's gold, by default the present."""
-    return shown(setting, version.gold_sha256 if version else setting.test_set.sha256)
+def version_of(setting: Setting, gold_sha256: str) -> SettingVersion:
+    """Return the newest version of a setting with a gold."""
+    return next(each for each in reversed(setting.versions.all()) if each.gold_sha256 == gold_sha256)
+
+
+def newest(setting: Setting) -> SettingVersion:
+    """Return the newest version, or the one that a setting is shown as of."""
+    return next(each for each in setting.versions.all() if each.number == setting.version)
 
 
 def in_words(names: dict[str, str]) -> str:

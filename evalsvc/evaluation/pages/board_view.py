@@ -129,19 +129,19 @@ def board_context(
     return context | (_schemes(board, rows, schemes, names) if schemes and len(board.rows) > 1 else {})
 
 
-def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple[str, str]]:
-    """Name what a setting scores, or scored under a version."""
-    measure, gold = as_shown(setting, setting.main), version or setting
+def facts(setting: Setting, version: SettingVersion) -> list[tuple[str, str]]:
+    """Name what a setting scores, or scored, under a version."""
+    measure = as_shown(setting, setting.main)
     way = "higher" if measure.higher_is_better else "lower"
     return [
-        ("Test set", f"{gold.test_set}, {gold.test_set.get_origin_display().lower()}"),
-        *([("Limited to", f"items of {gold.only}")] if gold.only else []),
+        ("Test set", f"{version.test_set}, {version.test_set.get_origin_display().lower()}"),
+        *([("Limited to", f"items of {version.only}")] if version.only else []),
         *([("Part", _part(setting))] if setting.share is not None else []),
         ("Unit", UNIT_TITLES[setting.unit]),
-        ("Items", count(count_items(gold))),
+        ("Items", count(count_items(version))),
         ("Main measure", f"{measure.title}, {way} is better"),
         ("Accepts submissions", PHASE_TITLES[setting.phase]),
-        *in_words(of_setting(setting, version, gold=gold_digest.of_version(setting, version))),
+        *in_words(of_setting(setting, version, gold=gold_digest.of_version(version))),
     ]
 
 

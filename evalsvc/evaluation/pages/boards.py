@@ -145,7 +145,7 @@ def board_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _csv_lines(shown: Board) -> Iterator[list[object]]:
     computed = in_one_line(
-        of_setting(shown.setting, shown.version, gold=gold_digest.of_version(shown.setting, shown.version))
+        of_setting(shown.setting, shown.version, gold=gold_digest.of_version(shown.version))
     )
     for row in shown.rows:
         for key, column in shown.columns.items():

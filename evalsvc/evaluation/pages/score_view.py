@@ -303,8 +303,9 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
     facts += [(counted(n, "warning"), message, False) for n, message in warnings_of(submission.counts)]
     by_gold: dict[str, list[str]] = {}
     for evaluation in evaluations:
-        gold = _gold(evaluation)
-        digest = gold_digest.in_words(gold_digest.shown(evaluation.setting, evaluation.gold_sha256))
+        version = gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
+        gold = f"{version.test_set}, {version.test_set.origin}"
+        digest = gold_digest.in_words(gold_digest.of_version(version))
         by_gold.setdefault(f"{gold}: {digest}", []).append(evaluation.setting.title)
     facts += [("Gold", f"{gold} ({'; '.join(titles)})", True) for gold, titles in by_gold.items()]
     if evaluations:
@@ -318,15 +319,6 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
 def warnings_of(counts: Mapping[str, int]) -> list[tuple[int, str]]:
     """Return number and text of each kind of warning about a file."""
     return [(n, KINDS[code].message) for code, n in counts.items() if code in KINDS and n]
-
-
-def _gold(evaluation: Disclosed) -> str:
-    """Name the test set of the version with this gold."""
-    setting = evaluation.setting
-    versions = setting.versions.filter(gold_sha256=evaluation.gold_sha256).select_related("test_set")
-    version = versions.order_by("-number").first()
-    test_set = version.test_set if version else setting.test_set
-    return f"{test_set}, {test_set.origin}"
 
 
 def _scoring(evaluation: Disclosed, submission: Submission) -> list[tuple[str, str, bool]]:

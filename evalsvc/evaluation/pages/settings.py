@@ -30,13 +30,15 @@ def _setting_or_404(request: HttpRequest, slug: str, key: str) -> tuple[Benchmar
 def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     benchmark, setting = _setting_or_404(request, slug, key)
     rows = setting.versions.select_related("test_set", "only", "by").order_by("-number")
+    golds = [(each, gold_digest.of_version(each)) for each in rows]
     context = {
         "benchmark": benchmark,
         "setting": setting,
         "facts": facts(setting, versions.of_setting(setting)),
         "lead": _lead(setting),
         "coming": file_contract.state_at(setting, timezone.now()) == "coming",
-        "versions": [(each, gold_digest.of_version(setting, each)) for each in rows],
+        "versions": golds,
+        "gold": golds[0][1],
         "n_inputs": file_contract.count_inputs(setting),
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.apps import apps
+from django.test import Client, override_settings
 from django.utils import timezone
 
-from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
 from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.models import Setting
-from tests.cast.benchmarks import BenchmarkCast
+from evalsvc.evaluation.models import Setting, SettingVersion
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -25,49 +28,102 @@ PLACES = (
     "/boards/rel/",
     "/boards/rel/settings/main/",
 )
+SECRET = [
+    ({"disclosure": OPEN}, False),
+    ({"disclosure": HIDDEN}, True),
+    ({"disclosure": HIDDEN, "closes_at": HOUR}, True),
+    ({"disclosure": HIDDEN, "closes_at": -HOUR}, False),
+    ({"disclosure": OPEN, "opens_at": HOUR}, True),
+    ({"disclosure": OPEN, "opens_at": -HOUR}, False),
+    ({"disclosure": OPEN, "sealed": True, "closes_at": HOUR}, True),
+    ({"disclosure": OPEN, "sealed": True, "closes_at": -HOUR}, False),
+]
 
 
-def changed(cast: BenchmarkCast, **fields: Any) -> Setting:
-    setting = cast.relations().settings.get()
-    Setting.objects.filter(pk=setting.pk).update(**fields)
+def change(setting: Setting, fields: Mapping[str, Any]) -> Setting:
+    """Set fields, times relative to now."""
+    now = timezone.now()
+    times = {name: now + value if isinstance(value, timedelta) else value for name, value in fields.items()}
+    Setting.objects.filter(pk=setting.pk).update(**times)
     setting.refresh_from_db()
     return setting
 
 
-@pytest.mark.parametrize(
-    ("fields", "held_back"),
-    [
-        ({"disclosure": OPEN}, False),
-        ({"disclosure": HIDDEN}, True),
-        ({"disclosure": HIDDEN, "closes_at": HOUR}, True),
-        ({"disclosure": HIDDEN, "closes_at": -HOUR}, False),
-        ({"disclosure": OPEN, "opens_at": HOUR}, True),
-        ({"disclosure": OPEN, "opens_at": -HOUR}, False),
-        ({"disclosure": OPEN, "sealed": True, "closes_at": HOUR}, True),
-        ({"disclosure": OPEN, "sealed": True, "closes_at": -HOUR}, False),
-    ],
-)
+def changed(cast: BenchmarkCast, **fields: Any) -> Setting:
+    return change(cast.relations().settings.get(), fields)
+
+
+def shown(setting: Setting) -> dict[str, str]:
+    return gold_digest.of_version(gold_digest.newest(setting))
+
+
+@pytest.mark.parametrize(("fields", "held_back"), SECRET)
 def test_a_digest_is_held_back_until_the_gold_may_be_known(
     cast: BenchmarkCast, fields: dict[str, Any], held_back: bool
 ) -> None:
-    times = {
-        name: timezone.now() + value if isinstance(value, timedelta) else value
-        for name, value in fields.items()
-    }
-    setting = changed(cast, **times)
-    assert gold_digest.is_held_back(setting) is held_back
-    names = gold_digest.of_version(setting)
+    names = shown(changed(cast, **fields))
     assert set(names) == {"gold_commitment"} | (set() if held_back else {"gold_sha256", "gold_salt"})
 
 
-def test_the_salt_shown_at_closing_verifies_the_commitment(cast: BenchmarkCast) -> None:
+@pytest.mark.parametrize(("fields", "held_back"), SECRET)
+def test_one_setting_that_keeps_a_gold_secret_holds_its_digest_back_everywhere(
+    cast: BenchmarkCast, fields: dict[str, Any], held_back: bool
+) -> None:
+    """The same lines, imported twice: the digest decides, not the name of the set."""
+    open_one = changed(cast)
+    again = freeze("again", RELATION_GOLD, by=cast.olga)
+    other = cast.benchmark("other", settings=[("main", again, "bag", "micro_f1")], public=False)
+    change(other.settings.get(), fields)
+    assert ("gold_sha256" in shown(open_one)) is not held_back
+
+
+def test_the_former_gold_of_a_hidden_setting_is_held_back_too(cast: BenchmarkCast) -> None:
+    """It has most labels of the present one."""
+    open_one = changed(cast)
+    hidden = cast.benchmark("other", settings=[("main", open_one.test_set, "bag", "micro_f1")]).settings.get()
+    change(hidden, {"disclosure": HIDDEN})
+    revised = freeze("revised", RELATION_GOLD[:5], by=cast.olga)
+    creation.revise_setting(hidden, test_set=revised, by=cast.olga)
+    assert "gold_sha256" not in shown(open_one)
+
+
+def test_the_salt_shown_at_closing_verifies_the_commitment(client: Client, cast: BenchmarkCast) -> None:
     setting = changed(cast, disclosure=HIDDEN)
-    before = gold_digest.of_version(setting)["gold_commitment"]
-    setting.closes_at = timezone.now() - HOUR
-    setting.save()
-    after = gold_digest.of_version(setting)
+    before = shown(setting)["gold_commitment"]
+    assert before in client.get(PLACES[-1]).content.decode()
+    with override_settings(SECRET_KEY="another key, as after a move"):
+        after = shown(change(setting, {"closes_at": -HOUR}))
     assert before == after["gold_commitment"] != after["gold_sha256"] == setting.test_set.sha256
     assert hashlib.sha256((after["gold_salt"] + after["gold_sha256"]).encode()).hexdigest() == before
+    page = client.get(PLACES[-1]).content.decode()
+    assert "sha256sum" in page
+    assert all(name in page for name in after.values())
+
+
+def test_each_setting_has_a_random_salt_that_a_new_scorer_keeps(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = changed(cast)
+    other = cast.benchmark("other", settings=[("main", setting.test_set, "bag", "micro_f1")])
+    monkeypatch.setattr(scoring_identity, "SCORER", "9.9")
+    versions.keep_up(setting.benchmark)
+    first, second = setting.versions.values_list("gold_salt", flat=True)
+    assert first == second != other.settings.get().versions.get().gold_salt
+    assert len(first) == 64
+
+
+def test_an_upgrade_keeps_the_salts_of_earlier_commitments(cast: BenchmarkCast) -> None:
+    """They were derived from the secret key and the digest."""
+    version = changed(cast).versions.get()
+    drawn = version.gold_salt
+    migration = import_module("evalsvc.evaluation.migrations.0006_salts")
+    with override_settings(SECRET_KEY="k" * 50):
+        for salt in (drawn, ""):
+            SettingVersion.objects.update(gold_salt=salt, gold_sha256="ab" * 32)
+            migration.keep_salts(apps, None)
+            version.refresh_from_db()
+            assert (version.gold_salt == drawn) is bool(salt)
+    assert version.gold_salt == "b46624e294c229e928ef66c0eb7233c137f373617880cebf9e86edcb3bfb7528"
 
 
 def test_a_sealed_board_promises_exact_figures_to_organisers_alone(

@@ -73,7 +73,7 @@ def test_board_setting_and_downloads_say_how_scores_were_computed(
     assert run_next("score")
     setting = benchmark.settings.get()
     version = versions.of_setting(setting)
-    computed = of_setting(setting, version, gold=gold_digest.of_version(setting, version))
+    computed = of_setting(setting, version, gold=gold_digest.of_version(version))
     board, words = client.get(reverse("board", args=["rel"])).content.decode(), in_words(computed)
     page = client.get(reverse("setting", args=["rel", "main"])).content.decode()
     for title, value in words:

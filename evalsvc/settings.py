@@ -123,7 +123,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 STORAGES: dict[str, dict[str, Any]] = {
     "default": {
-        "BACKEND": os.environ.get("STORAGE_BACKEND") or "evalsvc.core.storage.whole_files.WholeFileStorage",
+        "BACKEND": os.environ.get("STORAGE_BACKEND") or "evalsvc.core.storage.WholeFileStorage",
         "OPTIONS": env_object("STORAGE_OPTIONS"),
     },
     "staticfiles": {"BACKEND": "evalsvc.core.web.static_storage.HashedStaticFilesStorage"},

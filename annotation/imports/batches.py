@@ -28,7 +28,7 @@ from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, restart
 from evalsvc.core.jobs.transitions import Store
-from evalsvc.core.storage.stored_files import open_stored
+from evalsvc.core.storage import open_stored
 from evalsvc.core.upkeep.registry import Finding, register_check, register_sweep
 from evalsvc.core.upkeep.stored_files import Folder, register_folder
 

@@ -11,8 +11,7 @@ import msgspec
 from django.conf import settings
 
 from annotation.freezing import writer
-from annotation.imports.line_reader import read_item_lines, with_progress
-from annotation.imports.staging import by_frequency
+from annotation.imports.staging import by_frequency, read_item_lines, with_progress
 from annotation.models import Batch
 from annotation.ontology.presets import title_from_name
 from annotation.testset import Kind, Origin, TestSet

@@ -12,8 +12,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from annotation.consensus.label_mapping import Payload
-from annotation.imports.line_reader import CHUNK, fitting_lines, read_item_lines, with_progress
-from annotation.imports.staging import Staging
+from annotation.imports.staging import CHUNK, Staging, fitting_lines, read_item_lines, with_progress
 from annotation.models import Batch, Item, KnownAnswer, SourceLabels
 from evalsvc.core.formats.duplicates import FactCounter, MergedItem, find_repeats
 from evalsvc.core.formats.problems import Problems

@@ -8,7 +8,7 @@ import msgspec
 from django.db import transaction
 
 from annotation.consensus.label_mapping import Payload
-from annotation.imports.line_reader import CHUNK, negatives
+from annotation.imports.staging import CHUNK, negatives
 from annotation.models import Batch, OntologyLabel, Suggestion
 from annotation.testset import Kind
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck

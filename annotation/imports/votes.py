@@ -13,8 +13,7 @@ from django.db.models import Count, Max, Q
 
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload, is_empty
-from annotation.imports.line_reader import CHUNK
-from annotation.imports.staging import Staging
+from annotation.imports.staging import CHUNK, Staging
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology.inventory import lock_project
 from annotation.testset import Kind

@@ -1,9 +1,8 @@
 """Models of the app: one module per subject."""
 
 from annotation.models.item import Batch, Item, ItemQuerySet, SourceLabels
-from annotation.models.ontology import OntologyLabel, OntologyStep
 from annotation.models.oversight import AgreementReport, KnownAnswer, Mark, Oversight, Suggestion
-from annotation.models.project import Member, Policy, Project
+from annotation.models.project import Member, OntologyLabel, OntologyStep, Policy, Project
 from annotation.models.voting import Adjudication, Annotator, Answer, Lease, Vote
 from annotation.testset import TestSet, TestSetRow
 

@@ -10,13 +10,13 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
-        from evalsvc.evaluation.benchmarks import organisers
+        from evalsvc.evaluation import roles
         from evalsvc.evaluation.submission_states import follow
         from evalsvc.evaluation.submissions import file_store
 
         register(Kind("score", queue="score", on_change=follow))
         register(Kind("check", queue="ingest", on_change=follow))
         register(Kind("predict", queue="heavy", on_change=follow))
-        invitations.register(organisers.INVITATION_TARGET)
+        invitations.register(roles.INVITATION_TARGET)
         file_store.register()
         register_periodic("unused files", file_store.tick)

@@ -6,7 +6,7 @@ from evalsvc.evaluation.api import benchmarks, status
 from evalsvc.evaluation.api import oversight as api_ledger
 from evalsvc.evaluation.api import oversight as api_log
 from evalsvc.evaluation.api import submissions as api_submissions
-from evalsvc.evaluation.pages import boards, ledger, organise, organisers, settings, submissions, submit, team
+from evalsvc.evaluation.pages import boards, organise, organisers, settings, submissions, submit, team
 
 page_patterns = [
     path("boards/", boards.boards, name="boards"),
@@ -18,7 +18,7 @@ page_patterns = [
     path("boards/<slug:slug>/inputs/", settings.all_inputs, name="board-inputs"),
     path("boards/<slug:slug>/people/", organisers.people, name="board-people"),
     path("boards/<slug:slug>/organise/", organise.organise, name="board-organise"),
-    path("boards/<slug:slug>/ledger/", ledger.ledger, name="board-ledger"),
+    path("boards/<slug:slug>/ledger/", organise.ledger, name="board-ledger"),
     path("boards/<slug:slug>/change/", organise.change_board, name="board-change"),
     path("boards/<slug:slug>/settings/new/", organise.new_setting, name="setting-new"),
     path("boards/<slug:slug>/settings/<slug:key>/", settings.setting_page, name="setting"),

@@ -14,7 +14,7 @@ from evalsvc.evaluation.disclosure.rules import near_below
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
 from evalsvc.evaluation.disclosure.split import Part
 from evalsvc.evaluation.models import Benchmark, Score, Setting
-from workers.scoring.claim_codes import Codes, claim_codes
+from workers.scoring.claims import Codes, claim_codes
 from workers.scoring.gold import Gold
 from workers.scoring.predictions import Predictions
 from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of

@@ -12,7 +12,6 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.formats.writer import canonical_line
 from evalsvc.core.jobs.models import Job
 from workers.runner import run_inline
-from workers.scoring import agreement_intervals
 
 PASSWORD = "harbour-lamp-7"
 
@@ -53,5 +52,5 @@ def run_job(kind: str, subject: int) -> Job:
 
 def compute_agreement(project: Project, *, by: User) -> Job:
     """Compute agreement with few resamples, for tests that do not look at the intervals."""
-    with patch.object(agreement_intervals, "REPLICATES", 20):
+    with patch("workers.scoring.agreement.REPLICATES", 20):
         return run_job("agreement", agreement.request_report(project, by=by).pk)

@@ -17,7 +17,7 @@ from typing import Any
 from rest_framework.exceptions import ParseError
 
 from annotation.imports.gold import _summary
-from annotation.imports.line_reader import fitting_lines
+from annotation.imports.staging import fitting_lines
 from annotation.imports.suggestions import _payload
 from annotation.imports.upload_precheck import ROLES, precheck
 from annotation.models import Batch, Project

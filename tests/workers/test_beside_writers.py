@@ -12,8 +12,8 @@ from django.db import connection, transaction
 from annotation import projects, testset
 from annotation.freezing import builder, writer
 from annotation.testset import export_lines
+from evalsvc.core import batched_reads
 from evalsvc.core.accounts.models import User
-from evalsvc.core.db import batched_reads
 from tests.cast.basics import sentence
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.cast.projects import answered_item, create_project, curator, import_lines

@@ -15,7 +15,7 @@ from evalsvc.core.formats.registry import EmptyCell, formats, open_votes, recogn
 from evalsvc.core.formats.text_lines import LIMITS
 from workers.cli.arguments import naming
 from workers.cli.report_output import number, table
-from workers.scoring.agreement_answers import AnswerColumns, agreement_figures
+from workers.scoring.agreement import AnswerColumns, agreement_figures
 
 Figures = dict[str, Any]
 COEFFICIENTS = {"observed": "observed", "fleiss": "Fleiss κ", "alpha": "Krippendorff α", "ac1": "Gwet AC1"}

@@ -17,7 +17,7 @@ from workers.cli.report_output import Computed, computed, computed_lines, number
 from workers.cli.resampled_comparison import Draws, ResampledMeasure, resampled
 from workers.metrics.report import Report
 from workers.metrics.systems import holm, spread, welch
-from workers.scoring.answers_digest import answers_digest
+from workers.scoring.claims import answers_digest
 from workers.scoring.scorer import ScoringCase, report_of
 
 UNDEFINED = "the measure is undefined for a run"

@@ -7,7 +7,7 @@ import numpy as np
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Setting, Submission
-from workers.scoring.claim_codes import Codes
+from workers.scoring.claims import Codes
 
 
 def positives_if_hidden(setting: Setting) -> int:

@@ -29,8 +29,7 @@ from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from workers.handlers import near_duplicates
 from workers.metrics.report import Curve, Report
-from workers.scoring.answers_digest import answers_digest
-from workers.scoring.claim_codes import Codes, claim_codes
+from workers.scoring.claims import Codes, answers_digest, claim_codes
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of

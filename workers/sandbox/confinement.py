@@ -15,7 +15,7 @@ import sysconfig
 from dataclasses import dataclass
 from typing import Any
 
-from workers.sandbox import landlock, seccomp
+from workers.sandbox import landlock, system_calls
 from workers.sandbox.system_calls import NotConfined, drop_capabilities, prctl
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
@@ -65,7 +65,7 @@ def confine(bounds: Bounds, *, parent: int, read: list[str], write: list[str], k
     if os.getppid() != parent:
         raise NotConfined("The parent process has ended.")
     gc.collect()
-    seccomp.install()
+    system_calls.install_filter()
 
 
 def _reject_pickles(event: str, args: tuple[Any, ...]) -> None:

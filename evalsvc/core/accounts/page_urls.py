@@ -4,7 +4,7 @@ from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from evalsvc.core.accounts.pages import account, invitations, login, teams, tokens
+from evalsvc.core.accounts.pages import account, invitations, login, teams
 
 page_patterns = [
     path("login/", login.log_in, name="login"),
@@ -16,9 +16,9 @@ page_patterns = [
     path("password/sent/", login.reset_sent, name="password-reset-sent"),
     path("password/<str:uidb64>/<str:token>/", login.reset_confirm, name="password-reset-confirm"),
     path("account/", account.account, name="account"),
-    path("account/tokens/", tokens.new_own_token, name="account-token-new"),
-    path("account/tokens/<int:pk>/", tokens.token, name="token"),
-    path("account/tokens/<int:pk>/revoke/", tokens.revoke_own_token, name="account-token-revoke"),
+    path("account/tokens/", account.new_own_token, name="account-token-new"),
+    path("account/tokens/<int:pk>/", account.token, name="token"),
+    path("account/tokens/<int:pk>/revoke/", account.revoke_own_token, name="account-token-revoke"),
     path("account/identities/<int:pk>/disconnect/", account.disconnect, name="account-disconnect"),
     path("people/", account.people, name="people"),
     path("invitations/", invitations.invite, name="invitation-new"),
@@ -27,8 +27,8 @@ page_patterns = [
     path("teams/new/", teams.new_team, name="team-new"),
     path("teams/<slug:slug>/members/", teams.members, name="team-members"),
     path("teams/<slug:slug>/members/<int:pk>/remove/", teams.remove_member, name="team-member-remove"),
-    path("teams/<slug:slug>/tokens/", tokens.new_team_token, name="token-new"),
-    path("teams/<slug:slug>/tokens/<int:pk>/revoke/", tokens.revoke_team_token, name="token-revoke"),
+    path("teams/<slug:slug>/tokens/", account.new_team_token, name="token-new"),
+    path("teams/<slug:slug>/tokens/<int:pk>/revoke/", account.revoke_team_token, name="token-revoke"),
 ]
 if settings.SINGLE_SIGN_ON:
     from evalsvc.core.accounts import single_sign_on

@@ -32,7 +32,7 @@ from evalsvc.evaluation.leaderboard import (
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, scheme_measures
 from evalsvc.evaluation.models import Setting, SettingVersion, System
-from evalsvc.evaluation.pages import charts, curve_charts
+from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 
 REVERSALS_SHOWN = 12
@@ -382,12 +382,12 @@ def _schemes(
     ]
     kind, kinds = KINDS[board.setting.benchmark.task]
     schemes = {
-        "wide": curve_charts.ranks(columns, names),
-        "narrow": curve_charts.ranks(columns, names, narrow=True),
+        "wide": charts.ranks(columns, names),
+        "narrow": charts.ranks(columns, names, narrow=True),
         "titles": [column.title for column in columns],
         "rows": rows,
         "finding": _scheme_finding(columns, names),
-        "runs": curve_charts.runs_of(columns),
+        "runs": charts.runs_of(columns),
     }
     schemes["f"] = f_title(board.setting.benchmark.options.get("beta", 1))
     return {"schemes": schemes, "kind": kind, "kinds": kinds}

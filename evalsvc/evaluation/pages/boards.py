@@ -24,7 +24,7 @@ from evalsvc.evaluation.leaderboard import Board, BoardRow, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.pages import board_view, curve_charts
+from evalsvc.evaluation.pages import board_view, charts
 from evalsvc.evaluation.pages.overviews import overviews
 from evalsvc.evaluation.pages.submit import curl
 
@@ -161,5 +161,5 @@ def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
     _, _, setting = chosen(request, slug)
     shown = board(setting, person=request.user) if setting else None
     columns = board_view.scheme_columns(shown) if shown else []
-    drawn = curve_charts.ranks(columns, board_view.system_names([shown])) if shown and columns else ""
+    drawn = charts.ranks(columns, board_view.system_names([shown])) if shown and columns else ""
     return svg_file(drawn, f"{slug}-schemes.svg")

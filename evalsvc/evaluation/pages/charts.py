@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from django.utils.safestring import SafeString, mark_safe
 
-from evalsvc.core.web.formatting import percent
+from evalsvc.core.web.formatting import counted, percent
 from evalsvc.core.web.svg import Scale, drawing, element
+from evalsvc.evaluation.leaderboard import Column
+
+Point = tuple[float, float]
 
 
 def rug(values: Sequence[float], *, unit: str = "", best: float | None = None) -> SafeString:
@@ -109,3 +113,158 @@ def parts_bar(parts: Sequence[tuple[str, int]]) -> SafeString:
         x += width
     box = {"viewBox": "0 0 500 26", "preserveAspectRatio": "none", "role": "img"}
     return element("svg", *drawn, class_="dense-svg", aria_label="Errors by kind", **box)
+
+
+# ---- precision against recall --------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Position of the unit square in the chart."""
+
+    right: int
+    bottom: int
+    left: int = 44
+    top: int = 30
+
+    def at(self, recall: float, precision: float) -> Point:
+        x = self.left + (self.right - self.left) * recall
+        return x, self.bottom - (self.bottom - self.top) * precision
+
+
+WIDE, NARROW = Frame(448, 316), Frame(248, 234)
+
+
+def _grid(frame: Frame) -> list[SafeString]:
+    parts = []
+    for tenth in range(0, 11, 2):
+        x, y = frame.at(tenth / 10, tenth / 10)
+        lines = f"M{frame.left} {y:.1f}H{frame.right}M{x:.1f} {frame.bottom}V{frame.top}"
+        label = f"{tenth / 10:.1f}"
+        parts += [
+            element("path", class_="grid", d=lines),
+            element("text", label, class_="ax", x=frame.left - 8, y=y + 4, text_anchor="end"),
+            element("text", label, class_="ax", x=x, y=frame.bottom + 18, text_anchor="middle"),
+        ]
+    middle, under = (frame.left + frame.right) / 2, frame.bottom + 38
+    parts.append(element("text", "recall", class_="lab", x=middle, y=under, text_anchor="middle"))
+    parts.append(element("text", "precision", class_="lab", x=8, y=14))
+    return parts
+
+
+def _contour(f1: float, frame: Frame) -> list[SafeString]:
+    """Contour of equal F1."""
+    start = f1 / (2 - f1)
+    recalls = [start + (1 - start) * i / 40 for i in range(41)]
+    points = [frame.at(recall, f1 * recall / (2 * recall - f1)) for recall in recalls]
+    x, y = points[-1]
+    return [
+        element("path", class_="axis", stroke_dasharray="1 4", d=_path(points)),
+        element("text", f"F1 {f1:.1f}", class_="ax", x=x + 6, y=y + 4),
+    ]
+
+
+def _path(points: Sequence[Point]) -> str:
+    """Path without points too close to distinguish."""
+    kept = [points[0]]
+    for point in points[1:-1]:
+        if abs(point[0] - kept[-1][0]) + abs(point[1] - kept[-1][1]) >= 0.4:
+            kept.append(point)
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in [*kept, points[-1]])
+
+
+def curve(
+    points: Sequence[Point], *, name: str, best: Point | None, tau: str, narrow: bool = False, **more: str
+) -> SafeString:
+    """Precision against recall, with the point of the best F1 marked."""
+    frame = NARROW if narrow else WIDE
+    parts = _grid(frame) + [piece for f1 in (0.4, 0.6, 0.8) for piece in _contour(f1, frame)]
+    if points:
+        parts.append(element("path", class_="l1", d=_path([frame.at(r, p) for r, p in points])))
+    if best is not None:
+        parts += _best(best, tau, frame)
+    beside = 44 if narrow else 52  # room for the labels of the contours
+    return drawing(frame.right + beside, frame.bottom + 44, name, *parts, **more)
+
+
+def _best(best: Point, tau: str, frame: Frame) -> list[SafeString]:
+    (recall, precision), (x, y) = best, frame.at(*best)
+    title = element("title", f"best F1 at recall {recall:.2f}, precision {precision:.2f}")
+    left = recall > (0.7 if frame is WIDE else 0.6)
+    place = (
+        {"x": x - 10, "y": y + 18, "text_anchor": "end"} if left else {"x": x + 10, "y": y - 9}
+    )  # on the empty side of the curve
+
+    lines = f"M{x:.1f} {y:.1f}V{frame.bottom}M{x:.1f} {y:.1f}H{frame.left}"
+    return [
+        element("path", class_="axis", stroke_dasharray="3 3", d=lines),
+        element("rect", title, class_="f1 halo", x=x - 5, y=y - 5, width=10, height=10),
+        element("text", f"τ* = {tau}", class_="lab-b", **place),
+    ]
+
+
+# ---- ranks ---------------------------------------------------------------------------------------
+ROW, HEAD, SHOWN = 32, 48, 12
+DASHES = (None, "7 4", "2 4", "8 3 2 3", "4 3")
+MARKS = (
+    "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
+    "m-4.5 -4.5h9v9h-9z",
+    "m0 -6l5.8 10h-11.6z",
+    "m0 -6.4l6.4 6.4l-6.4 6.4l-6.4 -6.4z",
+    "m0 6l5.8 -10h-11.6z",
+)
+
+
+def clip(name: str, *, letters: int) -> str:
+    return name if len(name) <= letters else name[: letters - 1].rstrip() + "…"
+
+
+def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool = False) -> SafeString:
+    """Ranks under each measure, first at the top.
+
+    Systems that change rank are coloured.
+    """
+    xs = [(88 if narrow else 176) + 44 * i for i in range(len(columns))]
+    shown = [system for system in columns[0].order if all(system in column.ranks for column in columns)]
+    shown = shown[:SHOWN]
+    rows = [[system for system in column.order if system in shown] for column in columns]
+    height = HEAD + ROW * len(shown)
+    moving = [system for system in shown if len({row.index(system) for row in rows}) > 1][:5]
+    series = {system: moving.index(system) + 1 if system in moving else 0 for system in shown}
+    parts = []
+    for number, (column, x) in enumerate(zip(columns, xs, strict=True)):
+        y = 12 + 16 * (number % 2)
+        parts.append(element("text", column.title, class_="lab-b", x=x, y=y, text_anchor="middle"))
+        parts.append(element("path", class_="grid", d=f"M{x} 34V{height - 16}"))
+    for system in sorted(shown, key=lambda system: series[system]):
+        points = [(float(x), float(HEAD + ROW * row.index(system))) for x, row in zip(xs, rows, strict=True)]
+        parts.append(_system(system, names[system], columns, points, series[system], narrow))
+    ranked = f"Ranks of {len(shown)} systems under {len(columns)} weightings"
+    name = f"{ranked}, by means over {runs_of(columns)}"
+    class_ = "narrow-only" if narrow else "wide-only"
+    return drawing(292 if narrow else 528, height, name, *parts, class_=class_)  # the width of their cards
+
+
+def runs_of(columns: Sequence[Column]) -> str:
+    """Return the runs behind the means, such as `1 to 5 runs`."""
+    counts = {figure.n for column in columns for figure in column.figures.values() if figure.n}
+    least, most = min(counts, default=0), max(counts, default=0)
+    return counted(most, "run") if least == most else f"{least:,} to {counted(most, 'run')}"
+
+
+def _system(
+    system: int, name: str, columns: Sequence[Column], points: Sequence[Point], series: int, narrow: bool
+) -> SafeString:
+    """Draw the line of a system, its marks and its name."""
+    style = max(series - 1, 0)
+    parts = [element("path", class_=f"l{series}", stroke_dasharray=DASHES[style], d=_path(points))]
+    scores = [percent(column.figures[system].mean or 0) for column in columns]
+    for column, score, (x, y) in zip(columns, scores, points, strict=True):
+        rank = f"{name}: rank {column.ranks[system]} by {column.title}, {score}"
+        title = element("title", f"{rank} (n = {column.figures[system].n})")
+        parts.append(element("path", title, class_=f"f{series} halo", d=f"M{x:.0f} {y:.0f}{MARKS[style]}"))
+    (x, y), (x2, y2) = points[0], points[-1]
+    text = {"class_": "lab-b" if series else "lab"}
+    first = clip(name, letters=10) if narrow else f"{clip(name, letters=16)}  {scores[0]}"
+    parts.append(element("text", first, x=x - 12, y=y + 4, text_anchor="end", **text))
+    if not narrow:
+        parts.append(element("text", f"{scores[-1]}  {clip(name, letters=16)}", x=x2 + 12, y=y2 + 4, **text))
+    return element("g", *parts, class_="mark-g")

@@ -1,4 +1,4 @@
-"""Pages of organisers: create a benchmark, change its rules, settings and gold."""
+"""Pages of organisers: create and change a benchmark, and its ledger."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.views.decorators.http import require_safe
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import NotAllowed
-from evalsvc.core.web.formatting import byte_size, count, counted
+from evalsvc.core.web.figures import DataTable
+from evalsvc.core.web.formatting import DASH, byte_size, count, counted, number, percent
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, rules
+from evalsvc.evaluation.benchmarks.quotas import most_in_total
+from evalsvc.evaluation.disclosure.ledger import Ledger, ledgers
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.measures.options import complete_options
@@ -243,3 +248,47 @@ def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
             return redirect("setting", slug, key)
     context = {"heading": f"New gold for “{setting.title}”", "benchmark": benchmark, "setting": setting}
     return _form_page(request, "setting_revise.html", form, **context)
+
+
+@login_required
+@require_safe
+def ledger(request: HttpRequest, slug: str) -> HttpResponse:
+    benchmark = organised(request, slug)
+    context = {"benchmark": benchmark, "ledgers": [_ledger_section(each) for each in ledgers(benchmark)]}
+    return render(request, "evaluation/ledger.html", context)
+
+
+def _ledger_section(ledger: Ledger) -> dict[str, Any]:
+    setting = ledger.setting
+    return {
+        "setting": setting,
+        "warning": ledger.warning,
+        "lead": _ledger_lead(ledger, most_in_total(setting)),
+        "costs": DataTable(
+            ("Shown", "Step, points", "Bits per file"),
+            [
+                (
+                    cost.title if cost.shown else f"{cost.title} (not shown)",
+                    DASH if cost.step is None else number(100 * cost.step),
+                    number(cost.bits),
+                )
+                for cost in ledger.costs
+            ],
+        ),
+        "teams": DataTable(
+            ("Team", "Files", "Bits at most", "% of the gold"),
+            [(str(t.team), count(t.files), number(t.bits, digits=0), percent(t.share)) for t in ledger.teams],
+        ),
+    }
+
+
+def _ledger_lead(ledger: Ledger, most: int | None) -> str:
+    gold = f"The labels hold {count(round(ledger.gold_bits))} bits; each file gives away at most "
+    per_file = f"{number(ledger.bits_per_file)}"
+    if most is None:
+        return f"{gold}{per_file}. The number of files of a team is not limited."
+    bits = most * ledger.bits_per_file
+    return (
+        f"{gold}{per_file}, so {counted(most, 'file')} of a team at most {count(round(bits))}: "
+        f"{percent(ledger.share(bits))} %."
+    )

@@ -14,13 +14,12 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page, row_id
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import organisers
 from evalsvc.evaluation.models import Benchmark, Organiser
 
 
 class PersonForm(PageForm):
     username = forms.CharField(max_length=150, label="User name")
-    role = forms.ChoiceField(choices=organisers.INVITATION_TARGET.roles)
+    role = forms.ChoiceField(choices=roles.INVITATION_TARGET.roles)
 
     def clean_username(self) -> User:
         name = self.cleaned_data["username"]
@@ -40,19 +39,19 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     form = PersonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         user, role = form.cleaned_data["username"], form.cleaned_data["role"]
-        if attempt(form, lambda: organisers.set_person(benchmark, user=user, role=role, by=person)):
+        if attempt(form, lambda: roles.set_person(benchmark, user=user, role=role, by=person)):
             messages.info(request, f"{user.shown_name} is now {role} of {benchmark}.")
             return redirect("board-people", slug)
     listed = benchmark.people.select_related("user").order_by("role", "user__username")
     context = {"benchmark": benchmark, "form": form, "listed": listed}
-    context |= invitation_panel(organisers.INVITATION_TARGET, benchmark)
+    context |= invitation_panel(roles.INVITATION_TARGET, benchmark)
     return render(request, "evaluation/organisers.html", context, status=400 if form.errors else 200)
 
 
 def _remove(request: HttpRequest, benchmark: Benchmark, row: str) -> HttpResponse:
     organiser = get_object_or_404(Organiser, benchmark=benchmark, pk=row_id(row))
     try:
-        organisers.remove_person(benchmark, user=organiser.user, by=users.person(request))
+        roles.remove_person(benchmark, user=organiser.user, by=users.person(request))
     except Conflict as error:
         messages.warning(request, f"{error.detail} {error.hint}".strip())
         return redirect("board-people", benchmark.slug)

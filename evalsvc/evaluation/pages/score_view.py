@@ -18,7 +18,7 @@ from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
 from evalsvc.evaluation.measures.menu import MENU, as_shown, submission_measures
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
-from evalsvc.evaluation.pages import charts, curve_charts
+from evalsvc.evaluation.pages import charts
 
 TABLE_POINTS = 11
 CURVE = "Precision against recall"
@@ -169,7 +169,7 @@ def draw(evaluation: Disclosed, **how: Any) -> SafeString:
     tau = values.get("tau")
     label = "–" if tau is None else number(tau, digits=3)
     name, points = f"{CURVE}: {_where(evaluation)}", points_of(evaluation)
-    return curve_charts.curve(points, name=name, best=_best_point(evaluation), tau=label, **how)
+    return charts.curve(points, name=name, best=_best_point(evaluation), tau=label, **how)
 
 
 def _where(evaluation: Disclosed) -> str:

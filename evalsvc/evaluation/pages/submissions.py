@@ -20,7 +20,7 @@ from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts, run_list, score_view
-from evalsvc.evaluation.submissions import equal_answers, gold_exposure
+from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.timeline import timeline
 
 State = Submission.State
@@ -189,7 +189,7 @@ def _setting_to_show(submission: Submission, request: HttpRequest) -> Setting | 
 def _equal(submission: Submission) -> Submission | None:
     """Return the team's oldest run with the same answers, if another."""
     runs = submission.benchmark.submissions.filter(system__team=submission.system.team_id)
-    oldest = equal_answers.oldest_equals(runs, within=equal_answers.TEAM).get(submission.pk)
+    oldest = run_list.oldest_equals(runs, within=run_list.TEAM).get(submission.pk)
     return Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None
 
 
@@ -213,7 +213,7 @@ def _sealed(submission: Submission, request: HttpRequest) -> str:
 def _on_boards(submission: Submission) -> str:
     if submission.withdrawn_at:
         return "It is not on any board."
-    runs = equal_answers.counts_by_system(submission.system.runs.all()).get(submission.system_id, 0)
+    runs = run_list.counts_by_system(submission.system.runs.all()).get(submission.system_id, 0)
     system = f"One of {counted(runs, 'run')} of the system." if runs > 1 else "The system’s only run."
     settings = file_contract.settings_of(submission.benchmark)
     if submission.saw_gold or gold_exposure.saw_gold(settings, submission.system.team):

@@ -32,8 +32,8 @@ from evalsvc.evaluation.pages import charts, score_view
 from evalsvc.evaluation.pages.file_problems import shown_problems
 from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm
 from evalsvc.evaluation.submissions import intake, model_intake
-from evalsvc.evaluation.submissions.check_limits import CHECKS
 from evalsvc.evaluation.submissions.other_inputs import Submitter
+from evalsvc.evaluation.submissions.thread_limits import CHECKS
 
 EXAMPLES = {
     Setting.Unit.SENTENCE: (

@@ -13,15 +13,15 @@ from django.urls import reverse
 from evalsvc.core.accounts import teams, users
 from evalsvc.core.accounts.forms import ROLES, MemberForm, TokenForm
 from evalsvc.core.accounts.models import Team, TeamMember, User
+from evalsvc.core.accounts.pages.account import token_rows
 from evalsvc.core.accounts.pages.invitations import invitation_panel
-from evalsvc.core.accounts.pages.tokens import token_rows
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
 from evalsvc.evaluation.pages import run_list
+from evalsvc.evaluation.pages.run_list import counts_by_system
 from evalsvc.evaluation.pages.submit import curl, quotas_of
-from evalsvc.evaluation.submissions.equal_answers import counts_by_system
 
 SHOWS: dict[str, tuple[str, Q]] = {
     "all": ("All", Q()),

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
-from evalsvc.core.storage.stored_files import is_intact, open_stored, save_verified
+from evalsvc.core.storage import is_intact, open_stored, save_verified
 from evalsvc.core.upkeep.registry import register_sweep
 from evalsvc.core.upkeep.stored_files import Folder, register_folder
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission

@@ -133,7 +133,7 @@ def test_intervals_do_not_depend_on_the_batch_size(
 ) -> None:
     project = labelled()
     together = reported(project)
-    monkeypatch.setattr("workers.scoring.agreement_intervals.CELLS_AT_ONCE", 1)
+    monkeypatch.setattr("workers.scoring.agreement.CELLS_AT_ONCE", 1)
     alone = reported(project)
     for part in ("relations", "na", "overall"):
         assert alone[part] == together[part]

@@ -10,7 +10,6 @@ from django.core.management import call_command
 
 from tests.workers.cli.conftest import Write
 from workers.cli.command import main
-from workers.scoring import agreement_intervals
 
 # Krippendorff (2011): a row per annotator
 NOMINAL = [
@@ -27,7 +26,7 @@ COUNTS = [
 
 @pytest.fixture(autouse=True)
 def _few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agreement_intervals, "REPLICATES", 20)
+    monkeypatch.setattr("workers.scoring.agreement.REPLICATES", 20)
 
 
 def vote(item: object, annotator: object, label: object) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.storage.stored_files import MISSING_TRIES
+from evalsvc.core.storage import MISSING_TRIES
 from evalsvc.evaluation.disclosure import gold_counts
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Score, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence

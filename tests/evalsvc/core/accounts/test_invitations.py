@@ -15,7 +15,8 @@ from evalsvc.core.accounts import invitations, teams, users
 from evalsvc.core.accounts.models import Invitation, Team, User
 from evalsvc.core.accounts.teams import create_team, role_in
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from evalsvc.evaluation.benchmarks import creation, organisers
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Organiser
 
 
@@ -121,7 +122,7 @@ def test_a_link_gives_a_role_in_a_project(kim: User) -> None:
 
 def test_a_link_gives_a_role_in_a_benchmark(kim: User) -> None:
     board = creation.create(title="Tides", slug="tides", task="relations", labels=["a"], by=kim)
-    _, secret = invitations.invite(organisers.INVITATION_TARGET, board, role="organiser", by=kim)
+    _, secret = invitations.invite(roles.INVITATION_TARGET, board, role="organiser", by=kim)
     lars = person("lars")
     invitations.accept(secret, user=lars)
     assert Organiser.objects.get(benchmark=board, user=lars).role == "organiser"

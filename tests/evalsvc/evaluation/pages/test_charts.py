@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from evalsvc.core.web import svg
-from evalsvc.evaluation.pages import charts, curve_charts
+from evalsvc.evaluation.pages import charts
 from tests.evalsvc.evaluation.pages.test_board_view import column, runs
 
 COLUMNS = [
@@ -23,14 +23,12 @@ DRAWINGS = {
     "bar": charts.bar(0.3),
     "progress": charts.progress(3, 8),
     "parts": charts.parts_bar([("missed", 3), ("spurious", 1)]),
-    "curve": curve_charts.curve(
-        [(0.0, 1.0), (0.5, 0.8), (1.0, 0.3)], name="curve", best=(0.5, 0.8), tau="0.418"
-    ),
-    "narrow curve": curve_charts.curve(
+    "curve": charts.curve([(0.0, 1.0), (0.5, 0.8), (1.0, 0.3)], name="curve", best=(0.5, 0.8), tau="0.418"),
+    "narrow curve": charts.curve(
         [(0.0, 1.0), (1.0, 0.3)], name="curve", best=(0.5, 0.8), tau="0.418", narrow=True
     ),
-    "ranks": curve_charts.ranks(COLUMNS, NAMES),
-    "narrow ranks": curve_charts.ranks(COLUMNS, NAMES, narrow=True),
+    "ranks": charts.ranks(COLUMNS, NAMES),
+    "narrow ranks": charts.ranks(COLUMNS, NAMES, narrow=True),
 }
 
 
@@ -71,7 +69,7 @@ def test_equal_runs_still_have_a_scale() -> None:
 def test_a_system_that_keeps_its_rank_is_grey() -> None:
     still = {3: runs(0.1, 0.1)}
     columns = [replace(column, figures={**column.figures, **still}) for column in COLUMNS]
-    drawn = curve_charts.ranks(columns, {**NAMES, 3: "Last"})
+    drawn = charts.ranks(columns, {**NAMES, 3: "Last"})
     assert drawn.count('class="l0"') == 1
     assert re.findall(r'class="l([1-9])"', drawn) == ["1", "2"]
 

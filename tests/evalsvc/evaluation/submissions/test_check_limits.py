@@ -16,7 +16,7 @@ from evalsvc.core.formats.label_list import MAX_LABELS, read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.submissions import intake
-from evalsvc.evaluation.submissions.check_limits import CheckLimits
+from evalsvc.evaluation.submissions.thread_limits import CheckLimits
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.projects import create_project, curator

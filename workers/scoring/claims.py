@@ -1,11 +1,13 @@
-"""Claims of a scored file as numbers, for comparison."""
+"""Claims of a scored file as numbers and as a digest, for comparison."""
 
 from __future__ import annotations
+
+import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workers.scoring.scorer import ScoringCase
+from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 
 Codes = NDArray[np.uint64]
 # Bits of start, length and label; what remains numbers the item or pair.
@@ -42,3 +44,25 @@ def _codes(
         part = np.asarray(column).astype(np.uint64) & np.uint64((1 << bits) - 1)
         code = (code << np.uint64(bits)) | part
     return np.unique(code)
+
+
+def answers_digest(case: ScoringCase) -> str:
+    """Return the SHA-256 of the claims about the gold's items, sorted.
+
+    Rows, labels and bounds are whole numbers, scores are doubles; claims about other items don't count.
+    """
+    if case.form in SCORED_FORMS:
+        claims = case.claims
+        columns, scores = [claims.pair, claims.relation], claims.score + 0.0  # -0.0 is 0.0
+    else:
+        placed = case.placed
+        columns, scores = [placed.row, placed.label, placed.start, placed.end], np.zeros(0)
+    whole = [column.astype("<i8") for column in columns if len(column)]
+    order = np.lexsort([*([scores] if len(scores) else []), *reversed(whole)]) if whole else slice(0)
+    digest = hashlib.sha256(f"{case.suite} {len(whole)}\n".encode())
+    for column in whole:
+        digest.update(column[order].tobytes())
+    digest.update(scores[order].astype("<f8").tobytes() if len(scores) else b"")
+    for row, links in sorted(case.placed.links.items()):
+        digest.update(f"{row} {sorted(links)}\n".encode())
+    return digest.hexdigest()

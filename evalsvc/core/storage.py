@@ -1,8 +1,9 @@
-"""Open, save and verify stored files on any storage."""
+"""Stored files: written completely or not at all, verified, opened by jobs."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -11,9 +12,11 @@ from uuid import uuid4
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
+from django.utils.deconstruct import deconstructible
 
 from evalsvc.core.jobs.exceptions import RetryLater, caught
 
+PARTIAL = ".partial"
 PIECE_BYTES = 1 << 18
 MISSING_TRIES = 5  # about a minute
 PROBE = b"Is this storage in order?"
@@ -89,3 +92,28 @@ def is_intact(name: str, *, sha256: str, size: int) -> bool:
     except OSError:
         return False
     return digest.hexdigest() == sha256
+
+
+@deconstructible(path="evalsvc.core.storage.WholeFileStorage")
+class WholeFileStorage(FileSystemStorage):
+    """Writes under a temporary name, flushes to the disk, then renames."""
+
+    def _save(self, name: str, content: File[bytes]) -> str:
+        partial = f"{name}.{uuid4().hex}{PARTIAL}"
+        try:
+            super()._save(partial, content)  # type: ignore[misc]
+            _flush(self.path(partial))
+            Path(self.path(partial)).replace(self.path(name))
+            _flush(Path(self.path(name)).parent)  # the name itself
+        except BaseException:
+            Path(self.path(partial)).unlink(missing_ok=True)
+            raise
+        return name
+
+
+def _flush(path: str | Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

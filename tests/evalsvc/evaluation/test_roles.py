@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import organisers
 from evalsvc.evaluation.models import Benchmark
 from tests.cast.benchmarks import BenchmarkCast
 
@@ -20,16 +19,16 @@ def vault(cast: BenchmarkCast) -> Benchmark:
 
 def test_a_viewer_sees_a_hidden_board_and_changes_nothing(cast: BenchmarkCast, vault: Benchmark) -> None:
     assert not roles.visible(cast.kim).exists()
-    organisers.set_person(vault, user=cast.kim, role="viewer", by=cast.olga)
+    roles.set_person(vault, user=cast.kim, role="viewer", by=cast.olga)
     assert roles.visible(cast.kim).get() == vault
     with pytest.raises(NotAllowed):
-        organisers.set_person(vault, user=cast.lars, role="viewer", by=cast.kim)
+        roles.set_person(vault, user=cast.lars, role="viewer", by=cast.kim)
 
 
 def test_a_board_keeps_an_organiser(cast: BenchmarkCast, vault: Benchmark) -> None:
     for act in (
-        lambda: organisers.remove_person(vault, user=cast.olga, by=cast.olga),
-        lambda: organisers.set_person(vault, user=cast.olga, role="viewer", by=cast.olga),
+        lambda: roles.remove_person(vault, user=cast.olga, by=cast.olga),
+        lambda: roles.set_person(vault, user=cast.olga, role="viewer", by=cast.olga),
     ):
         with pytest.raises(Conflict, match="only organiser"):
             act()
@@ -38,7 +37,7 @@ def test_a_board_keeps_an_organiser(cast: BenchmarkCast, vault: Benchmark) -> No
 
 def test_an_unknown_role_is_rejected(cast: BenchmarkCast, vault: Benchmark) -> None:
     with pytest.raises(DomainError) as error:
-        organisers.set_person(vault, user=cast.kim, role="king", by=cast.olga)
+        roles.set_person(vault, user=cast.kim, role="king", by=cast.olga)
     assert error.value.code == "unknown_role"
 
 

@@ -13,9 +13,9 @@ from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from evalsvc.core import storage
 from evalsvc.core.jobs.exceptions import RetryLater
-from evalsvc.core.storage import stored_files
-from evalsvc.core.storage.stored_files import open_stored, save_verified
+from evalsvc.core.storage import open_stored, save_verified
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_nothing_stays_of_a_write_that_failed(folder: Path) -> None:
 
 
 def test_bytes_that_the_disk_changed_are_not_accepted(folder: Path) -> None:
-    with pytest.raises(stored_files.StorageFault, match="did not store 3 bytes"):
+    with pytest.raises(storage.StorageFault, match="did not store 3 bytes"):
         save_verified("a", io.BytesIO(b"two"), sha256=hashlib.sha256(b"one").hexdigest(), size=3)
     assert names(folder) == []
 
@@ -62,7 +62,7 @@ def test_a_missing_file_counts_as_lost_only_if_the_storage_works(folder: Path) -
     default_storage.save("other", File(io.BytesIO(b"1")))
     with pytest.raises(RetryLater) as lost:
         open_stored("gone", others=["other", "gone too"])
-    assert (lost.value.most, lost.value.code) == (stored_files.MISSING_TRIES, "file_lost")
+    assert (lost.value.most, lost.value.code) == (storage.MISSING_TRIES, "file_lost")
     assert names(folder) == ["other"]
 
 

@@ -1,1 +1,0 @@
-"""Stored files: written whole, verified, and lost only when the storage works."""

@@ -14,6 +14,7 @@ import kombu.pools
 import pytest
 from django.conf import settings
 from django.db import transaction
+from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as examples
 
@@ -21,8 +22,7 @@ from evalsvc.celery import app as celery_app
 from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.places import browser as browsers
 from tests.places import postgres as pg
-from tests.places.frozen_sets import flush_frozen_sets_too
-from tests.places.tables import copy_sqlite, default_is
+from tests.places.tables import copy_sqlite, default_is, empty
 from tests.places.workers import Worker
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def django_db_setup(
     django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: Any
 ) -> Iterator[None]:
     """The SQLite file of this process, also for `sqlite` and `postgres`."""
-    flush_frozen_sets_too()
+    TransactionTestCase._fixture_teardown = lambda _: empty()  # type: ignore[method-assign]
     with django_db_blocker.unblock():
         path = Path(settings.DATABASES["default"]["TEST"]["NAME"])
         copy_sqlite(path)
@@ -76,7 +76,7 @@ def postgres(postgres_database: dict[str, Any], django_db_blocker: Any) -> Itera
         try:
             yield postgres_database
         finally:
-            pg.empty()
+            empty()
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def sqlite(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         try:
             yield
         finally:
-            pg.empty()
+            empty()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

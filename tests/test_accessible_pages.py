@@ -15,8 +15,8 @@ from tests.cast.service import ServiceCast
 from tests.conftest import is_complaint
 from tests.permissions.requester import PEOPLE, Requester
 from tests.permissions.table import PAGES
-from tests.places import postgres as pg
 from tests.places.extent import FULL
+from tests.places.tables import empty
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
@@ -108,7 +108,7 @@ def site(browser: Browser, django_db_setup: None, django_db_blocker: object) -> 
                 window.context.close()
         finally:
             server.stop()
-            pg.empty()
+            empty()
 
 
 def violations(page: Page, rules: list[str] | None = None) -> list[str]:

@@ -16,7 +16,6 @@ from typing import Any
 
 import environ
 import psycopg
-from django.core.management import call_command
 from django.db import connections
 
 from tests.places.skipping import skip_or_fail
@@ -127,10 +126,6 @@ def database(url: str, name: str, *, tables: bool = False) -> Iterator[dict[str,
             yield entry
         finally:
             admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-
-
-def empty() -> None:
-    call_command("flush", interactive=False, verbosity=0, inhibit_post_migrate=True)
 
 
 def is_any_lock_awaited() -> bool:

@@ -1,4 +1,4 @@
-"""Migrated databases: made once for the migrations as they are, and copied by every test process."""
+"""Migrated databases: made once for the migrations as they are, copied by every test process, emptied."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import django
+from django.apps import apps
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
-from django.db import connections
+from django.db import connections, transaction
 
 from tests.places.workers import ROOT
 
 FOLDER = ROOT / ".pytest_cache" / "databases"
 Make = Callable[[Path], object]
+MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
 
 
 @cache
@@ -79,3 +81,22 @@ def _make_sqlite(path: Path) -> None:
         migrate()
         with connections["default"].cursor() as cursor:
             cursor.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+
+
+def empty() -> None:
+    """Delete all rows but those of migrations, also from frozen sets, which triggers protect."""
+    tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
+    rows = (f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {table})" for table in tables - MADE_BY_MIGRATIONS)
+    with transaction.atomic(), connections["default"].cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(rows))
+        delete = [f"DELETE FROM {table}" for (table,) in cursor.fetchall()]
+        if connections["default"].vendor == "postgresql":
+            before = ["SET LOCAL session_replication_role = replica"]  # without triggers
+            after = ["SELECT setval(seqrelid, 1, false) FROM pg_sequence"]
+        else:
+            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+            triggers = dict(cursor.fetchall())
+            before = [f"DROP TRIGGER {name}" for name in triggers]
+            after = ["DELETE FROM sqlite_sequence", *triggers.values()]
+        for statement in [*before, *delete, *after]:
+            cursor.execute(statement)

@@ -6,10 +6,10 @@ import io
 import tarfile
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import spacy
-from spacy.language import Language
-from spacy.training import Example
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 SENTENCES = [
     ("Ada left New Turin", [(0, 3, "PER"), (9, 18, "LOC")]),
@@ -20,6 +20,9 @@ SENTENCES = [
 
 def trained() -> Language:
     """An entity recogniser trained until it knows the three sentences."""
+    import spacy
+    from spacy.training import Example
+
     nlp = spacy.blank("xx")
     recogniser = nlp.add_pipe("ner")
     for label in ("PER", "LOC"):

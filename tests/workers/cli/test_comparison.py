@@ -5,7 +5,6 @@ import math
 
 import pytest
 from django.core.management import call_command
-from scipy import stats
 
 from tests.workers.cli.conftest import Write
 from workers.cli.command import main
@@ -37,6 +36,8 @@ def options(write: Write) -> list[object]:
 
 
 def test_runs_are_compared_by_welch(write, options, capsys):
+    from scipy import stats
+
     a = [write(f"a{at}.jsonl", run(*range(at + 1))) for at in range(3)]
     b = [write(f"b{at}.jsonl", run(*range(5 * at + 9))) for at in range(4)]
     found = report(capsys, *a, "--against", *b, *options)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 from workers.metrics.agreement import (
     COEFFICIENTS,
@@ -205,6 +204,8 @@ def test_an_interval_contains_the_figure_in_any_order_of_replicates() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=10, max_size=25))
 def test_cohen_kappa_equals_scikit_learn(answers) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     left, right = zip(*answers, strict=True)
     items = list(range(len(answers)))
     found = cohen_kappa(items * 2, [0] * len(items) + [1] * len(items), [*left, *right])

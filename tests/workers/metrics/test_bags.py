@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import auc, average_precision_score, f1_score, precision_recall_curve
 
 from tests.workers.metrics.ranked_numbers import GOLD, SCORES
 from workers.metrics.bags import Claims, Facts, bag_claims, claims_of_columns, facts_of_columns, hits
@@ -85,6 +84,8 @@ ranked = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_s
 @settings(max_examples=80, deadline=None)
 @given(ranked)
 def test_corrected_equals_scikit_learn_if_every_fact_is_scored(rows) -> None:
+    from sklearn.metrics import auc, average_precision_score, precision_recall_curve
+
     score, hit = (np.array(column) for column in zip(*rows, strict=True))
     if not hit.any():
         return
@@ -100,6 +101,8 @@ def test_corrected_equals_scikit_learn_if_every_fact_is_scored(rows) -> None:
 @settings(max_examples=60, deadline=None)
 @given(ranked, st.integers(0, 5))
 def test_opennre_equals_the_loop_of_the_toolkit(rows, unscored) -> None:
+    from sklearn.metrics import auc, f1_score
+
     score, hit = (np.array(column) for column in zip(*rows, strict=True))
     total = int(hit.sum()) + unscored
     if not total or len(score) < 2:

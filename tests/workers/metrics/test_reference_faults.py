@@ -2,11 +2,6 @@
 
 import numpy as np
 import pytest
-from nervaluate import Evaluator
-from rouge_score.rouge_scorer import RougeScorer
-from seqeval.metrics import f1_score
-from seqeval.metrics.sequence_labeling import get_entities
-from seqeval.scheme import IOB2
 
 from workers.metrics.bags import claims_of_columns, facts_of_columns
 from workers.metrics.encoding import Vocabulary
@@ -22,6 +17,8 @@ GOLD = [(0, 0, "A")]
 
 def nervaluated(predicted: list[tuple[int, int, str]]) -> dict[str, tuple[int, ...]]:
     """Correct, incorrect, partial, missed, spurious by schema; bounds include the last token."""
+    from nervaluate import Evaluator
+
     sides = [[[{"label": label, "start": s, "end": e} for s, e, label in side]] for side in (GOLD, predicted)]
     found = Evaluator(*sides, tags=["A", "B"], loader="dict").evaluate()["overall"]
     names = {"ent_type": "type"}
@@ -51,6 +48,9 @@ def test_nervaluate_pairs_the_first_overlap_before_an_exact_match(rival):
 
 @pytest.mark.filterwarnings("ignore")
 def test_seqeval_scores_no_gold_and_no_predictions_as_zero():
+    from seqeval.metrics import f1_score
+    from seqeval.scheme import IOB2
+
     assert f1_score([["O"]], [["O"]]) == 0.0
     assert f1_score([["O"]], [["O"]], mode="strict", scheme=IOB2) == 0.0
     labels = Vocabulary()
@@ -60,11 +60,15 @@ def test_seqeval_scores_no_gold_and_no_predictions_as_zero():
 
 @pytest.mark.filterwarnings("ignore:U-X seems not")
 def test_seqeval_reads_two_units_as_one_entity():
+    from seqeval.metrics.sequence_labeling import get_entities
+
     assert get_entities(["U-X", "U-X"]) == [("X", 0, 1)]
     assert len(spans_of_tags([["U-X", "U-X"]], labels=Vocabulary(), scheme="bilou")) == 2
 
 
 def test_rouge_score_ignores_letters_outside_a_to_z():
+    from rouge_score.rouge_scorer import RougeScorer
+
     scorer = RougeScorer(["rouge1"])
     assert scorer.score("日本", "日本")["rouge1"].fmeasure == 0
     assert scorer.score("Größe", "gr e")["rouge1"].fmeasure == 1

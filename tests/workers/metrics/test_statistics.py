@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import f1_score
 
 from workers.metrics.bags import facts_of_columns
 from workers.metrics.classification import set_counts
@@ -65,6 +64,8 @@ cells = st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, ma
 @settings(max_examples=60, deadline=None)
 @given(cells, st.data())
 def test_label_sets_are_scored_as_scikit_learn_does(gold, data) -> None:
+    from sklearn.metrics import f1_score
+
     shape = st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=len(gold), max_size=len(gold))
     truth, answer = np.array(gold), np.array(data.draw(shape))
     values = sets_suite(

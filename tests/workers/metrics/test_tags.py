@@ -5,8 +5,6 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from seqeval.metrics import sequence_labeling, v1
-from seqeval.scheme import IOB2
 
 from workers.metrics.counts import Counts
 from workers.metrics.encoding import Vocabulary
@@ -49,6 +47,9 @@ def figures(counts: Counts) -> list[float]:
 @pytest.mark.parametrize("orphans", ["conlleval", "strict-iob2"])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_micro_figures_equal_seqeval(orphans, data) -> None:
+    from seqeval.metrics import sequence_labeling, v1
+    from seqeval.scheme import IOB2
+
     gold, answer = ([list(side) for side in column] for column in zip(*data, strict=True))
     if not any(tag != "O" for tags in gold + answer for tag in tags):
         return
@@ -64,6 +65,8 @@ def test_micro_figures_equal_seqeval(orphans, data) -> None:
 @given(pairs)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_bioes_equals_seqeval(data) -> None:
+    from seqeval.metrics import sequence_labeling
+
     swap = {"B": "B", "I": "I", "P": "E", "L": "S"}
     rng = random.Random(1)
     gold, answer = (

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import precision_recall_fscore_support
 
 from workers.metrics.classification import confusion_counts
 from workers.metrics.counts import Counts
@@ -149,6 +148,8 @@ def test_entropy_breaks_d1_above_n_over_e() -> None:
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=60))
 def test_averages_equal_scikit_learn(pairs) -> None:
+    from sklearn.metrics import precision_recall_fscore_support
+
     gold, answer = zip(*pairs, strict=True)
     matrix = np.zeros((5, 5), dtype=int)
     np.add.at(matrix, (gold, answer), 1)

@@ -20,6 +20,7 @@ from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
+from tests.places.postgres import is_any_lock_awaited
 from tests.places.workers import until
 from workers.handlers.score import score
 from workers.runner import run_next
@@ -90,12 +91,6 @@ def test_workers_that_score_the_same_file_at_once_store_one_evaluation(people: B
     assert evaluation.scores.values("measure").distinct().count() == evaluation.scores.count()
 
 
-def waits_for_a_lock() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        return bool(cursor.fetchone()[0])
-
-
 def test_a_gold_revised_in_the_moment_a_run_is_stored_is_not_missed(people: BenchmarkCast) -> None:
     benchmark = people.relations()
     submission, setting = people.submit(benchmark, LINES), benchmark.settings.get()
@@ -117,7 +112,7 @@ def test_a_gold_revised_in_the_moment_a_run_is_stored_is_not_missed(people: Benc
         def stored() -> None:
             store()  # nothing is committed yet
             revising.append(pool.submit(revise))
-            until(lambda: revising[0].done() or waits_for_a_lock())
+            until(lambda: revising[0].done() or is_any_lock_awaited())
 
         revising: list[Future[None]] = []
         transitions.complete(job, stored)

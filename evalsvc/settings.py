@@ -9,6 +9,7 @@ from typing import Any
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from whitenoise.compress import Compressor
 
 from evalsvc import __version__
 from evalsvc.environment import (
@@ -131,6 +132,9 @@ STORAGES: dict[str, dict[str, Any]] = {
 MEDIA_ROOT = DATA_DIR / "files"
 MEDIA_URL = "/files-are-never-served-directly/"
 STATIC_URL = "/static/"
+STATICFILES_FINDERS = ["evalsvc.core.web.static_storage.UsedFilesFinder"]
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = [*Compressor.SKIP_COMPRESS_EXTENSIONS, "map"]  # for developers only
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT", DATA_DIR / "static"))
 # Temporary files of uploads, in a folder of their own: those of killed processes are removed.
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "uploads"

@@ -23,11 +23,12 @@ DIGESTS_FILE = "tables.json"
 MigrationKey = tuple[str, str]
 
 
-def require_matching_schema() -> None:
-    """Reject tables of another build, as its pages would fail."""
-    difference = next(_differences(MigrationExecutor(connection)), None)
+def require_matching_schema() -> bool:
+    """Reject tables of another build; return True if migrations are pending."""
+    executor = MigrationExecutor(connection)
+    difference = next(_differences(executor), None)
     if difference is None:
-        return
+        return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
     own = connection.vendor == "sqlite"
     elsewhere = "EVALSVC_DATA=FOLDER make up" if own else "another DATABASE_URL"
     raise CommandError(

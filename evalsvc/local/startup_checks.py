@@ -67,10 +67,11 @@ def require_free_port(host: str, port: int) -> None:
 
 def prepare() -> None:
     """Update tables and static files, and create the upload folder."""
-    require_matching_schema()
+    has_pending_migrations = require_matching_schema()
     make_private(settings.DATA_DIR)  # of an earlier build, perhaps
     Path(settings.MEDIA_ROOT).mkdir(exist_ok=True)
-    call_command("migrate", interactive=False, verbosity=0)
+    if has_pending_migrations:
+        call_command("migrate", interactive=False, verbosity=0)
     store_digests()
     stamp, digest = settings.DATA_DIR / "static.stamp", static_digest()
     collected = settings.STATIC_ROOT.exists() and stamp.exists() and stamp.read_text() == digest

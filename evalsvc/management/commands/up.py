@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 from django.conf import settings
@@ -31,7 +33,8 @@ class Command(PlainCommand):
             require_free_port(supervisor.host, supervisor.port)
             supervisor.install_signal_handlers()
             self.report("preparing tables and static files")
-            prepare()
+            with ProcessPoolExecutor(1, mp_context=get_context("fork")) as process:
+                process.submit(prepare).result()  # migrations leave 50 MB behind in their process
             self.serve(supervisor, demo=not options["no_demo"])
 
     def serve(self, supervisor: Supervisor, *, demo: bool) -> None:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from django.contrib.staticfiles.finders import find
+from django.contrib.staticfiles.finders import find, get_finders
 from django.core.files.storage import FileSystemStorage
 
 from annotation.pages.labelling import PARTS
@@ -20,20 +20,30 @@ HASHED = re.compile(r"\.[0-9a-f]{12}\.js$")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Our static files where a start of the service puts them."""
-    shutil.copytree(SOURCE.parent, tmp_path / "annotation")
-    return tmp_path
+    """A copy of our static files."""
+    shutil.copytree(SOURCE.parent, tmp_path / "source" / "annotation")
+    return tmp_path / "source"
 
 
 def collected(folder: Path) -> Path:
     """The form's module under the name that pages write."""
-    storage = HashedStaticFilesStorage(location=folder, base_url="/static/")
-    plain = [path for path in (folder / "annotation").rglob("*.js") if not HASHED.search(path.name)]
-    raw = FileSystemStorage(folder)
-    names = {str(path.relative_to(folder)): (raw, str(path.relative_to(folder))) for path in plain}
-    faults = [done for _, _, done in storage.post_process(names) if isinstance(done, Exception)]
-    assert faults == []
+    static = folder.with_name("static")
+    shutil.rmtree(static, ignore_errors=True)
+    shutil.copytree(folder, static)
+    storage = HashedStaticFilesStorage(location=static, base_url="/static/")
+    raw = FileSystemStorage(static)
+    names = [str(path.relative_to(static)) for path in (static / "annotation").rglob("*.js")]
+    processed = storage.post_process({name: (raw, name) for name in names})
+    assert [done for _, _, done in processed if isinstance(done, Exception)] == []
     return Path(storage.path(storage.stored_name("annotation/label.js")))
+
+
+def test_files_of_pages_that_the_service_lacks_are_left_out() -> None:
+    (finder,) = get_finders()
+    apps = {path.split("/")[0]: path for path, _ in finder.list([])}
+    assert {"annotation", "web", "django_htmx", "drf_spectacular_sidecar"} <= set(apps)
+    assert "rest_framework" not in apps
+    assert not any("redoc" in path for path, _ in finder.list([]))
 
 
 def parts(module: Path) -> set[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.db import connection, transaction
-from django.db.models import Count, Exists, OuterRef, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, Subquery
 
 from annotation.consensus import item_state
 from annotation.models import Annotator, Answer, Batch, Item, ItemQuerySet, Lease, Project, Suggestion, Vote
@@ -36,9 +36,10 @@ def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items and checks that this annotator deferred, the longest deferred first."""
     votes = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
     deferred = Vote.objects.filter(annotator=annotator, reason="later").order_by()
+    wanted = Q(use=Item.Use.CHECK) | (Q(use=Item.Use.WORK) if project.check_every else Q(free__gt=0))
     items = (
-        _kept(project)
-        .filter(pk__in=deferred.values("item"))
+        _imported(project)
+        .filter(wanted, pk__in=deferred.values("item"))
         .annotate(
             last_reason=Subquery(votes.values("reason")[:1]), last_vote=Subquery(votes.values("pk")[:1])
         )
@@ -49,20 +50,13 @@ def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items and checks this annotator returned, the longest ago first.
 
-    Empty without hidden checks: such items are assignable again.
+    Without hidden checks returned items are assignable again, but for checks from before.
     """
-    if not project.check_every:
-        return Item.objects.none()
     leases = Lease.objects.filter(annotator=annotator).exclude(ending="")
     last = leases.filter(item=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    return _untouched(_kept(project).filter(pk__in=leases.values("item")), annotator).order_by(Subquery(last))
-
-
-def _kept(project: Project) -> ItemQuerySet:
-    """Return items that come again to those who returned or deferred them."""
-    if project.check_every:
-        return _imported(project).filter(use__in=(Item.Use.WORK, Item.Use.CHECK))
-    return _with_room(project)
+    uses = (Item.Use.WORK, Item.Use.CHECK) if project.check_every else (Item.Use.CHECK,)
+    returned = _imported(project).filter(use__in=uses, pk__in=leases.values("item"))
+    return _untouched(returned, annotator).order_by(Subquery(last))
 
 
 def _with_room(project: Project) -> ItemQuerySet:

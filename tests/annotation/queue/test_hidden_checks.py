@@ -89,6 +89,25 @@ def test_what_a_person_parted_with_comes_again_in_that_order_though_others_fille
     assert order == [lease.item.external_id for lease in held]
 
 
+@pytest.mark.parametrize("part_with", [give_back, defer, lose])
+def test_checks_that_a_person_parted_with_come_again_after_checks_are_switched_off(
+    project: Project, people: list[User], part_with: Callable[[Lease, User], None]
+) -> None:
+    held = reserve(project, people[0])
+    for lease in held:
+        part_with(lease, people[0])
+    before = progress_of(project, people[0])
+    gold_questions.set_quality_options(project, by=curator(), check_every=0)
+    project.refresh_from_db()
+    assert progress_of(project, people[0]) == before
+    came = []
+    while again := leases.lease_next(project, people[0]):
+        came.append(again.item.external_id)
+        answer_item(again.item, people[0], "A", base=votes.last_vote_number(again))
+    assert sorted(came) == sorted(lease.item.external_id for lease in held)
+    assert progress_of(project, people[0])["skipped"] == 0
+
+
 def test_sentences_given_back_come_after_all_new_ones_like_checks(
     project: Project, people: list[User]
 ) -> None:

@@ -13,7 +13,7 @@ from django.utils.text import slugify
 
 from annotation.testset import Origin, TestSet, TestSetRow, export_lines
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from evalsvc.core.formats.writer import canonical_line
+from evalsvc.core.formats.records import canonical_line
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.queue import enqueue

@@ -20,10 +20,9 @@ from evalsvc.core.formats.duplicates import MergedItem, find_repeats
 from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.core.formats.negative_class import USUAL, similar_to_negative, usual_negative
 from evalsvc.core.formats.problems import Problems, did_you_mean
-from evalsvc.core.formats.records import ItemLine
+from evalsvc.core.formats.records import ItemLine, item_object
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import Limits
-from evalsvc.core.formats.writer import item_object
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 

@@ -14,7 +14,7 @@ from annotation.roles import CURATOR, MAY_OVERSEE, display_names, numbered_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.formats.writer import canonical_line
+from evalsvc.core.formats.records import canonical_line
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 

@@ -6,23 +6,23 @@ from evalsvc.evaluation.api import benchmarks, status
 from evalsvc.evaluation.api import oversight as api_ledger
 from evalsvc.evaluation.api import oversight as api_log
 from evalsvc.evaluation.api import submissions as api_submissions
-from evalsvc.evaluation.pages import boards, organise, organisers, settings, submissions, submit, team
+from evalsvc.evaluation.pages import boards, organise, submissions, submit, team
 
 page_patterns = [
     path("boards/", boards.boards, name="boards"),
     path("boards/new/", organise.new_board, name="board-new"),
-    path("boards/<slug:slug>/", boards.page, name="board"),
+    path("boards/<slug:slug>/", boards.board_page, name="board"),
     path("boards/<slug:slug>/board.csv", boards.board_csv, name="board-csv"),
     path("boards/<slug:slug>/board.json", boards.board_json, name="board-json"),
     path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),
-    path("boards/<slug:slug>/inputs/", settings.all_inputs, name="board-inputs"),
-    path("boards/<slug:slug>/people/", organisers.people, name="board-people"),
+    path("boards/<slug:slug>/inputs/", boards.all_inputs, name="board-inputs"),
+    path("boards/<slug:slug>/people/", organise.people, name="board-people"),
     path("boards/<slug:slug>/organise/", organise.organise, name="board-organise"),
     path("boards/<slug:slug>/ledger/", organise.ledger, name="board-ledger"),
     path("boards/<slug:slug>/change/", organise.change_board, name="board-change"),
     path("boards/<slug:slug>/settings/new/", organise.new_setting, name="setting-new"),
-    path("boards/<slug:slug>/settings/<slug:key>/", settings.setting_page, name="setting"),
-    path("boards/<slug:slug>/settings/<slug:key>/inputs/", settings.inputs_file, name="setting-inputs"),
+    path("boards/<slug:slug>/settings/<slug:key>/", boards.setting_page, name="setting"),
+    path("boards/<slug:slug>/settings/<slug:key>/inputs/", boards.inputs_file, name="setting-inputs"),
     path("boards/<slug:slug>/settings/<slug:key>/change/", organise.change_setting, name="setting-change"),
     path("boards/<slug:slug>/settings/<slug:key>/revise/", organise.revise_setting, name="setting-revise"),
     path("boards/<slug:slug>/submit/", submit.submit, name="submit"),

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from annotation.models import Project
 from annotation.reports import agreement
 from evalsvc.core.accounts.models import User
-from evalsvc.core.formats.writer import canonical_line
+from evalsvc.core.formats.records import canonical_line
 from evalsvc.core.jobs.models import Job
 from workers.runner import run_inline
 

@@ -11,7 +11,7 @@ from typing import Any
 from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.accounts.teams import create_team
-from evalsvc.core.formats.writer import canonical_line
+from evalsvc.core.formats.records import canonical_line
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.submissions import intake

@@ -23,11 +23,12 @@ from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
+from evalsvc.evaluation.disclosure import gold_counts, rules
+from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.split import part_of
-from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
+from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Score, Setting, Submission
 from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
-from workers.handlers import near_duplicates
 from workers.metrics.report import Curve, Report
 from workers.scoring.claims import Codes, answers_digest, claim_codes
 from workers.scoring.gold import Gold, read_gold
@@ -86,9 +87,9 @@ def score(subject: int, progress: Progress) -> Store:
         submission.evaluations.add(*existing.values(), *stored)
         for evaluation, result in zip(stored, results, strict=True):
             if result.claims is not None:
-                near_duplicates.record(submission, evaluation, result.claims, result.positives)
+                record_claims(submission, evaluation, result.claims, result.positives)
         for evaluation in existing.values():
-            near_duplicates.record_again(submission, evaluation)
+            record_again(submission, evaluation)
         every = file_contract.settings_of(submission.benchmark)
         gold_exposure.mark(submission, every)
         # A setting may have been added or revised in the meantime.
@@ -131,7 +132,7 @@ def _results(
             "curve": _points(report.curve),
             "notes": list(report.notes),
         }
-        positives = near_duplicates.positives_if_hidden(setting)
+        positives = positives_if_hidden(setting)
         claims = claim_codes(case, positives) if positives else None
         yield SettingResult(setting, options, report, detail, answers_digest(case), positives, claims)
 
@@ -273,3 +274,59 @@ def _points(curve: Curve | None) -> dict[str, Any] | None:
 def number(value: float) -> float | None:
     """Return the number, or None for nan, which JSON lacks."""
     return None if math.isnan(value) else float(value)
+
+
+def positives_if_hidden(setting: Setting) -> int:
+    """Return the gold labels of a hidden setting, else 0."""
+    return gold_counts.of_version(setting).positives if is_hidden(setting) else 0
+
+
+def record_claims(submission: Submission, evaluation: Evaluation, codes: Codes, positives: int) -> None:
+    """Store the claims of an evaluation, and the run it resembles."""
+    EvaluationClaims.objects.get_or_create(evaluation=evaluation, defaults={"codes": codes.tobytes()})
+    near = _nearest(submission, evaluation, codes, rules.near_below(positives))
+    of_run = NearDuplicate.objects.filter(submission=submission, setting=evaluation.setting_id)
+    if near is None:
+        of_run.delete()
+    else:
+        values = {"earlier_id": near[0], "claims": near[1]}
+        NearDuplicate.objects.update_or_create(
+            submission=submission, setting_id=evaluation.setting_id, defaults=values
+        )
+
+
+def _nearest(
+    submission: Submission, evaluation: Evaluation, codes: Codes, least: int
+) -> tuple[int, int] | None:
+    """Return the team's first run that differs too little.
+
+    Only runs that show figures of their own are compared.
+    """
+    earlier = (
+        Submission.objects.filter(
+            system__team=submission.system.team_id,
+            evaluations__setting=evaluation.setting_id,
+            evaluations__gold_sha256=evaluation.gold_sha256,
+            evaluations__claims__isnull=False,
+            scored_at__isnull=False,
+        )
+        .exclude(pk=submission.pk)
+        .exclude(near__setting=evaluation.setting_id)
+        .order_by("scored_at", "pk")
+    )
+    if submission.scored_at:
+        earlier = earlier.filter(scored_at__lte=submission.scored_at)
+    for pk, stored in earlier.values_list("pk", "evaluations__claims__codes"):
+        others = np.frombuffer(bytes(stored), dtype=np.uint64)
+        if abs(len(others) - len(codes)) < least:
+            differing = len(np.setxor1d(codes, others, assume_unique=True))
+            if differing < least:
+                return pk, differing
+    return None
+
+
+def record_again(submission: Submission, evaluation: Evaluation) -> None:
+    """Compare a run whose scores exist, by the claims stored with them."""
+    stored = EvaluationClaims.objects.filter(evaluation=evaluation).values_list("codes", flat=True).first()
+    if stored is not None and (positives := positives_if_hidden(evaluation.setting)):
+        record_claims(submission, evaluation, np.frombuffer(bytes(stored), dtype=np.uint64), positives)

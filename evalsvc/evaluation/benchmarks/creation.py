@@ -16,8 +16,8 @@ from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE, new_seed
+from evalsvc.evaluation.measures.computation import validate_options
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
-from evalsvc.evaluation.measures.options import validate_options
 from evalsvc.evaluation.models import Benchmark, Organiser, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, require
 

@@ -24,8 +24,8 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
+from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
-from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
 Pair = tuple[str, str]

@@ -12,8 +12,8 @@ import msgspec
 from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
+from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
-from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 

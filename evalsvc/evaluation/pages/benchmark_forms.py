@@ -15,7 +15,7 @@ from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts
-from evalsvc.evaluation.measures.options import OPTIONS, ScoringOption
+from evalsvc.evaluation.measures.computation import OPTIONS, ScoringOption
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.pages.forms import Blocks, Parts, SectionedForm, preview_slug, slug_from_title
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from evalsvc.core.formats.jsonl_items import read_items
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import Entity, ItemLine
-from evalsvc.core.formats.writer import canonical_line, item_object
+from evalsvc.core.formats.records import Entity, ItemLine, canonical_line, item_object
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=6)
 

@@ -49,6 +49,18 @@ def test_the_schema_is_generated_without_a_warning(tmp_path: Path) -> None:
     assert made.read_text().startswith("openapi: 3.1")
 
 
+def test_the_description_is_served_in_each_format_and_for_reading_only(client: Client) -> None:
+    served = {
+        kind: [client.get("/api/schema/", headers={"Accept": kind}).content for _ in range(2)]
+        for kind in ("application/json", "application/yaml")
+    }
+    assert all(first == again for first, again in served.values())
+    assert json.loads(served["application/json"][0])["paths"].keys() == set(endpoints().values())
+    assert served["application/yaml"][0].startswith(b"openapi: 3.1")
+    rejected = client.post("/api/schema/", headers={"Accept": "application/json"})
+    assert (rejected.status_code, "paths" in rejected.json()) == (405, False)
+
+
 def test_every_route_is_described_and_no_other(schema: dict[str, Any]) -> None:
     assert set(schema["paths"]) == set(endpoints().values())
 

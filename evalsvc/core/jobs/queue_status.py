@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from statistics import fmean, quantiles
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Count, Min, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -112,8 +112,7 @@ def queue_health() -> list[QueueHealth]:
 
 def _health(queue: str) -> QueueHealth:
     now, jobs = timezone.now(), Job.objects.filter(queue=queue)
-    waiting = due(queue).order_by("run_after")
-    oldest = waiting.values_list("run_after", flat=True).first()
+    waiting, oldest = due(queue).aggregate(n=Count("pk"), oldest=Min("run_after")).values()
     ended = Counter(
         jobs.filter(state__in=Job.ENDED, ended_at__gte=now - AN_HOUR).values_list("state", flat=True)
     )
@@ -121,7 +120,7 @@ def _health(queue: str) -> QueueHealth:
     recent = durations(queue)
     return QueueHealth(
         queue=queue,
-        waiting=waiting.count(),
+        waiting=waiting,
         running=len(running),
         workers=len(set(running)),
         active_workers=active_workers(queue),

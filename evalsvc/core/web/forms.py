@@ -18,6 +18,11 @@ class PageRenderer(DjangoTemplates):
 
     form_template_name = "web/form.html"
     field_template_name = "web/field.html"
+    # Django's own renders two templates for each option, and a menu of time zones has six hundred
+    replaced = {"django/forms/widgets/select.html": "web/select.html"}
+
+    def get_template(self, template_name: str) -> Any:
+        return super().get_template(self.replaced.get(template_name, template_name))
 
 
 class PageField(forms.BoundField):

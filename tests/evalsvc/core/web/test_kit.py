@@ -10,6 +10,7 @@ from django import forms
 from django.http import Http404, HttpResponse, JsonResponse
 from django.template import Context, Template
 from django.test import RequestFactory
+from django.test.html import parse_html
 
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file
@@ -34,6 +35,20 @@ def test_text_controls_have_the_class_of_the_style_sheet_and_boxes_do_not() -> N
     form = RunForm()
     with_class = [name for name in form.fields if 'class="field"' in str(form[name])]
     assert with_class == ["name"]
+
+
+def test_a_menu_is_the_one_that_django_renders() -> None:
+    groups = [("", "none"), ("Old <one>", [(1, "a & b"), (2, "c")]), ("x", "X")]
+
+    class Menu(forms.Form):
+        kind = forms.ChoiceField(choices=groups, initial=2, widget=forms.Select(attrs={"class": "field"}))
+
+    class PageMenu(PageForm):
+        kind = forms.ChoiceField(choices=groups, initial=2)
+
+    menus = [parse_html(str(form["kind"])) for form in (Menu(), PageMenu())]
+    assert menus[0] == menus[1]
+    assert str(menus[1]).count("selected") == 1
 
 
 def test_a_form_renders_hidden_fields_without_a_label() -> None:

@@ -44,7 +44,8 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
             return self
         roles = ("viewer", "adjudicator", "curator")
         own = self.filter(project__members__user=user, project__members__role__in=roles)
-        return self.filter(Q(pk__in=own.values("pk")) | Q(by=user) | Q(pk__in=_released_to(user)))
+        imported = Q(project=None, by=user)
+        return self.filter(Q(pk__in=own.values("pk")) | imported | Q(pk__in=_released_to(user)))
 
     def usable_by(self, user: User) -> TestSetQuerySet:
         """Return the frozen sets that a person may score against.

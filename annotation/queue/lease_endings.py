@@ -10,6 +10,7 @@ from django.http import Http404
 
 from annotation.consensus import item_state
 from annotation.models import Annotator, Item, Lease, Project
+from annotation.roles import MAY_LABEL, role_in
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 
@@ -41,7 +42,7 @@ def return_lease(pk: int, user: User) -> None:
 
 def _own(pk: int, user: User) -> Lease:
     lease = Lease.objects.select_related("item__project").filter(pk=pk, annotator__user=user).first()
-    if lease is None:
+    if lease is None or role_in(lease.item.project, user) not in MAY_LABEL:
         raise Http404
     return lease
 

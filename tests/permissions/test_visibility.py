@@ -11,22 +11,29 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from annotation import projects
 from annotation.models import (
     Adjudication,
     Annotator,
     Answer,
+    Batch,
     Item,
     KnownAnswer,
     SourceLabels,
     Suggestion,
     Vote,
 )
-from evalsvc.evaluation.models import Setting
+from annotation.testset import TestSet
+from evalsvc.core.accounts import teams
+from evalsvc.core.accounts.models import User
+from evalsvc.evaluation.models import Organiser, Setting
+from evalsvc.evaluation.roles import remove_person
 from tests.cast import service as canary
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, predicted_labels
 from tests.permissions.crawler import Crawler
 from tests.permissions.requester import PEOPLE, Reply, Requester, rolled_back, routes
+from tests.permissions.table import EXPECTED
 from tests.permissions.targets import request_body
 from tests.places.extent import FULL, one_in
 
@@ -159,6 +166,45 @@ def test_no_reply_holds_the_digest_of_hidden_gold(crawler: Crawler, who: str) ->
     assert {
         where for where, reply in replies.items() if any(part in reply.content for part in shown)
     } == set()
+
+
+REMOVED = ("memb", "view", "anno", "adju", "cura", "orga")
+
+
+def remove_everybody(cast: ServiceCast) -> None:
+    for who in ("vera", "ann", "judy"):
+        projects.remove_member(cast.harbour, user=cast[who], by=cast["cleo"])
+    projects.remove_member(cast.harbour, user=cast["cleo"], by=cast["tess"])
+    teams.remove_member(cast.kelpie, user=cast["mia"], by=cast["kim"])
+    for benchmark in (cast.tides, cast.vault, cast.shoals):
+        Organiser.objects.create(benchmark=benchmark, user=cast["root"], role="organiser")
+        remove_person(benchmark, user=cast["olga"], by=cast["root"])
+    User.objects.filter(pk=cast["olga"].pk).update(may_organise=False)
+    TestSet.objects.filter(by=cast["olga"]).update(by=cast["root"])  # importers may read what they imported
+    Batch.objects.filter(by=cast["olga"]).update(by=cast["root"])
+
+
+@pytest.mark.parametrize("who", one_in(2, REMOVED))
+def test_people_who_were_removed_read_what_strangers_read(requester: Requester, who: str) -> None:
+    """By pages, API, logs, downloads and long polls.
+
+    The labelling form alone offers former annotators their unsent answers.
+    """
+    requester.client(who)
+    own, differing, leaking = f"Canary{PEOPLE[who]}", {}, {}
+    with rolled_back():
+        addresses = {row: requester.address(row) for row, _ in EXPECTED}
+        remove_everybody(requester.cast)
+        for (row, method), outcomes in EXPECTED.items():
+            if not FULL and outcomes[who] == outcomes["stra"] != "200":
+                continue
+            body = request_body(row, requester.cast) if method == "POST" else {}
+            reply = requester.send(addresses[row], method, who, **body)
+            if reply.outcome != outcomes["stra"] and (row, who) != ("label", "anno"):
+                differing[row, method] = f"{outcomes['stra']} → {reply.outcome}"
+            if not is_inputs(f"GET {row}") and (secrets := leaks(reply, "stra") - {own}):
+                leaking[row, method] = secrets
+    assert (differing, leaking) == ({}, {})
 
 
 def test_an_adjudicator_sees_answers_and_no_names(requester: Requester) -> None:

@@ -20,6 +20,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.models import Model
 
 DIGESTS_FILE = "tables.json"
+NO_ROWS = "SELECT * FROM {} LIMIT 0"
 MigrationKey = tuple[str, str]
 
 
@@ -120,8 +121,8 @@ def _table_differences(cursor: CursorWrapper, model: type[Model], tables: set[st
     if table not in tables:
         yield f"table {table} is missing"
         return
-    description = connection.introspection.get_table_description(cursor, table)
-    actual = {column.name for column in description}
+    cursor.execute(NO_ROWS.format(connection.ops.quote_name(table)))  # Django's introspection is far slower
+    actual = {column[0] for column in cursor.description}
     expected = {field.column for field in model._meta.local_concrete_fields if field.column}
     for name in sorted(expected - actual):
         yield f"table {table} has no column {name}"

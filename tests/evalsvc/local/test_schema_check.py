@@ -2,58 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-
-from tests.places.workers import ROOT
-
-PREPARE = """
-import django
-django.setup()
 from django.core.management import CommandError
-from evalsvc.local.startup_checks import prepare
-try:
-    prepare()
-except CommandError as error:
-    raise SystemExit(str(error))
-"""
 
-
-def prepared(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the preparation of `make up` in a process of its own."""
-    env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(folder), "LOG_LEVEL": "WARNING"}
-    env |= {"DJANGO_SETTINGS_MODULE": "evalsvc.settings"}
-    command = [sys.executable, "-c", PREPARE]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+from evalsvc.local.schema_check import store_digests
+from evalsvc.local.startup_checks import prepare, static_digest
+from tests.places.tables import copy_sqlite, default_is
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as this build makes it, copied by the tests."""
-    folder = tmp_path_factory.mktemp("made")
-    done = prepared(folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    return folder
+def static() -> str:
+    return static_digest()
 
 
 @pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    copy = tmp_path / "data"
-    copy.mkdir()
-    for name in ("tables.json", "secret_key", "static.stamp"):
-        (copy / name).write_bytes((made / name).read_bytes())
-    with (
-        sqlite3.connect(made / "evalsvc.sqlite3") as whole,
-        sqlite3.connect(copy / "evalsvc.sqlite3") as other,
-    ):
-        whole.backup(other)
-    (copy / "static").symlink_to(made / "static")
-    return copy
+def folder(tmp_path: Path, settings: Any, django_db_blocker: Any, static: str) -> Iterator[Path]:
+    """A data folder as this build makes it."""
+    settings.DATA_DIR, settings.MEDIA_ROOT = tmp_path, tmp_path / "files"
+    (tmp_path / "static.stamp").write_text(static)  # no need to collect the files
+    with django_db_blocker.unblock():
+        copy_sqlite(tmp_path / "evalsvc.sqlite3")
+        with default_is({"NAME": str(tmp_path / "evalsvc.sqlite3")}):
+            store_digests()
+            yield tmp_path
 
 
 def changed(folder: Path, statement: str) -> None:
@@ -67,7 +43,9 @@ def dumped(folder: Path) -> list[str]:
 
 
 def test_a_data_folder_of_this_build_is_accepted(folder: Path) -> None:
-    assert prepared(folder).returncode == 0
+    before = dumped(folder)
+    prepare()
+    assert dumped(folder) == before
 
 
 @pytest.mark.parametrize(
@@ -93,21 +71,17 @@ def test_tables_of_another_build_are_rejected_with_alternatives(
 ) -> None:
     changed(folder, statement)
     before = dumped(folder)
-    refused = prepared(folder)
-    assert refused.returncode == 1
-    assert f"{folder} " in refused.stderr
-    assert difference in refused.stderr
-    assert "EVALSVC_DATA=FOLDER make up" in refused.stderr
-    assert "manage.py export" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    with pytest.raises(CommandError) as refused:
+        prepare()
+    for text in (f"{folder} ", difference, "EVALSVC_DATA=FOLDER make up", "manage.py export"):
+        assert text in str(refused.value)
     assert dumped(folder) == before
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])
 def test_a_truncated_digest_file_does_not_prevent_a_start(folder: Path, text: str) -> None:
     (folder / "tables.json").write_text(text)
-    again = prepared(folder)
-    assert (again.returncode, again.stderr) == (0, "")
+    prepare()
     assert "jobs.0001_initial" in (folder / "tables.json").read_text()
 
 
@@ -116,6 +90,5 @@ def test_a_changed_migration_is_rejected(folder: Path) -> None:
     text = stamp.read_text()
     at = text.index('"jobs.0001_initial": "') + len('"jobs.0001_initial": "')
     stamp.write_text(text[:at] + "0" * 64 + text[at + 64 :])
-    refused = prepared(folder)
-    assert refused.returncode == 1
-    assert "jobs.0001_initial" in refused.stderr
+    with pytest.raises(CommandError, match=r"jobs\.0001_initial"):
+        prepare()

@@ -6,58 +6,73 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, execute_from_command_line
 
+from evalsvc.core.accounts.models import User
 from evalsvc.management.commands._base import open_file
+from tests.places.tables import copy_sqlite, default_is
 from tests.places.workers import ROOT
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with tables, one account and one published test set."""
+def folder(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> Path:
+    """A data folder with tables and one account."""
     made = tmp_path_factory.mktemp("data")
-    assert run(made, "migrate").returncode == 0
-    kim = ("createsuperuser", "--noinput", "--username", "root", "--email", "root@example.org")
-    assert run(made, *kim, DJANGO_SUPERUSER_PASSWORD="harbour-lamp-7").returncode == 0
-    key = made / "key.txt"
-    key.write_text("".join(f"{n}\tCause-Effect(e1,e2)\n" for n in range(1, 3_001)))
-    done = run(made, "import_gold", key, "--name", "Key", "--set-version", "1")
-    assert done.returncode == 0, done.stderr
+    with django_db_blocker.unblock():
+        copy_sqlite(made / "evalsvc.sqlite3")
+        with default_is({"NAME": str(made / "evalsvc.sqlite3")}):
+            User.objects.create_superuser("root")
     return made
 
 
-def environment(folder: Path, **more: str) -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(folder), **more}
+@pytest.fixture(scope="module")
+def imported(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The output of the command that imported the test set key-1 into the folder."""
+    key = folder / "key.txt"
+    key.write_text("".join(f"{n}\tCause-Effect(e1,e2)\n" for n in range(1, 3_001)))
+    return run(folder, f"{sys.executable} manage.py import_gold {key} --name Key --set-version 1")
 
 
-def run(folder: Path, *words: object, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "manage.py", *map(str, words)]
-    env = environment(folder, **more)
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+@pytest.fixture
+def connected(folder: Path, imported: object, django_db_blocker: Any) -> Iterator[None]:
+    """Commands in this process use the folder's database."""
+    with django_db_blocker.unblock(), default_is({"NAME": str(folder / "evalsvc.sqlite3")}):
+        yield
 
 
-def test_a_job_run_by_a_command_logs_nothing(folder: Path) -> None:
-    key = folder / "other.txt"
-    key.write_text("1\tOther\n")
-    done = run(folder, "import_gold", key, "--name", "Other", "--set-version", "1")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "import: done" in done.stdout
-    described = run(folder, "describe", "other-1", LOG_LEVEL="INFO")
-    assert "sha256" in described.stdout
+def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(folder)}
+    shell = ["bash", "-c", f"set -o pipefail; {command}"]
+    return subprocess.run(shell, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
 
 
+def fail(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Run a command that fails; return its message."""
+    with pytest.raises(SystemExit) as ended:
+        execute_from_command_line(["manage.py", *words])
+    output = capsys.readouterr()
+    assert (ended.value.code, output.out) == (1, "")
+    return output.err
+
+
+def test_a_job_run_by_a_command_logs_nothing(imported: subprocess.CompletedProcess[str]) -> None:
+    assert (imported.returncode, imported.stderr) == (0, "")
+    assert "import: done" in imported.stdout
+
+
+@pytest.mark.usefixtures("imported")
 def test_a_closed_pipe_gives_no_traceback(folder: Path) -> None:
-    shell = f"set -o pipefail; {sys.executable} manage.py export key-1 | head -1"
-    done = subprocess.run(
-        ["bash", "-c", shell], cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=120
-    )
+    done = run(folder, f"{sys.executable} manage.py export key-1 | head -1")
     assert done.stdout.count("\n") == 1
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.usefixtures("connected")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -70,12 +85,11 @@ def test_a_closed_pipe_gives_no_traceback(folder: Path) -> None:
     ],
 )
 def test_a_missing_object_gives_a_one_line_message(
-    folder: Path, arguments: tuple[str, ...], message: str
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
-    done = run(folder, *arguments)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(message)
-    assert done.stderr.count("\n") == 1
+    output = fail(capsys, *arguments)
+    assert output.startswith(message)
+    assert output.count("\n") == 1
 
 
 def test_an_unreadable_file_is_reported_with_the_reason(
@@ -92,7 +106,10 @@ def test_an_unreadable_file_is_reported_with_the_reason(
             pass
 
 
-def test_without_tables_a_command_names_the_data_folder(tmp_path: Path) -> None:
-    done = run(tmp_path, "describe", "key-1")
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"No tables in the data folder {tmp_path}")
+def test_without_tables_a_command_names_the_data_folder(
+    tmp_path: Path, settings: Any, django_db_blocker: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.DATA_DIR = tmp_path
+    with django_db_blocker.unblock(), default_is({"NAME": str(tmp_path / "evalsvc.sqlite3")}):
+        output = fail(capsys, "describe", "key-1")
+    assert output.startswith(f"No tables in the data folder {tmp_path}")

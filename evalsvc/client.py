@@ -3,10 +3,12 @@
 Needs Python 3.11 and no other package.
 
     export EVALSVC_URL=https://… EVALSVC_TOKEN=evs_…
+    python evalsvc_client.py inputs BOARD > inputs.jsonl
     python evalsvc_client.py validate BOARD FILE
     python evalsvc_client.py submit BOARD FILE --system "My net" --run 1 --watch
     python evalsvc_client.py status ID --watch
     python evalsvc_client.py scores ID
+    python evalsvc_client.py cancel ID          (or retry, or withdraw)
 
 Exit codes: 0 success; 1 invalid file, or a submission that ended without scores; 2 wrong arguments;
 3 request rejected by the service; 4 service unreachable.
@@ -42,6 +44,7 @@ TIMEOUT_SECONDS = 60
 WAIT_SECONDS = 20
 CHUNK_BYTES = 1 << 16
 BAR_WIDTH = 30
+NA_PLACES = ("first", "last", "none")
 OnSent = Callable[[int, int], None]
 
 
@@ -182,27 +185,59 @@ class Client:
         system: str,
         run: str,
         key: str = "",
+        columns: str | Path = "",
+        model: bool = False,
         sent: OnSent | None = None,
         **options: str,
     ) -> Submission:
-        """Submit a file as a run of a system.
+        """Submit a file as a run of a system, or with `model` a spaCy pipeline as a tar.
 
-        `options`: team, aggregate, phase, tags (a JSON object).
-        `key` is the Idempotency-Key; without it one is generated, so that retries do no harm.
+        `options`: team, aggregate, phase, na (place of the negative class among the columns of a score
+        file), tags (a JSON object). `columns` is a file with the labels of the columns. `key` is the
+        Idempotency-Key; without it one is generated, so that retries do no harm.
         """
         query = {"system": system, "run": run, "filename": Path(file).name} | options
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
-        path = f"benchmarks/{_quote(benchmark)}/submissions"
-        with gzipped(file) as body:
+        path = f"benchmarks/{_quote(benchmark)}/{'models' if model else 'submissions'}"
+        with _body(file, columns, packed=not model) as (body, content_type):
+            headers["Content-Type"] = content_type
             return self._request(path, query, headers=headers, body=body, sent=sent)
 
     def validate(
-        self, benchmark: str, file: str | Path, *, phase: str = "", sent: OnSent | None = None
+        self,
+        benchmark: str,
+        file: str | Path,
+        *,
+        columns: str | Path = "",
+        sent: OnSent | None = None,
+        **options: str,
     ) -> CheckResult:
-        """Check a file without storing it or using quota."""
-        with gzipped(file) as body:
-            path = f"benchmarks/{_quote(benchmark)}/check"
-            return self._request(path, {"phase": phase}, body=body, sent=sent)
+        """Check a file without storing it or using quota; `options`: phase, na."""
+        path = f"benchmarks/{_quote(benchmark)}/check"
+        with _body(file, columns) as (body, content_type):
+            headers = {"Content-Type": content_type}
+            return self._request(path, options, headers=headers, body=body, sent=sent)
+
+    def inputs(self, benchmark: str, *, phase: str = "") -> bytes:
+        """Return every line that a file must answer, without gold."""
+        path = f"benchmarks/{_quote(benchmark)}/inputs"
+        return self._request(path, {"phase": phase}, read=lambda answer: answer.read())
+
+    def cancel(self, submission: int) -> Submission:
+        """Cancel a waiting or running submission."""
+        return self._change(submission, "cancel")
+
+    def retry(self, submission: int) -> Submission:
+        """Restart a failed submission."""
+        return self._change(submission, "retry")
+
+    def withdraw(self, submission: int) -> Submission:
+        """Withdraw a submission from all leaderboards for good."""
+        return self._change(submission, "withdraw")
+
+    def _change(self, submission: int, change: str) -> Submission:
+        with tempfile.TemporaryFile() as empty:
+            return self._request(f"submissions/{submission:d}/{change}", {}, body=empty)
 
     def status(self, submission: int, *, wait: int = 0) -> Submission:
         """Return a submission; wait that many seconds for its next change."""
@@ -231,6 +266,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         body: IO[bytes] | None = None,
         sent: OnSent | None = None,
+        read: Callable[[Any], Any] = json.load,
     ) -> Any:
         """Get, or post the body; retry transient failures, safe to repeat."""
         parameters = urllib.parse.urlencode({name: value for name, value in query.items() if value})
@@ -241,7 +277,7 @@ class Client:
         for attempt in range(TRIES):
             pause = min(0.5 * 2**attempt, MAX_PAUSE_SECONDS)
             try:
-                return self._send(address, all_headers, body, sent)
+                return self._send(address, all_headers, body, sent, read)
             except ServiceError as error:
                 pause = pause if error.retry_after is None else error.retry_after
                 if error.status not in TRANSIENT or pause > MAX_PAUSE_SECONDS or attempt == TRIES - 1:
@@ -253,18 +289,22 @@ class Client:
         raise AssertionError("the last attempt returns or raises")
 
     def _send(
-        self, address: str, headers: dict[str, str], body: IO[bytes] | None, sent: OnSent | None
+        self,
+        address: str,
+        headers: dict[str, str],
+        body: IO[bytes] | None,
+        sent: OnSent | None,
+        read: Callable[[Any], Any],
     ) -> Any:
         request = urllib.request.Request(address, headers=headers)  # noqa: S310
         if body is not None:  # makes it a POST
             size = body.seek(0, os.SEEK_END)
             body.seek(0)
             request.data = _ReportingFile(body, size, sent)
-            request.add_header("Content-Type", "application/gzip")
             request.add_header("Content-Length", str(size))
         try:
             with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-                return json.load(response)
+                return read(response)
         except urllib.error.HTTPError as error:
             with error:
                 raise ServiceError.of(error) from None
@@ -286,6 +326,27 @@ def gzipped(path: str | Path) -> Iterator[IO[bytes]]:
             with gzip.GzipFile(fileobj=spool, mode="wb", compresslevel=5, mtime=0) as pack:
                 shutil.copyfileobj(source, pack, CHUNK_BYTES)
             yield spool
+
+
+@contextmanager
+def _body(
+    path: str | Path, columns: str | Path = "", *, packed: bool = True
+) -> Iterator[tuple[IO[bytes], str]]:
+    """Yield the body of a request and its type: the file, or a form if columns come with it."""
+    with gzipped(path) if packed else open(path, "rb") as file:
+        if not columns:
+            yield file, "application/gzip" if packed else "application/x-tar"
+            return
+        boundary = uuid.uuid4().hex
+        part = f'--{boundary}\r\nContent-Disposition: form-data; name="%s"; filename="%s"\r\n\r\n'
+        file.seek(0)
+        with open(columns, "rb") as names, tempfile.TemporaryFile() as form:
+            for name, content in (("file", file), ("columns", names)):
+                form.write((part % (name, name)).encode())
+                shutil.copyfileobj(content, form, CHUNK_BYTES)
+                form.write(b"\r\n")
+            form.write(f"--{boundary}--\r\n".encode())
+            yield form, f"multipart/form-data; boundary={boundary}"
 
 
 # ---- command line --------------------------------------------------------------------------------
@@ -324,7 +385,8 @@ def show_problems(errors: Sequence[FileProblem], count: int) -> None:
 
 
 def do_validate(client: Client, arguments: argparse.Namespace) -> int:
-    result = client.validate(arguments.board, arguments.file, phase=arguments.phase, sent=draw_sent)
+    options = {name: getattr(arguments, name) for name in ("phase", "columns", "na")}
+    result = client.validate(arguments.board, arguments.file, sent=draw_sent, **options)
     clear_bar()
     show_problems(result["errors"], result["error_count"])
     if result["fits"]:
@@ -334,7 +396,7 @@ def do_validate(client: Client, arguments: argparse.Namespace) -> int:
 
 
 def do_submit(client: Client, arguments: argparse.Namespace) -> int:
-    names = ("system", "run", "key", "team", "aggregate", "phase", "tags")
+    names = ("system", "run", "key", "team", "aggregate", "phase", "columns", "na", "tags", "model")
     options = {name: getattr(arguments, name) for name in names}
     submission = client.submit(arguments.board, arguments.file, sent=draw_sent, **options)
     clear_bar()
@@ -344,6 +406,17 @@ def do_submit(client: Client, arguments: argparse.Namespace) -> int:
 
 def do_status(client: Client, arguments: argparse.Namespace) -> int:
     return follow(client, arguments.id) if arguments.watch else write_state(client.status(arguments.id))
+
+
+def do_change(client: Client, arguments: argparse.Namespace) -> int:
+    submission = getattr(client, arguments.change)(arguments.id)
+    write_state(submission)
+    return OK
+
+
+def do_inputs(client: Client, arguments: argparse.Namespace) -> int:
+    sys.stdout.buffer.write(client.inputs(arguments.board, phase=arguments.phase))
+    return OK
 
 
 def do_scores(client: Client, arguments: argparse.Namespace) -> int:
@@ -402,18 +475,36 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     submit = commands.add_parser("submit", help="submit a file as a run of a system")
     validate = commands.add_parser("validate", help="check a file without submitting it")
-    for each in (submit, validate):
+    inputs = commands.add_parser("inputs", help="download the lines that a file must answer")
+    for each in (submit, validate, inputs):
         each.add_argument("board", help="slug of the benchmark")
-        each.add_argument("file")
         each.add_argument("--phase", default="", choices=["", "dev", "test"])
+    for each in (submit, validate):
+        each.add_argument("file")
+        each.add_argument(
+            "--columns", default="", metavar="FILE", help="labels of the columns of a score file"
+        )
+        each.add_argument(
+            "--na", default="", choices=["", *NA_PLACES], help="column of the negative class in it"
+        )
     submit.add_argument("--system", required=True)
     submit.add_argument("--run", required=True, help="name of the run, for example the seed")
     submit.add_argument("--team", default="", help="slug of the team, if you are in several")
     submit.add_argument("--aggregate", default="", choices=["", "ONE", "AVG"])
     submit.add_argument("--tags", default="", help="declarations, as a JSON object")
+    submit.add_argument("--model", action="store_true", help="the file is a spaCy pipeline as a tar")
     submit.add_argument("--key", default="", help="Idempotency-Key; default: generated")
     status = commands.add_parser("status", help="show the state of a submission")
     scores = commands.add_parser("scores", help="show the scores of a submission")
+    changes = {
+        "cancel": "stop a waiting or running submission",
+        "retry": "restart a failed submission",
+        "withdraw": "take a submission off all leaderboards for good",
+    }
+    for change, title in changes.items():
+        each = commands.add_parser(change, help=title)
+        each.add_argument("id", type=int)
+        each.set_defaults(do=do_change, change=change)
     for each in (status, scores):
         each.add_argument("id", type=int)
     for each in (submit, status):
@@ -422,8 +513,11 @@ def parser() -> argparse.ArgumentParser:
         "--version", type=int, default=0, help="version of the setting; default: the newest scored"
     )
     scores.add_argument("--json", action="store_true")
-    for each, do in ((submit, do_submit), (validate, do_validate), (status, do_status), (scores, do_scores)):
-        each.set_defaults(do=do)
+    submit.set_defaults(do=do_submit)
+    validate.set_defaults(do=do_validate)
+    inputs.set_defaults(do=do_inputs)
+    status.set_defaults(do=do_status)
+    scores.set_defaults(do=do_scores)
     return top
 
 

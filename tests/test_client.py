@@ -5,17 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
 
 from evalsvc import client as program
@@ -24,6 +27,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.openapi import Generator
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.conftest import StartWorker
@@ -149,7 +153,8 @@ class FailingService(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         server: Any = self.server
-        server.seen.append((dict(self.headers), gzip.decompress(body), self.path))
+        packed = body.startswith(b"\x1f\x8b")
+        server.seen.append((dict(self.headers), gzip.decompress(body) if packed else body, self.path))
         status, headers = server.answers[min(len(server.seen), len(server.answers)) - 1]
         self.send_response(status)
         for name, value in headers.items():
@@ -230,6 +235,69 @@ def test_an_unreachable_service_exits_with_4(pauses: list[float], capsys: Any) -
             Client(url).status(1)
         assert program.main(["--url", url, "status", "1"]) == 4
     assert url in capsys.readouterr().err
+
+
+# ---- everything that the API takes -------------------------------------------------------
+def described(operation: str) -> set[str]:
+    """The names of the fields and headers of an endpoint, as in OpenAPI."""
+    paths = Generator().get_schema()["paths"]
+    (found,) = (each for path in paths.values() for each in path.values() if each["operationId"] == operation)
+    return {each["name"] for each in found["parameters"] if each["in"] != "path"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "flags"), [("submissions_create", []), ("models_create", ["--model"]), ("check", [])]
+)
+def test_every_option_of_a_submission_can_be_given(
+    tmp_path: Path, run_file: Path, operation: str, flags: list[str]
+) -> None:
+    names = tmp_path / "labels.txt"
+    names.write_text("born_in\nworks_for\n")
+    given = {
+        "system": "Net",
+        "run": "1",
+        "team": "kelpie",
+        "aggregate": "AVG",
+        "columns": names,
+        "na": "last",
+    }
+    given |= {"phase": "dev", "tags": '{"pretrained": true}', "key": "nightly"}
+    command, taken = "submit", described(operation)
+    if operation == "check":  # it ignores the others, so that the same request can be tried
+        command, taken = "validate", {"columns", "na", "phase"}
+        del given["key"]
+    words = [word for name in given if name in {*taken, "key"} for word in (f"--{name}", given[name])]
+    with failing_service((202, {})) as service, suppress(KeyError):  # its answer is no report
+        program.main(["--url", service.url, command, "rel", str(run_file), *flags, *map(str, words)])
+    headers, body, path = service.seen[0]
+    parts = {name.decode() for name in re.findall(rb'; name="(\w+)"', body)}
+    assert taken <= {*parse_qs(urlsplit(path).query), *parts, *headers}
+
+
+def test_columns_are_sent_beside_the_file(live: str, token: str, tmp_path: Path) -> None:
+    scores, names = tmp_path / "scores.npy", tmp_path / "labels.txt"
+    np.save(scores, np.full((6, 3), 0.5, dtype="f4"))
+    names.write_text("works_for\nborn_in\npart_of\n")
+    assert Client(live, token).validate("rel", scores, columns=names)["fits"]
+    names.write_text("works_for\nborn_in\npart_off\n")
+    rejected = Client(live, token).validate("rel", scores, columns=names)
+    assert "part_off" in rejected["errors"][0]["message"]
+
+
+def test_inputs_are_downloaded_and_runs_cancelled_and_withdrawn(
+    live: str, token: str, run_file: Path, capfdbinary: Any, broker: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALSVC_TOKEN", token)
+    assert program.main(["--url", live, "inputs", "rel"]) == 0
+    inputs = capfdbinary.readouterr().out.splitlines()
+    assert [json.loads(line)["id"] for line in inputs] == [line["id"] for line in RELATION_GOLD]
+    assert not any(b"relation" in line for line in inputs)
+    client = Client(live, token)
+    first = client.submit("rel", run_file, system="Net", run="1")
+    for change, state in (("cancel", "cancelled"), ("withdraw", "cancelled")):
+        assert program.main(["--url", live, change, str(first["id"])]) == 0
+        assert f"{first['id']}: {state}" in capfdbinary.readouterr().out.decode()
+    assert program.main(["--url", live, "retry", str(first["id"])]) == 3
 
 
 # ---- other endings -----------------------------------------------------------------------

@@ -49,6 +49,7 @@ api_patterns = [
         name="api-versions",
     ),
     path("benchmarks/<slug:slug>/settings/<slug:key>/inputs", benchmarks.Inputs.as_view(), name="api-inputs"),
+    path("benchmarks/<slug:slug>/inputs", benchmarks.AllInputs.as_view(), name="api-benchmark-inputs"),
     path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),
     path("benchmarks/<slug:slug>/log", api_log.BenchmarkLog.as_view(), name="api-benchmark-log"),

@@ -194,6 +194,9 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("api-setting", "api-versions", "api-inputs"), lambda cast: tides(cast) | {"key": "main"}
     ),
+    "api-benchmark-inputs": tides,
+    "api-benchmark-inputs:hidden": vault,
+    "api-inputs:hidden": lambda cast: vault(cast) | {"key": "main"},
     "api-settings:foreign": tides,
     "setting-new:foreign": tides,
     **dict.fromkeys(

@@ -101,7 +101,9 @@ def leaks(reply: Reply, who: str) -> set[str]:
 
 def is_inputs(where: str) -> bool:
     """True for the sentences to predict, readable by everybody who sees the benchmark."""
-    named = where.startswith(("GET api-inputs", "GET setting-inputs", "GET board-inputs"))
+    named = where.startswith(
+        ("GET api-inputs", "GET api-benchmark-inputs", "GET setting-inputs", "GET board-inputs")
+    )
     return named or where.rstrip("/").endswith("/inputs")
 
 

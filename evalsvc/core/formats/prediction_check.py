@@ -120,13 +120,14 @@ class ExampleLines:
 class Stranger(NamedTuple):
     """An answer that fits no expected item.
 
-    Either its id, or its place and tokens.
+    Its id, or its place and tokens, or its pair.
     """
 
     id: str
     place: int = 0
     n_tokens: int = 0
     tokens: tuple[str, ...] | None = None
+    pair: tuple[str, str] | None = None
 
 
 class BagClaims:
@@ -194,6 +195,7 @@ class PredictionCheck:
         self.form: Form | None = None
         self.first_lines: dict[str, int] = {}
         self.strangers: list[Stranger] = []
+        self.unknown_ids = 0
         self.dropped_negative = 0
         self._hints: dict[str, str | None] = {}
         self.example = ExampleLines(
@@ -298,6 +300,7 @@ class PredictionCheck:
         pair, relation = (prediction.head, prediction.tail), prediction.relation
         is_new = self.bags.add(*pair, relation)
         if is_new is None:
+            self._note_stranger(Stranger(", ".join(pair), pair=pair))
             hint = REVERSED_PAIR if pair[::-1] in self.bags.rows else None
             return self._reject("unknown_id", line, None, ", ".join(pair), "a pair of the benchmark", hint)
         if not is_new:
@@ -369,11 +372,12 @@ class PredictionCheck:
 
     def _note_stranger(self, stranger: Stranger) -> None:
         """Store the first answers that fit no expected item."""
-        if len(self.strangers) < MAX_STRANGERS:
+        if len(self.strangers) < MAX_STRANGERS and stranger not in self.strangers:
             self.strangers.append(stranger)
 
     def _check_id(self, name: str, line: int) -> bool:
         if name not in self.ids:
+            self.unknown_ids += 1
             self._note_stranger(Stranger(name))
             candidates = self.ids if len(self.ids) <= MAX_IDS_FOR_HINTS else ()
             expected = f"one of the {len(self.ids):,} ids of the inputs, such as {self.example.usual[0]}"

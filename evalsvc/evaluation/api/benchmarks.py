@@ -589,6 +589,21 @@ class Inputs(APIView):
         return jsonl_file(f"{slug}-{key}.jsonl", file_contract.input_lines(setting))
 
 
+class AllInputs(APIView):
+    @extend_schema(
+        operation_id="benchmark_inputs",
+        parameters=[
+            OpenApiParameter("phase", str, enum=["dev", "test"], description="Required if both are open.")
+        ],
+        responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(400, 401, 404, 409),
+    )
+    def get(self, request: Request, slug: str) -> StreamingHttpResponse:
+        """Download every item that a file sent now must answer, each once and without gold."""
+        benchmark = roles.benchmark_for(request.user, slug)
+        contract = file_contract.for_new_file(benchmark, phase=request.query_params.get("phase", ""))
+        return jsonl_file(f"{slug}-inputs.jsonl", file_contract.input_lines(*contract.settings))
+
+
 class OneBoard(APIView):
     @extend_schema(
         operation_id="board",

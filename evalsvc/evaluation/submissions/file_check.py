@@ -11,15 +11,15 @@ from typing import Any, BinaryIO, cast
 
 from evalsvc.core.errors.exceptions import TooLarge
 from evalsvc.core.formats import jsonl_predictions, npy, npz
-from evalsvc.core.formats.prediction_check import Claim, Form
-from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import Format, formats, open_predictions, recognise, recognise_source
 from evalsvc.core.formats.text_lines import unpacked
 from evalsvc.evaluation.benchmarks.file_contract import FileContract, expected_ids, limit
 from evalsvc.evaluation.disclosure.gold_counts import of_version
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import dense_scores
-from evalsvc.evaluation.submissions.other_inputs import Submitter, add_hint
+from evalsvc.evaluation.submissions.other_inputs import Answers, Submitter, add_hint
 
 HEAD_BYTES = 1 << 16
 TAR_MARK = slice(257, 262)
@@ -91,10 +91,10 @@ def check_stream(
     if head.startswith(npz.MAGIC):
         with npz.opened(complete, problems, most=most) as archive:
             tee = Tee(archive.pieces(), copy)
-            return _dense(contract, archive.names(names), tee, problems)
+            return _dense(contract, archive.names(names), tee, problems, by)
     tee = Tee(complete, copy)
     if head.startswith(npy.MAGIC):
-        return _dense(contract, names, tee, problems)
+        return _dense(contract, names, tee, problems, by)
     return _lines(contract, head, tee, problems, by)
 
 
@@ -123,7 +123,7 @@ def _lines(
             ranked.add(claim, check.form, size)
     finally:  # also if reading stopped
         if by is not None:
-            add_hint(problems, contract, check.strangers, by=by)
+            add_hint(problems, contract, _answers(check, has_ids=formats()[format].has_ids), by=by)
     ranked.check(problems)
     for _ in pieces:  # the digest covers what the reader left unread
         pass
@@ -136,12 +136,29 @@ def _lines(
     return checked
 
 
-def _dense(contract: FileContract, names: npy.ColumnNames, tee: Tee, problems: Problems) -> Checked:
+def _answers(check: PredictionCheck, *, has_ids: bool) -> Answers:
+    """Return what the file answers; columns tell by their tokens, pairs by themselves."""
+    if has_ids:
+        ids = {} if check.unknown_ids else check.first_lines
+        return Answers(check.strangers, ids, len(ids))
+    return Answers(
+        check.strangers, size=len(check.first_lines) + check.unknown_ids if check.form == "label" else 0
+    )
+
+
+def _dense(
+    contract: FileContract, names: npy.ColumnNames, tee: Tee, problems: Problems, by: Submitter | None
+) -> Checked:
     """Check header, columns and numbers of a dense file."""
     pieces = iter(tee)
     head = _head(pieces)
     header = npy.read_header(head, problems)
-    form = dense_scores.form_of(header, contract, problems)
+    try:
+        form = dense_scores.form_of(header, contract, problems)
+    except FileRejected:
+        if by is not None:
+            add_hint(problems, contract, Answers(size=header.rows), by=by)
+        raise
     columns = names.resolve(header, contract.labels, contract.benchmark.negative or None, problems)
     npy.check_finite(_after(header.begin, chain([head], pieces)), header, columns, problems)
     npy.check_size(header, tee.size, problems)

@@ -7,9 +7,9 @@ nothing about any other set.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import msgspec
 from django.db.models import Q
@@ -25,8 +25,8 @@ from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract, InputItem
 from evalsvc.evaluation.models import Setting
 
-CODES = ("unknown_id", "token_mismatch", "missing_id")
-MAX_OWN_SETS, MAX_ADDRESSES = 50, 3
+CODES = ("unknown_id", "token_mismatch", "missing_id", "bad_span", "wrong_shape")
+MAX_OWN_SETS = 50
 LEAST_SHARE = 0.5
 LEAST_ALIKE = 2  # one sentence may have the length of another by chance
 
@@ -45,40 +45,79 @@ class Submitter:
         return list(TestSet.objects.usable_by(self.user).order_by("-pk")[:MAX_OWN_SETS])
 
 
-def add_hint(
-    problems: Problems, contract: FileContract, strangers: Sequence[Stranger], *, by: Submitter
-) -> None:
+class Answers(NamedTuple):
+    """The items that a file answers: their ids, or their number if it has no ids."""
+
+    strangers: Sequence[Stranger] = ()
+    ids: Collection[str] | None = None
+    size: int = 0
+
+
+def add_hint(problems: Problems, contract: FileContract, answers: Answers, *, by: Submitter) -> None:
     """Name the inputs the file seems to answer in its first problem."""
     at = next((at for at, problem in enumerate(problems.first) if problem.code in CODES), None)
-    if at is None:
+    if at is None or problems.first[at].field == "columns":
         return
-    parts = [problems.first[at].hint, next(_hints(contract, strangers, by), None) if strangers else None]
+    parts = [problems.first[at].hint, next(_hints(contract, answers, by), None)]
     if by.by_token:  # pages have the link beside the problem
-        addresses = [
-            reverse("api-inputs", args=[contract.benchmark.slug, each.key]) for each in contract.settings
-        ]
-        parts.append(f"Inputs: {', '.join(addresses[:MAX_ADDRESSES])}.")
+        address = reverse("api-benchmark-inputs", args=[contract.benchmark.slug])
+        parts.append(f"Inputs: {address}{f'?phase={contract.phase}' if contract.phase else ''}.")
     hint = " ".join(filter(None, parts)) or None
     problems.first[at] = msgspec.structs.replace(problems.first[at], hint=hint)
 
 
-def _hints(contract: FileContract, strangers: Sequence[Stranger], by: Submitter) -> Iterator[str]:
-    """Yield a hint for each set of inputs that most answers fit."""
+def _hints(contract: FileContract, answers: Answers, by: Submitter) -> Iterator[str]:
+    """Yield a hint for each set of inputs that most answers fit, or all."""
     expected = {setting.pk for setting in contract.settings}
-    settings = [each for each in _downloadable(contract, by.user) if each.pk not in expected]
+    available = _downloadable(contract, by.user)
+    settings = [each for each in available if each.pk not in expected]
+    if answers.strangers:
+        yield from _hints_of_strangers(contract, settings, answers.strangers, by)
+    phases = sorted({each.phase for each in settings if each.phase})
+    together = [[each for each in available if each.phase in ("", phase)] for phase in phases]
+    for group in [*([each] for each in settings), *together]:
+        if _are_inputs_of(replace(contract, settings=group), answers):
+            named = next(each for each in group if each in settings)
+            are = "ids are exactly" if answers.ids is not None else "answers are as many as"
+            yield f"The {answers.size:,} {are} the inputs of {_named(named, contract)}"
+
+
+def _hints_of_strangers(
+    contract: FileContract, settings: Sequence[Setting], strangers: Sequence[Stranger], by: Submitter
+) -> Iterator[str]:
     own_sets = by.test_sets()
     only = {each.only_id for each in settings if each.only_id}
     known = _alike({each.test_set_id for each in settings} | {each.pk for each in own_sets} | only, strangers)
     for setting in settings:
         matching = known[setting.test_set_id]
         matching = matching & known[setting.only_id] if setting.only_id else matching
-        if _is_most(matching, strangers):
-            phase = f" of the {setting.phase} phase" if setting.phase else ""
-            choose = f" Choose the phase {setting.phase}." if _is_open(setting, contract) else ""
-            yield f"{_counted(matching, strangers)} to the inputs of “{setting.title}”{phase}.{choose}"
+        if _is_most(matching or _pairs_of(setting, strangers), strangers):
+            counted = _counted(matching or _pairs_of(setting, strangers), strangers)
+            yield f"{counted} to the inputs of {_named(setting, contract)}"
     for test_set in own_sets:
         if _is_most(known[test_set.pk], strangers):
             yield f"{_counted(known[test_set.pk], strangers)} to the test set {test_set}."
+
+
+def _named(setting: Setting, contract: FileContract) -> str:
+    phase = f" of the {setting.phase} phase" if setting.phase else ""
+    return f"“{setting.title}”{phase}." + (
+        f" Choose the phase {setting.phase}." if _is_open(setting, contract) else ""
+    )
+
+
+def _are_inputs_of(inputs: FileContract, answers: Answers) -> bool:
+    """Return true if a file answers all these inputs and no others."""
+    if answers.ids is not None:
+        return 0 < answers.size == inputs.count_items() and inputs.expected.ids.keys() == set(answers.ids)
+    return answers.size > 1 and answers.size in (inputs.count_items(), len(inputs.expected.pairs))
+
+
+def _pairs_of(setting: Setting, strangers: Sequence[Stranger]) -> set[str]:
+    """Return the claims on pairs that a setting has."""
+    claims = {each.pair: each.id for each in strangers if each.pair}
+    pairs = set(file_contract.expected_ids(setting).ids.values()) if claims else set()
+    return {name for pair, name in claims.items() if pair in pairs}
 
 
 def _downloadable(contract: FileContract, by: User) -> list[Setting]:
@@ -99,7 +138,7 @@ def _alike(sets: set[int], strangers: Sequence[Stranger]) -> defaultdict[int, se
     """Return the answers that fit each set, by id or tokens."""
     alike: defaultdict[int, set[str]] = defaultdict(set)
     rows = TestSetRow.objects.filter(test_set__in=sets)
-    names = {each.id for each in strangers if not each.n_tokens}
+    names = {each.id for each in strangers if not (each.n_tokens or each.pair)}
     for test_set, name in rows.filter(external_id__in=names).values_list("test_set", "external_id"):
         alike[test_set].add(name)
     tagged = {each.place: each for each in strangers if each.n_tokens}

@@ -13,8 +13,9 @@ from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.menu import MENU, as_shown
-from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.submissions import intake
+from evalsvc.evaluation.submissions.request_body import tags_of
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, open_file
 
 CHUNK_BYTES = 1 << 18
@@ -30,6 +31,8 @@ class Command(ActingCommand):
         parser.add_argument("--team", required=True, help="slug of the team")
         parser.add_argument("--system", required=True)
         parser.add_argument("--run", default="1")
+        parser.add_argument("--phase", default="", choices=Setting.Phase.values)
+        parser.add_argument("--tags", default="", help="declarations, as a JSON object")
         parser.add_argument("--aggregate", default="ONE", choices=intake.AGGREGATES)
         parser.add_argument("--na", default="", choices=NA_PLACES, help="N/A column of a .npy file")
         parser.add_argument("--columns", default="", help="labels of the columns of a .npy file, as JSON")
@@ -50,6 +53,8 @@ class Command(ActingCommand):
                 run=options["run"],
                 chunks=iter(lambda: file.read(CHUNK_BYTES), b""),
                 filename=Path(options["file"]).name,
+                phase=options["phase"],
+                tags=tags_of(options),
                 aggregate=options["aggregate"],
                 names=ColumnNames(options["columns"], options["na"]),
             )

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
-from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.api.submissions import FIELDS
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 
@@ -103,3 +104,19 @@ def test_a_rejected_file_is_reported_with_its_first_problem(file: Path, tmp_path
     predictions.write_bytes(jsonl([{"id": "s1", "label": "born_im"}]))
     with pytest.raises(CommandError, match=r"Line 1, field label.*\bborn_in\b"):
         run("submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net")
+
+
+def test_a_submission_by_command_takes_all_that_one_by_api_does(cast: BenchmarkCast, tmp_path: Path) -> None:
+    parser = load_command_class("evalsvc", "submit").create_parser("manage.py", "submit")
+    own = {action.dest for action in parser._actions}
+    assert own >= {field.name for field in FIELDS} - {"filename"}  # that of the file
+    cast.relations()
+    Setting.objects.update(phase="dev")
+    predictions = tmp_path / "net.jsonl"
+    predictions.write_bytes(jsonl({"id": item["id"], "label": "born_in"} for item in RELATION_GOLD))
+    words = ["submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net", "--phase", "dev"]
+    run(*words, "--tags", '{"pretrained": true}')
+    submission = Submission.objects.get()
+    assert (submission.phase, submission.system.tags) == ("dev", {"pretrained": True})
+    with pytest.raises(CommandError, match="JSON object"):
+        run(*words, "--run", "2", "--tags", "[]")

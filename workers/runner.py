@@ -40,6 +40,7 @@ HANDLER_PATHS = {
     "import": "workers.handlers.annotation:import_file",
     "freeze": "workers.handlers.annotation:freeze",
     "recompute": "workers.handlers.annotation:recompute",
+    "board": "workers.handlers.score:board",
     "describe": "workers.handlers.describe:describe",
     "upkeep": "workers.handlers.upkeep:keep_up",
     "agreement": "workers.handlers.annotation:agree",

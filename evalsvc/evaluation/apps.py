@@ -10,13 +10,15 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
-        from evalsvc.evaluation import roles
+        from evalsvc.evaluation import board_figures, roles
         from evalsvc.evaluation.submission_states import follow
         from evalsvc.evaluation.submissions import file_store
 
         register(Kind("score", queue="score", on_change=follow))
         register(Kind("check", queue="ingest", on_change=follow))
         register(Kind("predict", queue="heavy", on_change=follow))
+        register(Kind(board_figures.KIND, queue="ingest"))
         invitations.register(roles.INVITATION_TARGET)
         file_store.register()
         register_periodic("unused files", file_store.tick)
+        register_periodic("stored boards", board_figures.queue_outdated)

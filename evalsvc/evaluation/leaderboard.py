@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from itertools import combinations
 from math import fsum, sqrt
 from typing import Any, NamedTuple
 
 from django.db.models import F, Q
+from msgspec.structs import replace
 
-from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation import board_figures
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.versions import Rescoring, Run
+from evalsvc.evaluation.board_figures import (
+    Column,
+    Columns,
+    EqualRuns,
+    Figures,
+    RunStatistics,
+    SystemRuns,
+)
 from evalsvc.evaluation.disclosure.history import History, histories
 from evalsvc.evaluation.disclosure.policy import (
     Disclosed,
@@ -26,7 +36,7 @@ from evalsvc.evaluation.disclosure.policy import (
     needs_claims,
     shown_values,
 )
-from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, shown_measures
+from evalsvc.evaluation.measures.menu import MENU, as_shown, shown_measures
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person, sealed_from
 from evalsvc.evaluation.submissions import gold_exposure
@@ -36,103 +46,116 @@ COMPARED = 50  # systems whose pairs a board compares
 NO_VALUE = "the measure has no value for these predictions"
 
 
-@dataclass(frozen=True, slots=True)
-class RunStatistics:
-    """Measure over the runs of a system.
+class BoardSystem(NamedTuple):
+    """System as boards name it."""
 
-    `n` counts runs with a defined value.
-    """
-
-    mean: float | None
-    sd: float | None
-    n: int
-    minimum: float | None
-    maximum: float | None
-    runs: list[tuple[str, float | None]]
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Column:
-    """Measure of a board by system; `title` names it in sentences."""
-
-    measure: Measure
-    figures: Mapping[int, RunStatistics]
-    title: str
-
-    @cached_property
-    def ranks(self) -> dict[int, int]:
-        """Ranks by mean; equal means share the better one, undefined have none."""
-        means = {system: figure.mean for system, figure in self.figures.items() if figure.mean is not None}
-        first: dict[float, int] = {}
-        for rank, mean in enumerate(sorted(means.values(), reverse=self.measure.higher_is_better), start=1):
-            first.setdefault(mean, rank)
-        return {system: first[mean] for system, mean in means.items()}
-
-    @cached_property
-    def order(self) -> list[int]:
-        return sorted(self.ranks, key=lambda system: (self.ranks[system], system))
-
-    def ahead(self, first: int, second: int) -> float | None:
-        """Return the lead of one system over another, if both are defined."""
-        a, b = self.figures.get(first), self.figures.get(second)
-        if a is None or b is None or a.mean is None or b.mean is None:
-            return None
-        return (a.mean - b.mean) * (1 if self.measure.higher_is_better else -1)
-
-
-@dataclass(frozen=True, slots=True)
-class EqualRuns:
-    """Submission with the same answers as an earlier one of its system."""
-
-    submission: Run
-    first: Run
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """System on a board, with its rank by every measure that ranks.
-
-    Equal means share a rank, an undefined mean has none.
-    """
-
-    system: System
-    team: Team
-    n: int
-    figures: dict[str, RunStatistics]
-    ranks: dict[str, int]
-    rank: int | None
-    submissions: list[Run]
-    equal: list[EqualRuns]
-    saw_gold: bool = False
+    pk: int
+    name: str
+    tags: dict[str, Any]
+    baseline: bool
+    team_id: int
+    team_name: str
+    team_slug: str
 
     @property
     def declared(self) -> dict[str, Any]:
         """Tags of the team; only organisers name a baseline."""
-        return {key: value for key, value in self.system.tags.items() if key != "baseline"}
+        return {key: value for key, value in self.tags.items() if key != "baseline"}
 
-    @property
-    def files(self) -> set[str]:
-        """Digests of its files, those of equal runs included."""
-        every = [*self.submissions, *(equal.submission for equal in self.equal)]
-        return {submission.file_id for submission in every}
+
+class Systems:
+    """Systems of benchmarks, read when first asked for."""
+
+    def __init__(self, benchmarks: Collection[int]) -> None:
+        self.benchmarks = benchmarks
+
+    @cached_property
+    def by_key(self) -> dict[int, BoardSystem]:
+        rows = System.objects.filter(benchmark__in=self.benchmarks)
+        fields = ("pk", "name", "tags", "baseline", "team_id", "team__name", "team__slug")
+        return {row[0]: BoardSystem(*row) for row in rows.values_list(*fields)}
 
 
 @dataclass(frozen=True, slots=True)
+class BoardRow:
+    """System on a board, with its rank by the ordering measure.
+
+    Equal means share a rank, an undefined mean has none.
+    """
+
+    system: BoardSystem
+    rank: int | None
+    runs: SystemRuns
+    columns: Columns
+    saw_gold: bool = False
+
+    @property
+    def n(self) -> int:
+        return self.runs.n
+
+    def figure(self, key: str) -> RunStatistics | None:
+        """Return the figure of a measure, if the system has one."""
+        return self.columns[key].figures.get(self.system.pk) if key in self.columns else None
+
+    def rank_by(self, key: str) -> int | None:
+        """Return the rank by a measure, if it ranks."""
+        ranks = key in self.columns and self.columns[key].measure.ranks
+        return self.columns[key].ranks.get(self.system.pk) if ranks else None
+
+    @property
+    def figures(self) -> dict[str, RunStatistics]:
+        self.columns.load(self.columns)
+        pk = self.system.pk
+        return {key: column.figures[pk] for key, column in self.columns.items() if pk in column.figures}
+
+
+@dataclass(frozen=True)
 class Board:
     """Leaderboard; without rows while `sealed`.
 
     `columns` are the measures with a score, by key; `ordering` ranks the rows.
     """
 
-    setting: Setting
-    version: SettingVersion
+    policy: Policy
+    figures: Figures
     ordering: Column
-    columns: dict[str, Column]
-    rows: list[BoardRow]
+    systems: Systems
+    teams_with_gold: Collection[int] = ()
     sealed: bool = False
-    held_back: str = ""
-    rescoring: Rescoring | None = None
+
+    @property
+    def setting(self) -> Setting:
+        return self.policy.setting
+
+    @property
+    def version(self) -> SettingVersion:
+        return self.figures.version
+
+    @property
+    def columns(self) -> Columns:
+        return self.figures.columns
+
+    @property
+    def rescoring(self) -> Rescoring | None:
+        return self.figures.rescoring
+
+    @property
+    def computed_at(self) -> datetime | None:
+        return self.figures.computed_at
+
+    @cached_property
+    def held_back(self) -> str:
+        return "" if self.sealed else self.policy.sentence
+
+    @cached_property
+    def rows(self) -> list[BoardRow]:
+        rows = []
+        for runs in self.figures.runs:
+            system = self.systems.by_key[runs.system]
+            saw_gold = runs.saw_gold or system.team_id in self.teams_with_gold
+            rank = self.ordering.ranks.get(runs.system)
+            rows.append(BoardRow(system, rank, runs, self.columns, saw_gold))
+        return sorted(rows, key=lambda row: (row.rank is None, row.rank or 0, row.system.name, row.system.pk))
 
     @property
     def order_by(self) -> str:
@@ -168,24 +191,37 @@ def boards(
 ) -> list[Board]:
     """Return the boards of settings, in as many queries as for one.
 
-    `measures` limits the scores read to these and the measure that orders.
+    `measures` limits the scores read to these and the measure that orders. Large boards are read as stored.
     """
-    shown = versions.shown_by_setting(settings, version)
     hidden, sealed = held_back_from(settings, person), sealed_from(settings, person)
-    readings = []
+    figures = board_figures.read([each for each in settings if each.pk not in sealed], hidden, version)
+    shown = versions.shown_by_setting([each for each in settings if each.pk not in figures], version)
+    policies, readings = {}, []
     for setting in settings:
-        policy = Policy(setting, setting.pk in hidden, shown[setting.pk].version)
-        readings.append(_Reading(policy, shown[setting.pk], _ordering(policy, order_by)))
-    open_ = [each for each in readings if each.policy.setting.pk not in sealed]
-    _read_runs(open_)
-    _read_values(open_, measures)
-    saw_gold = gold_exposure.teams_by_gold(
-        (each.shown.version.test_set, each.shown.version.only) for each in open_
-    )
-    ranked = {
-        each.policy.setting.pk: _ranked(each, teams) for each, teams in zip(open_, saw_gold, strict=True)
-    }
-    return [ranked.get(each.policy.setting.pk) or _sealed(each) for each in readings]
+        pk = setting.pk
+        of_version = figures[pk].version if pk in figures else shown[pk].version
+        policies[pk] = Policy(setting, pk in hidden, of_version)
+        order = _ordering(policies[pk], order_by)
+        if pk in shown and pk in sealed:
+            figures[pk] = Figures(shown[pk].version, None, [], Columns(setting, {}, {}))
+        elif pk in shown:
+            readings.append(_Reading(policies[pk], shown[pk], order))
+    if readings:
+        _read_values(readings, measures)
+    figures |= {each.policy.setting.pk: _figures(each) for each in readings}
+    return _ranked([(policies[each.pk], figures[each.pk]) for each in settings], order_by, sealed)
+
+
+def stored_by_job(setting: Setting) -> Callable[[], None]:
+    """Compute a board for the public and for organisers; return what stores it."""
+
+    def figures(held_back: bool) -> Figures:
+        shown = versions.shown(setting)
+        reading = _Reading(Policy(setting, held_back, shown.version), shown, setting.main)
+        _read_values([reading], None)
+        return _figures(reading)
+
+    return board_figures.compute(setting, figures)
 
 
 def _ordering(policy: Policy, key: str) -> str:
@@ -202,32 +238,52 @@ def _ordering(policy: Policy, key: str) -> str:
 # ---- reading many boards at once ---------------------------------------------------------------------
 @dataclass
 class _Reading:
-    """A board while its runs and their values are read."""
+    """Board while its distinct runs, and their values by run, are read."""
 
     policy: Policy
     shown: versions.Shown
     order_by: str
-    runs: dict[System, list[Run]] = field(default_factory=dict)
-    equal: dict[int, list[EqualRuns]] = field(default_factory=dict)
+    runs: dict[int, list[Run]] = field(default_factory=dict)
+    equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Tell distinct runs from those that equal an earlier one.
 
-def _read_runs(readings: Collection[_Reading]) -> None:
-    """Read the distinct runs of boards, and the repeated ones apart.
-
-    A run has answers of its own: the oldest file with a digest stands for all.
-    """
-    benchmarks = {each.policy.setting.benchmark_id for each in readings}
-    systems = System.objects.filter(benchmark__in=benchmarks).select_related("team").in_bulk()
-    for reading in readings:
-        newest = {each.run.pk: each for each in reading.shown.runs if each.run.active}
+        A run has answers of its own: the oldest file with a digest stands for all.
+        """
+        newest = {each.run.pk: each for each in self.shown.runs if each.run.active}
         oldest: dict[tuple[int, str], Run] = {}
         for _, (run, _, answers) in sorted(newest.items()):
             first = oldest.setdefault((run.system_id, answers), run)
             if first is not run:
-                reading.equal.setdefault(run.system_id, []).append(EqualRuns(run, first))
+                self.equal.setdefault(run.system_id, []).append((run, first))
         for run in sorted(oldest.values(), key=lambda run: (run.system_id, run.run, run.pk)):
-            reading.runs.setdefault(systems[run.system_id], []).append(run)
+            self.runs.setdefault(run.system_id, []).append(run)
+
+    def systems(self) -> list[SystemRuns]:
+        """Sum up the runs of each system, and name those with a file of its own."""
+        files = {
+            system: {run.file_id for run in (*runs, *(run for run, _ in self.equal.get(system, ())))}
+            for system, runs in self.runs.items()
+        }
+        holders: dict[str, list[int]] = defaultdict(list)
+        for system, digests in files.items():
+            for digest in digests:
+                holders[digest].append(system)
+        return [
+            SystemRuns(
+                system=system,
+                n=sum(run.pk in self.values for run in runs),
+                newest=runs[-1].pk,
+                last=max(run.created_at for run in runs),
+                files=len(files[system]),
+                saw_gold=any(run.saw_gold for run in runs),
+                equal=[EqualRuns(run.run, first.run) for run, first in self.equal.get(system, ())],
+                sharing=sorted({other for digest in files[system] for other in holders[digest]} - {system}),
+            )
+            for system, runs in self.runs.items()
+        ]
 
 
 def _read_values(readings: Collection[_Reading], measures: Collection[str] | None) -> None:
@@ -238,7 +294,7 @@ def _read_values(readings: Collection[_Reading], measures: Collection[str] | Non
     scores = _stored_values(readings, measures)
     rows = _class_rows(readings)
     systems = [
-        {each.pk: system.pk for system, submissions in reading.runs.items() for each in submissions}
+        {each.pk: system for system, submissions in reading.runs.items() for each in submissions}
         for reading in readings
     ]
     pasts = histories([(reading.policy, of) for reading, of in zip(readings, systems, strict=True)])
@@ -294,82 +350,58 @@ def _class_rows(readings: Collection[_Reading]) -> dict[int, list[dict[str, Any]
     return dict(Evaluation.objects.filter(_evaluations(counting)).values_list("pk", "classes"))
 
 
-def _ranked(reading: _Reading, teams_with_gold: set[int]) -> Board:
-    policy, setting, runs, values = reading.policy, reading.policy.setting, reading.runs, reading.values
-    figures = _figures(policy, runs, values)
-    columns = {}
-    for measure in shown_measures(setting, {key for of_system in figures.values() for key in of_system}):
-        of_measure = {system.pk: of[measure.key] for system, of in figures.items() if measure.key in of}
-        columns[measure.key] = Column(measure, of_measure, measure.title)
-    ordering = columns.get(reading.order_by) or _without_scores(setting, reading.order_by)
-    rows = [
-        BoardRow(
-            system=system,
-            team=system.team,
-            n=sum(each.pk in values for each in submissions),
-            figures=figures[system],
-            ranks={
-                key: column.ranks[system.pk]
-                for key, column in columns.items()
-                if column.measure.ranks and system.pk in column.ranks
-            },
-            rank=ordering.ranks.get(system.pk),
-            submissions=submissions,
-            equal=reading.equal.get(system.pk, []),
-            saw_gold=system.team_id in teams_with_gold or any(each.saw_gold for each in submissions),
-        )
-        for system, submissions in runs.items()
-    ]
-    rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.system.name, row.system.pk))
-    version, rescoring, _ = reading.shown
-    return Board(setting, version, ordering, columns, rows, held_back=policy.sentence, rescoring=rescoring)
-
-
-def _sealed(reading: _Reading) -> Board:
-    setting = reading.policy.setting
-    ordering = _without_scores(setting, reading.order_by)
-    return Board(setting, reading.shown.version, ordering, {}, [], sealed=True)
-
-
-def _without_scores(setting: Setting, key: str) -> Column:
-    measure = as_shown(setting, key)
-    return Column(measure, {}, measure.title)
-
-
-def _figures(
-    policy: Policy, runs: Mapping[System, list[Run]], values: Mapping[int, Mapping[str, ShownValue]]
-) -> dict[System, dict[str, RunStatistics]]:
-    """Return statistics by system and measure.
+def _figures(reading: _Reading) -> Figures:
+    """Return statistics by measure and system.
 
     Their means are rounded like the runs.
     """
-    figures: dict[System, dict[str, RunStatistics]] = {}
-    for system, submissions in runs.items():
-        of_runs = [(each.run, values[each.pk]) for each in submissions if each.pk in values]
-        figures[system] = {}
-        for key in dict.fromkeys(key for _, of_run in of_runs for key in of_run):
-            statistics = run_statistics([(run, shown.get(key)) for run, shown in of_runs])
+    policy, values = reading.policy, reading.values
+    columns: dict[str, dict[int, RunStatistics]] = defaultdict(dict)
+    run_values: dict[str, dict[int, list[float]]] = defaultdict(dict)
+    for system, submissions in reading.runs.items():
+        of_runs = [values[each.pk] for each in submissions if each.pk in values]
+        for key in dict.fromkeys(key for of_run in of_runs for key in of_run):
+            defined, statistics = run_statistics([of_run.get(key) for of_run in of_runs])
             mean = policy.value(key, statistics.mean).value
-            figures[system][key] = statistics if mean is None else replace(statistics, mean=mean)
-    return figures
+            columns[key][system] = statistics if mean is None else replace(statistics, mean=mean)
+            run_values[key][system] = defined
+    shown = {each.key: columns[each.key] for each in shown_measures(policy.setting, columns)}
+    version, rescoring, _ = reading.shown
+    return Figures(version, rescoring, reading.systems(), Columns(policy.setting, shown, run_values))
 
 
-def run_statistics(runs: Iterable[tuple[str, ShownValue | None]]) -> RunStatistics:
-    """Mean, sample deviation (n − 1), count and range."""
-    scores = list(runs)
-    of_runs = [(run, score.value if score else None) for run, score in scores]
-    values = [value for _, value in of_runs if value is not None]
-    reasons = (
-        score.reason if score else NOT_COMPUTED for _, score in scores if not score or score.value is None
-    )
-    reason = next((reason or NO_VALUE for reason in reasons), "")
+def _ranked(
+    boards: Collection[tuple[Policy, Figures]], order_by: str, sealed: Collection[int]
+) -> list[Board]:
+    """Order the systems of boards by a measure."""
+    golds = [(figures.version.test_set, figures.version.only) for _, figures in boards]
+    teams = gold_exposure.teams_by_gold(golds)
+    systems = Systems({policy.setting.benchmark_id for policy, figures in boards if figures.runs})
+    ranked = []
+    for (policy, figures), teams_with_gold in zip(boards, teams, strict=True):
+        setting, key = policy.setting, order_by or policy.setting.main
+        ordering = figures.columns.get(key)
+        if ordering is None:
+            measure = as_shown(setting, key)
+            ordering = Column(measure, {}, measure.title)
+        ranked.append(Board(policy, figures, ordering, systems, teams_with_gold, setting.pk in sealed))
+    return ranked
+
+
+def run_statistics(scores: Sequence[ShownValue | None]) -> tuple[list[float], RunStatistics]:
+    """Return the defined values; their mean, sample deviation (n − 1), count and range."""
+    values = [score.value for score in scores if score and score.value is not None]
+    undefined = [score for score in scores if not score or score.value is None]
+    reason = ""
+    if undefined:
+        reason = (undefined[0].reason or NO_VALUE) if undefined[0] else NOT_COMPUTED
+    n, of = len(values), len(scores)
     if not values:
-        return RunStatistics(None, None, 0, None, None, of_runs, reason)
-    n = len(values)
+        return values, RunStatistics(None, None, 0, of, None, None, reason)
     mean = fsum(values) / n
     # statistics.stdev computes with fractions: seconds on a board of 10,000 runs
     sd = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
-    return RunStatistics(mean, sd, n, min(values), max(values), of_runs, reason)
+    return values, RunStatistics(mean, sd, n, of, min(values), max(values), reason)
 
 
 # ---- reversals -------------------------------------------------------------------------------------

@@ -375,3 +375,41 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.measure}: {self.value}"
+
+
+class StoredBoard(models.Model):
+    """Large board as computed at some time, with all or with disclosed figures."""
+
+    setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="stored")
+    version = models.ForeignKey(SettingVersion, on_delete=models.CASCADE, related_name="+")
+    held_back = models.BooleanField(help_text="Only what readers see while exact figures are hidden.")
+    rules = models.CharField(max_length=64, help_text="SHA-256 of the rules that decided what is shown.")
+    stamp = models.CharField(max_length=64, help_text="SHA-256 of counts of the rows it was computed from.")
+    computed_at = models.DateTimeField()
+    seconds = models.FloatField(help_text="How long the computation took.")
+    rescoring = models.JSONField(default=list, help_text="Newer version, runs scored under it, all runs.")
+    measures = models.JSONField(help_text="Keys of its columns, in order.")
+    runs = models.BinaryField(help_text="Systems with their runs.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["setting", "held_back"], name="one_stored_board_per_reader")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.setting}, {self.computed_at}"
+
+
+class StoredColumn(models.Model):
+    """Figures of a stored board by system, for one measure."""
+
+    board = models.ForeignKey(StoredBoard, on_delete=models.CASCADE, related_name="columns")
+    measure = models.CharField(max_length=60)
+    figures = models.BinaryField(help_text="Statistics by system.")
+    run_values = models.BinaryField(help_text="Defined values of the runs by system.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["board", "measure"], name="one_stored_column")]
+
+    def __str__(self) -> str:
+        return f"{self.measure} of {self.board}"

@@ -1,4 +1,4 @@
-"""Handlers of job kinds `score` and `check`, which reads dense scores."""
+"""Handlers of job kinds `score`, `check` (of dense scores) and `board`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
-from evalsvc.evaluation import submission_states
+from evalsvc.evaluation import leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure import gold_counts, rules
@@ -110,6 +110,12 @@ def check(subject: int, progress: Progress) -> Store:
     with open_file(submission.file) as file:
         load_dense(file_contract.of_submission(submission), submission, file.read())
     return lambda: submission_states.queue(submission)
+
+
+def board(subject: int, progress: Progress) -> Store:
+    """Compute a large board and store it."""
+    setting = Setting.objects.select_related("benchmark", "test_set", "only").get(pk=subject)
+    return leaderboard.stored_by_job(setting)
 
 
 def _results(

@@ -25,7 +25,7 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.request_validation import Pages, query_choices, validated, whole_number
-from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation import board_figures, leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.disclosure import gold_digest, split
@@ -317,7 +317,7 @@ class NewBenchmarkSerializer(RulesSerializer):
     public = serializers.BooleanField(default=True)
 
 
-class FigureSerializer(serializers.Serializer[leaderboard.RunStatistics]):
+class FigureSerializer(serializers.Serializer[board_figures.RunStatistics]):
     mean = serializers.FloatField(allow_null=True)
     sd = serializers.FloatField(allow_null=True, help_text="Sample deviation (n − 1); null for one run.")
     n = serializers.IntegerField(help_text="Runs that the figures are over; others lack the measure.")
@@ -326,9 +326,9 @@ class FigureSerializer(serializers.Serializer[leaderboard.RunStatistics]):
     reason = serializers.CharField(allow_blank=True, help_text="Reason of runs without a value.")
 
 
-class EqualRunsSerializer(serializers.Serializer[leaderboard.EqualRuns]):
-    run = serializers.CharField(source="submission.run")
-    equals = serializers.CharField(source="first.run", help_text="The earlier run with the same answers.")
+class EqualRunsSerializer(serializers.Serializer[board_figures.EqualRuns]):
+    run = serializers.CharField()
+    equals = serializers.CharField(help_text="The earlier run with the same answers.")
 
 
 class RescoringSerializer(serializers.Serializer[Rescoring]):
@@ -340,19 +340,18 @@ class RescoringSerializer(serializers.Serializer[Rescoring]):
 class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     rank = serializers.IntegerField(allow_null=True)
     system = serializers.CharField(source="system.name")
-    team = serializers.CharField(source="team.name")
-    tags = serializers.DictField(source="declared", help_text="What the team declares.")
+    team = serializers.CharField(source="system.team_name")
+    tags = serializers.DictField(source="system.declared", help_text="What the team declares.")
     baseline = serializers.BooleanField(
         source="system.baseline", help_text="The organisers call it a baseline."
     )
     n = serializers.IntegerField(help_text="Runs with different answers.")
-    equal_runs = EqualRunsSerializer(source="equal", many=True, help_text="Runs that count with another.")
-    files = serializers.SerializerMethodField(help_text="Distinct files among the runs.")
+    equal_runs = EqualRunsSerializer(
+        source="runs.equal", many=True, help_text="Runs that count with another."
+    )
+    files = serializers.IntegerField(source="runs.files", help_text="Distinct files among the runs.")
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
     figures = serializers.DictField(child=FigureSerializer())
-
-    def get_files(self, row: leaderboard.BoardRow) -> int:
-        return len(row.files)
 
 
 class BoardSerializer(serializers.Serializer[leaderboard.Board]):
@@ -360,6 +359,9 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     version = serializers.IntegerField(source="version.number", help_text="Version of the setting.")
     rescoring = RescoringSerializer(
         allow_null=True, help_text="Progress of a newer version; the board shows the one before until then."
+    )
+    computed_at = serializers.DateTimeField(
+        allow_null=True, help_text="Time of the figures, if newer results are still being added."
     )
     sealed = serializers.BooleanField(help_text="True while the scores are sealed.")
     held_back = serializers.CharField(
@@ -621,7 +623,8 @@ class OneBoard(APIView):
         query, version = request.query_params, requested_version(request)
         setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
         board = leaderboard.board(setting, query.get("order", ""), person=request.user, version=version)
-        return Response(BoardSerializer(replace(board, setting=file_contract.as_of(board.version))).data)
+        policy = replace(board.policy, setting=file_contract.as_of(board.version))
+        return Response(BoardSerializer(replace(board, policy=policy)).data)
 
 
 class Measures(APIView):

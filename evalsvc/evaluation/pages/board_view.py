@@ -5,7 +5,7 @@ No significance test is made, so nothing is claimed about differences.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,22 +16,14 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, percent, signed
 from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.board_figures import Column, RunStatistics
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
-from evalsvc.evaluation.leaderboard import (
-    COMPARED,
-    NOT_COMPUTED,
-    Board,
-    BoardRow,
-    Column,
-    Reversal,
-    RunStatistics,
-    reversals,
-)
+from evalsvc.evaluation.leaderboard import COMPARED, NOT_COMPUTED, Board, BoardRow, Reversal, reversals
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, scheme_measures
-from evalsvc.evaluation.models import Setting, SettingVersion, System
+from evalsvc.evaluation.models import Setting, SettingVersion
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 
@@ -96,9 +88,7 @@ def board_context(
         "table": table(board, rows, visible=visible),
         "sealed": board.sealed,
         "orders": [
-            column.measure
-            for key, column in board.columns.items()
-            if column.measure.ranks or key == board.order_by
+            as_shown(setting, key) for key in board.columns if MENU[key].ranks or key == board.order_by
         ],
         "unranked": as_shown(setting, setting.main) if not MENU[setting.main].ranks else None,
         "facts": [
@@ -108,12 +98,13 @@ def board_context(
         "operating_point": operating_point(of_setting(setting, board.version)),
         "shown_version": board.version.number,
         "rescoring": board.rescoring,
+        "computed_at": board.computed_at,
         "past": past,
         "at_version": f"&version={board.version.number}" if past else "",
     }
-    if not board.rows:
+    if not board.figures.runs:
         return context
-    names, order_by = system_names([board, *others]), board.ordering.measure.key
+    names, order_by = system_names(board), board.ordering.measure.key
     schemes = scheme_columns(board)
     # micro against macro is the pair whose disagreement everybody asks for
     same_setting = [
@@ -157,13 +148,12 @@ def _part(setting: Setting) -> str:
     return f"{part}; {seed}, SHA-256 {seed_sha256(setting)[:12]}…"
 
 
-def system_names(boards: Sequence[Board]) -> dict[int, str]:
+def system_names(board: Board) -> dict[int, str]:
     """Return the system names, with the team where two share a name."""
-    systems = {row.system.pk: row for board in boards for row in board.rows}
-    named = Counter(row.system.name for row in systems.values())
+    named = Counter(row.system.name for row in board.rows)
     return {
-        pk: row.system.name + (f" ({row.team.name})" if named[row.system.name] > 1 else "")
-        for pk, row in systems.items()
+        row.system.pk: row.system.name + (f" ({row.system.team_name})" if named[row.system.name] > 1 else "")
+        for row in board.rows
     }
 
 
@@ -172,75 +162,65 @@ def table(board: Board, shown: Sequence[BoardRow], *, visible: Collection[int] =
     """Build the table of a page of rows, with links to runs."""
     main = board.ordering.measure
     others = [each for each in board_measures(board.setting, board.columns) if each.key != main.key]
-    runs = [value for row in board.rows for value in _values(row.figures.get(main.key))]
+    board.columns.load(measure.key for measure in [main, *others])
+    figures = board.ordering.figures.values()
+    ends = [end for each in figures for end in (each.minimum, each.maximum) if end is not None]
     # only percentages have run strips, on one scale
-    scale = charts.run_scale(runs) if runs and main.unit == "%" else None
-    same_files = _same_files(board)
-    rows = [_row(row, main, others, scale, visible, same_files[row.system.pk]) for row in shown]
+    scale = charts.run_scale(ends) if ends and main.unit == "%" else None
+    rows = [_row(board, row, others, scale, visible) for row in shown]
     axis = charts.strip_axis(scale) if scale else ""
     return BoardTable(main, others, axis, rows, _notes(board, shown, [main, *others]))
 
 
-def _values(figure: RunStatistics | None) -> list[float]:
-    return [value for _, value in figure.runs if value is not None] if figure else []
-
-
-def _same_files(board: Board) -> dict[int, str]:
-    """Describe equal runs and shared files, by system.
+def _same_files(board: Board, row: BoardRow) -> str:
+    """Describe equal runs, and systems with the same file.
 
     While figures are held back, files of other teams are not compared.
     """
-    files = {row.system: row.files for row in board.rows}
-    holders: dict[str, list[System]] = defaultdict(list)
-    for system, digests in files.items():
-        for digest in digests:
-            holders[digest].append(system)
-    notes = {}
-    for row in board.rows:
-        shared = [f"run {each.submission.run} equals run {each.first.run}" for each in row.equal]
-        others = {
-            other.name
-            for digest in files[row.system]
-            for other in holders[digest]
-            if other.team_id == row.system.team_id or not board.held_back
-        } - {row.system.name}
-        shared += [f"same file as {listed(sorted(others))}"] if others else []
-        notes[row.system.pk] = "; ".join(shared)
-    return notes
+    shared = [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]
+    others = [board.systems.by_key[system] for system in row.runs.sharing]
+    named = {other.name for other in others if other.team_id == row.system.team_id or not board.held_back} - {
+        row.system.name
+    }
+    return "; ".join([*shared, *([f"same file as {listed(sorted(named))}"] if named else [])])
 
 
 def _row(
+    board: Board,
     row: BoardRow,
-    main: Measure,
     others: Sequence[Measure],
     scale: svg.Scale | None,
     visible: Collection[int],
-    same_files: str,
 ) -> TableRow:
-    figure, newest = row.figures.get(main.key), row.submissions[-1].pk
+    main = board.ordering.measure
+    figure = row.figure(main.key)
     strip: SafeString | str = ""
     if scale and figure and figure.mean is not None:
         strip = charts.run_strip(
-            _values(figure), mean=figure.mean, sd=figure.sd, scale=scale, digits=main.digits
+            board.columns.run_values(main.key)[row.system.pk],
+            mean=figure.mean,
+            sd=figure.sd,
+            scale=scale,
+            digits=main.digits,
         )
-    tags = {key: value for key, value in row.declared.items() if value not in (False, None, "")}
+    tags = {key: value for key, value in row.system.declared.items() if value not in (False, None, "")}
     description = str(tags.pop("description", ""))
     cells = []
     for measure in others:
-        rank = row.ranks.get(measure.key)
+        rank = row.rank_by(measure.key)
         shift = row.rank - rank if row.rank and rank else 0
-        cells.append(cell(row.figures.get(measure.key), measure, shift=shift))
+        cells.append(cell(row.figure(measure.key), measure, shift=shift))
     return TableRow(
         row=row,
-        last=max(submission.created_at for submission in row.submissions),
-        run=newest if newest in visible else None,
+        last=row.runs.last,
+        run=row.runs.newest if row.runs.newest in visible else None,
         first=cell(figure, main),
         strip=strip,
         others=cells,
         baseline=row.system.baseline,
         tags=[str(key) if value is True else f"{key}: {value}" for key, value in tags.items()][:3],
         description=description,
-        same_files=same_files,
+        same_files=_same_files(board, row),
     )
 
 
@@ -255,7 +235,7 @@ def cell(figure: RunStatistics | None, measure: Measure, *, shift: int = 0) -> S
         return ScoreCell(DASH, reason=figure.reason)
     text = measured(figure.mean, measure)
     parts = [] if figure.sd is None else [f"± {measured(figure.sd, measure)}"]
-    parts += [f"(n = {figure.n})"] if figure.n < len(figure.runs) else []
+    parts += [f"(n = {figure.n})"] if figure.n < figure.of else []
     sd = " ".join(parts)
     if not shift:
         return ScoreCell(text, sd)
@@ -269,9 +249,9 @@ def _notes(board: Board, rows: Sequence[BoardRow], measures: Sequence[Measure]) 
     systems_by_reason: dict[str, list[str]] = {}
     for measure in measures:
         for row in rows:
-            figure = row.figures.get(measure.key)
-            if figure is not None and figure.n < len(figure.runs):
-                undefined = f"{len(figure.runs) - figure.n} of {len(figure.runs)} runs of "
+            figure = row.figure(measure.key)
+            if figure is not None and figure.n < figure.of:
+                undefined = f"{figure.of - figure.n} of {figure.of} runs of "
                 reason = f"{measure.title} undefined: {figure.reason}"
                 system = f"{undefined if figure.n else ''}{row.system.name}"
                 systems_by_reason.setdefault(reason, []).append(system)

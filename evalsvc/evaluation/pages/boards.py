@@ -34,7 +34,7 @@ from evalsvc.evaluation.pages.board_view import facts
 from evalsvc.evaluation.pages.overviews import overviews
 from evalsvc.evaluation.pages.submit import curl
 
-ROWS = 100  # systems on a page of a board; downloads and the API have all
+ROWS = 50  # systems on a page of a board; downloads and the API have all
 CSV_HEADS = (
     "setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason",
     "title", "computed", "runs", "version",
@@ -96,13 +96,13 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }
     shown = requested_board(request, setting) if setting else None
-    if shown is None or not shown.rows:
+    if shown is None or not shown.figures.runs:
         context |= {"sentence": _empty(shown), "curl": curl(request, benchmark, setting=setting)}
     if shown is not None:
         public = policy_for(shown.setting, None)
         exact = public.sentence_for_organisers if context["organiser"] else ""
         context["held_back"] = shown.held_back or exact
-        rest = [each for each in settings if shown.rows and each.pk != shown.setting.pk]
+        rest = [each for each in settings if shown.figures.runs and each.pk != shown.setting.pk]
         others = leaderboard.boards(rest, measures=(shown.order_by,))
         pages = Paginator(shown.rows, ROWS).get_page(request.GET.get("page"))
         context["pages"], rows = pages, list(pages)
@@ -127,7 +127,7 @@ def _empty(shown: Board | None) -> str:
 
 def _visible_runs(request: HttpRequest, rows: Iterable[BoardRow]) -> set[int]:
     """Return the newest runs of rows that the user may open."""
-    runs = [row.submissions[-1].pk for row in rows]
+    runs = [row.runs.newest for row in rows]
     return set(roles.visible_submissions(request.user).filter(pk__in=runs).values_list("pk", flat=True))
 
 
@@ -155,8 +155,8 @@ def _csv_lines(shown: Board) -> Iterator[list[object]]:
     )
     for row in shown.rows:
         for key, column in shown.columns.items():
-            if figure := row.figures.get(key):
-                system = [shown.setting.key, row.rank, row.system.name, row.team.name, key]
+            if figure := column.figures.get(row.system.pk):
+                system = [shown.setting.key, row.rank, row.system.name, row.system.team_name, key]
                 values = [figure.mean, figure.sd, figure.n, figure.minimum, figure.maximum, figure.reason]
                 yield [*system, *values, column.title, computed, row.n, shown.version.number]
 
@@ -167,7 +167,7 @@ def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
     _, _, setting = chosen(request, slug)
     shown = board(setting, person=request.user) if setting else None
     columns = board_view.scheme_columns(shown) if shown else []
-    drawn = charts.ranks(columns, board_view.system_names([shown])) if shown and columns else ""
+    drawn = charts.ranks(columns, board_view.system_names(shown)) if shown and columns else ""
     return svg_file(drawn, f"{slug}-schemes.svg")
 
 

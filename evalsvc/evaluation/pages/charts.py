@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc.core.web.formatting import counted, percent
 from evalsvc.core.web.svg import Scale, drawing, element
-from evalsvc.evaluation.leaderboard import Column
+from evalsvc.evaluation.board_figures import Column
 
 Point = tuple[float, float]
 
@@ -223,9 +224,9 @@ def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool =
     Systems that change rank are coloured.
     """
     xs = [(88 if narrow else 176) + 44 * i for i in range(len(columns))]
-    shown = [system for system in columns[0].order if all(system in column.ranks for column in columns)]
-    shown = shown[:SHOWN]
-    rows = [[system for system in column.order if system in shown] for column in columns]
+    complete = (system for system in columns[0].order if all(system in column.ranks for column in columns))
+    shown = list(islice(complete, SHOWN))
+    rows = [sorted(shown, key=lambda system: (column.ranks[system], system)) for column in columns]
     height = HEAD + ROW * len(shown)
     moving = [system for system in shown if len({row.index(system) for row in rows}) > 1][:5]
     series = {system: moving.index(system) + 1 if system in moving else 0 for system in shown}

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from django.db.models import Count, Max, Q
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import counted, measured
-from evalsvc.evaluation import leaderboard, submission_states
-from evalsvc.evaluation.disclosure.policy import hidden_among
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.board_figures import Stamp, changes
 from evalsvc.evaluation.leaderboard import Board
-from evalsvc.evaluation.models import Benchmark, NearDuplicate, Setting, Submission
+from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages import charts
-from evalsvc.evaluation.roles import sealed_from
 
 KEPT = 2_000
-Stamp = tuple[Any, ...]
 
 
 class Summary(NamedTuple):
@@ -55,7 +51,8 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     rows = Setting.objects.filter(benchmark__in=listed).select_related("test_set", "only", "benchmark")
     for setting in rows.order_by("rank", "pk"):
         settings.setdefault(setting.benchmark_id, setting)
-    stamps, last = _stamps(settings.values())
+    changed = changes(settings.values())
+    stamps, last = changed.stamps, changed.last
     kept = {pk: _kept[pk] for pk in stamps.keys() & _kept.keys()}
     summaries = {pk: summary for pk, (stamp, summary) in kept.items() if stamp == stamps[pk]}
     outdated = [each for each in settings.values() if each.pk not in summaries]
@@ -71,49 +68,10 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     ]
 
 
-def _stamps(settings: Collection[Setting]) -> tuple[dict[int, Stamp], dict[int, datetime | None]]:
-    """Return the stamp of each board, and each benchmark's last scored run.
-
-    Scores never change, and a run only gains evaluations, an end, and a withdrawal: as long as numbers and
-    newest rows are the same, so is the board.
-    """
-    ended = Q(state__in=submission_states.ENDED)
-    runs = Submission.objects.filter(benchmark__in={each.benchmark_id for each in settings}).order_by()
-    counted_runs = runs.values("benchmark").annotate(
-        n=Count("pk"),
-        scored=Count("scored_at"),
-        withdrawn=Count("withdrawn_at"),
-        ended=Count("pk", filter=ended),
-        newest=Max("pk"),
-        at=Max("ended_at"),
-        last=Max("ended_at", filter=Q(state=Submission.State.SCORED)),
-    )
-    of_benchmark = {row["benchmark"]: row for row in counted_runs}
-    links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings).order_by()
-    undigested = Count("pk", filter=Q(evaluation__answers_sha256=""))
-    linked = links.values_list("evaluation__setting").annotate(Count("pk"), Max("pk"), undigested=undigested)
-    near = NearDuplicate.objects.filter(setting__in=settings).order_by()
-    rows: dict[int, list[Any]] = defaultdict(list)
-    for pk, *numbers in (*linked, *near.values_list("setting").annotate(Count("pk"), Max("pk"))):
-        rows[pk] += numbers
-    hidden, sealed = hidden_among(settings), sealed_from(settings, None)
-    stamps = {
-        each.pk: (
-            each.benchmark.created_at,
-            [getattr(each, field.attname) for field in each._meta.concrete_fields],
-            of_benchmark.get(each.benchmark_id),
-            rows[each.pk],
-            (each.pk in hidden, each.pk in sealed),
-        )
-        for each in settings
-    }
-    return stamps, {pk: row["last"] for pk, row in of_benchmark.items()}
-
-
 def _summary(board: Board) -> Summary:
     runs = sum(row.n for row in board.rows)
     counts = f"{counted(len(board.rows), 'system')}, {counted(runs, 'run')}" if runs else "no system yet"
-    ranked = [(row, row.figures[board.order_by].mean) for row in board.rows if row.rank]
+    ranked = [(row, board.ordering.figures[row.system.pk].mean) for row in board.rows if row.rank]
     means = [mean for _, mean in ranked if mean is not None]
     if not means:
         return Summary(counts)

@@ -9,6 +9,7 @@ import pytest
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.board_figures import EqualRuns
 from evalsvc.evaluation.leaderboard import BoardRow, board, boards
 from evalsvc.evaluation.models import Benchmark, Evaluation, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
@@ -48,7 +49,8 @@ def test_a_system_has_mean_deviation_and_range_over_its_runs(cast: BenchmarkCast
     assert figure.mean == pytest.approx(sum(values) / 3)
     assert figure.sd == pytest.approx(stdev(values))
     assert (figure.n, figure.minimum, figure.maximum) == (3, 0.5, 1.0)
-    assert figure.runs == [("1", pytest.approx(0.5)), ("2", pytest.approx(4 / 6)), ("3", pytest.approx(1.0))]
+    columns = board(benchmark.settings.get()).columns
+    assert list(columns.run_values("accuracy").values()) == [pytest.approx(values)]
 
 
 def test_one_run_has_no_deviation(cast: BenchmarkCast) -> None:
@@ -97,17 +99,16 @@ def test_files_with_the_same_answers_are_one_run(cast: BenchmarkCast, second: li
         pass
     row = rows(benchmark)["Net"]
     figure = row.figures["accuracy"]
-    assert (row.n, figure.n, [run for run, _ in figure.runs]) == (2, 2, ["1", "3"])
-    assert figure.sd == pytest.approx(stdev(value for _, value in figure.runs if value is not None))
-    assert [(equal.submission.run, equal.first.run) for equal in row.equal] == [("2", "1")]
+    assert (row.n, figure.n, row.runs.equal) == (2, 2, [EqualRuns("2", "1")])
+    assert figure.sd == pytest.approx(stdev(row.columns.run_values("accuracy")[row.system.pk]))
 
 
 def test_a_withdrawn_file_leaves_its_run_to_an_equal_one(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
-    first, _ = scored(cast, benchmark, "Net", 4, 4)
+    first, second = scored(cast, benchmark, "Net", 4, 4)
     submission_states.withdraw(first, by=cast.kim)
-    row = rows(benchmark)["Net"]
-    assert ([each.run for each in row.submissions], row.equal) == (["2"], [])
+    runs = rows(benchmark)["Net"].runs
+    assert (runs.newest, runs.n, runs.equal) == (second.pk, 1, [])
 
 
 def test_equal_answers_of_two_systems_are_runs_of_each(cast: BenchmarkCast) -> None:
@@ -128,7 +129,7 @@ def test_the_same_scores_under_another_aggregate_are_another_run(cast: Benchmark
     while run_next("score"):
         pass
     row = rows(benchmark, "ap")["Net"]
-    assert (row.n, [equal.submission.run for equal in row.equal]) == (2, ["3"])
+    assert (row.n, row.runs.equal) == (2, [EqualRuns("3", "1")])
 
 
 def test_byte_identical_files_from_before_digests_are_one_run(cast: BenchmarkCast) -> None:
@@ -144,7 +145,7 @@ def test_teams_may_name_systems_alike(cast: BenchmarkCast) -> None:
     cast.submit(benchmark, answers(2), system="Net", team=cast.lugworm, by=cast.lars)
     run_next("score")
     ranked = board(benchmark.settings.get(), "accuracy").rows
-    assert [(row.team.name, row.n) for row in ranked] == [("Kelpie", 1), ("Lugworm", 1)]
+    assert [(row.system.team_name, row.n) for row in ranked] == [("Kelpie", 1), ("Lugworm", 1)]
 
 
 def test_undefined_runs_are_excluded_from_the_mean_and_counted(cast: BenchmarkCast) -> None:
@@ -152,7 +153,7 @@ def test_undefined_runs_are_excluded_from_the_mean_and_counted(cast: BenchmarkCa
     cast.submit(benchmark, [{"id": "s1", "scores": {"born_in": 0.5}}])
     run_next("score")
     figure = rows(benchmark, "ap")["Net"].figures["p_at_100"]
-    assert (figure.mean, figure.n, len(figure.runs)) == (None, 0, 1)
+    assert (figure.mean, figure.n, figure.of) == (None, 0, 1)
     assert figure.reason == FEW_CLAIMS
 
 

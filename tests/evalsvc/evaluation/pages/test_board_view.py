@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Column, RunStatistics, reversals, run_statistics
+from evalsvc.evaluation.board_figures import Column, RunStatistics
+from evalsvc.evaluation.disclosure.policy import ShownValue
+from evalsvc.evaluation.leaderboard import NOT_COMPUTED, reversals, run_statistics
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Score
 from evalsvc.evaluation.pages.board_view import cell, leader, sentence
 
 A, B, C = 1, 2, 3
@@ -17,7 +18,7 @@ NAMES = {A: "Alder", B: "Birch", C: "Cedar"}
 
 
 def runs(*values: float | None) -> RunStatistics:
-    return run_statistics((str(n), Score(value=value)) for n, value in enumerate(values))
+    return run_statistics([ShownValue("micro_f1", value) for value in values])[1]
 
 
 def column(
@@ -45,16 +46,17 @@ def test_figures_that_look_equal_have_no_leader() -> None:
 
 
 def test_a_figure_over_some_of_the_runs_names_their_number() -> None:
-    figure = run_statistics((str(n), Score(value=n / 10 if n < 2 else None)) for n in range(17))
+    figure = runs(0.0, 0.1, *[None] * 15)
     assert figure.reason
     assert cell(figure, MENU["micro_f1"]).sd.endswith("(n = 2)")
     assert "n =" not in cell(runs(0.5, 0.6), MENU["micro_f1"]).sd
 
 
 def test_an_undefined_figure_always_has_a_reason() -> None:
-    assert run_statistics([("1", None)]).reason == NOT_COMPUTED
-    assert run_statistics([("1", Score(value=None)), ("2", Score(value=0.5))]).reason
-    assert cell(run_statistics([("1", None)]), MENU["micro_f1"]).reason == NOT_COMPUTED
+    not_computed = run_statistics([None])[1]
+    assert not_computed.reason == NOT_COMPUTED
+    assert runs(None, 0.5).reason
+    assert cell(not_computed, MENU["micro_f1"]).reason == NOT_COMPUTED
 
 
 def test_without_scores_no_leader_is_named() -> None:

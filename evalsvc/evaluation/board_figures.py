@@ -1,0 +1,345 @@
+"""Figures of boards; a job computes and stores those of large ones.
+
+A stored board is shown while its rules are those of the setting. Once newer results have come it is
+outdated, says so, and the job computes it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from django.db import transaction
+from django.db.models import Count, Max, Q
+from django.utils import timezone
+
+from evalsvc.core.jobs import queue
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.disclosure.policy import hidden_among
+from evalsvc.evaluation.measures.menu import Measure, as_shown
+from evalsvc.evaluation.models import (
+    NearDuplicate,
+    Setting,
+    SettingVersion,
+    StoredBoard,
+    StoredColumn,
+    Submission,
+)
+from evalsvc.evaluation.roles import sealed_from
+
+KIND = "board"
+LARGE = 100  # runs from which a board is stored; below, computing it costs as much as reading it
+PAUSE_SECONDS, SHARE_OF_TIME = 5.0, 10
+# Changes of these change what a reader may see, so that figures from before must not be shown.
+RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at")
+Stamp = tuple[Any, ...]
+_next_look = 0.0
+
+
+# ---- figures -----------------------------------------------------------------------------------------
+class RunStatistics(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Measure over the `of` runs of a system, `n` of which have a value."""
+
+    mean: float | None
+    sd: float | None
+    n: int
+    of: int
+    minimum: float | None
+    maximum: float | None
+    reason: str = ""
+
+
+class EqualRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Run with the same answers as an earlier one of its system."""
+
+    run: str
+    equals: str
+
+
+class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Distinct runs of a system; `n` of them have figures.
+
+    `sharing` are the systems that sent one of its files.
+    """
+
+    system: int
+    n: int
+    newest: int
+    last: datetime
+    files: int
+    saw_gold: bool
+    equal: list[EqualRuns]
+    sharing: list[int]
+
+
+@dataclass(frozen=True)
+class Column:
+    """Measure of a board by system; `title` names it in sentences."""
+
+    measure: Measure
+    figures: Mapping[int, RunStatistics]
+    title: str
+
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        """Ranks by mean; equal means share the better one, undefined have none."""
+        means = {system: figure.mean for system, figure in self.figures.items() if figure.mean is not None}
+        first: dict[float, int] = {}
+        for rank, mean in enumerate(sorted(means.values(), reverse=self.measure.higher_is_better), start=1):
+            first.setdefault(mean, rank)
+        return {system: first[mean] for system, mean in means.items()}
+
+    @cached_property
+    def order(self) -> list[int]:
+        return sorted(self.ranks, key=lambda system: (self.ranks[system], system))
+
+    def ahead(self, first: int, second: int) -> float | None:
+        """Return the lead of one system over another, if both are defined."""
+        a, b = self.figures.get(first), self.figures.get(second)
+        if a is None or b is None or a.mean is None or b.mean is None:
+            return None
+        return (a.mean - b.mean) * (1 if self.measure.higher_is_better else -1)
+
+
+class Columns(Mapping[str, Column]):
+    """Columns of a board by key; those of a stored board are read when asked for."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        figures: Mapping[str, Mapping[int, RunStatistics]],
+        values: Mapping[str, Mapping[int, list[float]]],
+        *,
+        stored: int | None = None,
+    ) -> None:
+        self._setting, self._figures, self._values, self._stored = (
+            setting,
+            dict(figures),
+            dict(values),
+            stored,
+        )
+        self._columns: dict[str, Column] = {}
+
+    def load(self, keys: Iterable[str]) -> None:
+        """Read several stored columns in one query."""
+        wanted = {key for key in keys if key in self._figures and key not in self._columns}
+        if self._stored is not None and wanted:
+            rows = StoredColumn.objects.filter(board=self._stored, measure__in=wanted)
+            self._figures |= {
+                key: _FIGURES.decode(content) for key, content in rows.values_list("measure", "figures")
+            }
+        for key in wanted:
+            measure = as_shown(self._setting, key)
+            self._columns[key] = Column(measure, self._figures[key], measure.title)
+
+    def run_values(self, key: str) -> Mapping[int, list[float]]:
+        """Return the defined values of the runs by system."""
+        if self._stored is not None and key not in self._values:
+            row = StoredColumn.objects.get(board=self._stored, measure=key)
+            self._values[key] = _VALUES.decode(row.run_values)
+        return self._values.get(key, {})
+
+    def __getitem__(self, key: str) -> Column:
+        if key not in self._columns:
+            self.load([key])
+        return self._columns[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._figures
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._figures)
+
+    def __len__(self) -> int:
+        return len(self._figures)
+
+
+_FIGURES = msgspec.msgpack.Decoder(dict[int, RunStatistics])
+_VALUES = msgspec.msgpack.Decoder(dict[int, list[float]])
+_RUNS = msgspec.msgpack.Decoder(list[SystemRuns])
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Runs and columns of a board under a version.
+
+    `computed_at` is set if newer results have come since.
+    """
+
+    version: SettingVersion
+    rescoring: Rescoring | None
+    runs: list[SystemRuns]
+    columns: Columns
+    computed_at: datetime | None = None
+
+
+# ---- changes -----------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Changes:
+    """Stamps of boards: equal as long as their rows are the same.
+
+    Scores never change, and a run only gains evaluations, an end, and a withdrawal: as long as numbers
+    and newest rows are the same, so is the board. `last` and `scored` are by benchmark.
+    """
+
+    stamps: dict[int, Stamp] = field(default_factory=dict)
+    last: dict[int, datetime | None] = field(default_factory=dict)
+    scored: dict[int, int] = field(default_factory=dict)
+
+
+def changes(settings: Collection[Setting]) -> Changes:
+    """Return the stamps of boards, in a constant number of queries."""
+    ended = Q(state__in=submission_states.ENDED)
+    runs = Submission.objects.filter(benchmark__in={each.benchmark_id for each in settings}).order_by()
+    counted_runs = runs.values("benchmark").annotate(
+        n=Count("pk"),
+        scored=Count("scored_at"),
+        withdrawn=Count("withdrawn_at"),
+        ended=Count("pk", filter=ended),
+        newest=Max("pk"),
+        at=Max("ended_at"),
+        last=Max("ended_at", filter=Q(state=Submission.State.SCORED)),
+    )
+    of_benchmark = {row["benchmark"]: row for row in counted_runs}
+    links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings).order_by()
+    undigested = Count("pk", filter=Q(evaluation__answers_sha256=""))
+    linked = links.values_list("evaluation__setting").annotate(Count("pk"), Max("pk"), undigested=undigested)
+    near = NearDuplicate.objects.filter(setting__in=settings).order_by()
+    rows: dict[int, list[Any]] = defaultdict(list)
+    for pk, *numbers in (*linked, *near.values_list("setting").annotate(Count("pk"), Max("pk"))):
+        rows[pk] += numbers
+    hidden, sealed = hidden_among(settings), sealed_from(settings, None)
+    stamps = {
+        each.pk: (
+            each.benchmark.created_at,
+            [getattr(each, field.attname) for field in each._meta.concrete_fields],
+            of_benchmark.get(each.benchmark_id),
+            rows[each.pk],
+            (each.pk in hidden, each.pk in sealed),
+        )
+        for each in settings
+    }
+    last = {pk: row["last"] for pk, row in of_benchmark.items()}
+    return Changes(stamps, last, {pk: row["scored"] for pk, row in of_benchmark.items()})
+
+
+def _digest(*values: object) -> str:
+    return hashlib.sha256(repr(values).encode()).hexdigest()
+
+
+def _rules(setting: Setting, hidden: bool) -> str:
+    return _digest(hidden, *(getattr(setting, name) for name in RULES))
+
+
+# ---- reading and writing -------------------------------------------------------------------------------
+def read(
+    settings: Collection[Setting], held_back: Collection[int], number: int | None = None
+) -> dict[int, Figures]:
+    """Return the stored boards among these, by setting.
+
+    `held_back` are the settings with exact figures hidden from the reader; `number` is the version asked for.
+    """
+    rows = StoredBoard.objects.filter(setting__in=settings).defer("runs")
+    found = {(row.setting_id, row.held_back): row for row in rows}
+    if not found:
+        return {}
+    hidden, usable = hidden_among(settings), {}
+    for setting in settings:
+        row = found.get((setting.pk, setting.pk in held_back))
+        if row and row.rules == _rules(setting, setting.pk in hidden):
+            usable[setting] = row
+    related = SettingVersion.objects.select_related("test_set", "only")
+    versions = related.in_bulk(row.version_id for row in usable.values())
+    asked = {s: row for s, row in usable.items() if number in (None, versions[row.version_id].number)}
+    with_runs = StoredBoard.objects.filter(pk__in=[row.pk for row in asked.values()])
+    runs = dict(with_runs.values_list("pk", "runs"))
+    stamps = changes(asked).stamps
+    return {
+        setting.pk: Figures(
+            versions[row.version_id],
+            Rescoring(*row.rescoring) if row.rescoring else None,
+            _RUNS.decode(runs[row.pk]),
+            Columns(setting, {key: {} for key in row.measures}, {}, stored=row.pk),
+            None if row.stamp == _digest(stamps[setting.pk]) else row.computed_at,
+        )
+        for setting, row in asked.items()
+    }
+
+
+def compute(setting: Setting, figures: Callable[[bool], Figures]) -> Callable[[], None]:
+    """Compute the board as the public and as organisers see it; return what stores both."""
+    began, at = time.monotonic(), timezone.now()
+    hidden = bool(hidden_among([setting]))
+    stamp = _digest(changes([setting]).stamps[setting.pk])  # before the rows are read: newer ones outdate it
+    computed = {held_back: _packed(figures(held_back)) for held_back in {False, hidden}}
+    seconds = time.monotonic() - began
+
+    def store() -> None:
+        with transaction.atomic():
+            StoredBoard.objects.filter(setting=setting).delete()
+            for held_back, (values, columns) in computed.items():
+                board = StoredBoard.objects.create(
+                    setting=setting,
+                    held_back=held_back,
+                    rules=_rules(setting, hidden),
+                    stamp=stamp,
+                    computed_at=at,
+                    seconds=seconds,
+                    **values,
+                )
+                rows = (StoredColumn(board=board, measure=key, **of) for key, of in columns.items())
+                StoredColumn.objects.bulk_create(rows)
+
+    return store
+
+
+def _packed(figures: Figures) -> tuple[dict[str, Any], dict[str, dict[str, bytes]]]:
+    encode, progress = msgspec.msgpack.encode, figures.rescoring
+    values = {
+        "version": figures.version,
+        "rescoring": [progress.version, progress.scored, progress.total] if progress else [],
+        "measures": list(figures.columns),
+        "runs": encode(figures.runs),
+    }
+    columns = figures.columns
+    return values, {
+        key: {"figures": encode(column.figures), "run_values": encode(columns.run_values(key))}
+        for key, column in columns.items()
+    }
+
+
+# ---- the job -------------------------------------------------------------------------------------------
+def queue_outdated() -> None:
+    """Queue the computation of large boards with newer results.
+
+    A board that takes long is computed for a tenth of the time at most.
+    """
+    global _next_look
+    if time.monotonic() < _next_look:
+        return
+    _next_look = time.monotonic() + PAUSE_SECONDS
+    scored = Submission.objects.filter(scored_at__isnull=False).order_by().values("benchmark")
+    large = scored.annotate(n=Count("pk")).filter(n__gte=LARGE).values("benchmark")
+    either = Setting.objects.filter(Q(benchmark__in=large) | Q(stored__isnull=False)).distinct()
+    settings = list(either.select_related("benchmark", "test_set", "only"))
+    if not settings:
+        return
+    stored = {row.setting_id: row for row in StoredBoard.objects.filter(setting__in=settings).defer("runs")}
+    hidden, stamps, now = hidden_among(settings), changes(settings).stamps, timezone.now()
+    jobs = Job.objects.filter(kind=KIND).exclude(state__in=Job.ENDED)
+    busy = set(jobs.values_list("subject", flat=True))
+    for setting in settings:
+        row = stored.get(setting.pk)
+        paused = row and now < row.computed_at + timedelta(seconds=SHARE_OF_TIME * row.seconds)
+        present = _digest(stamps[setting.pk]), _rules(setting, setting.pk in hidden)
+        if setting.pk not in busy and not paused and present != (row and (row.stamp, row.rules)):
+            queue.enqueue(KIND, setting.pk)

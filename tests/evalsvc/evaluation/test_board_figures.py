@@ -1,0 +1,118 @@
+"""Large boards are stored by a job, and never show what the rules hold back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation import board_figures, leaderboard, submission_states
+from evalsvc.evaluation.leaderboard import Board
+from evalsvc.evaluation.models import Setting, StoredBoard
+from tests.cast.benchmarks import BenchmarkCast
+from tests.evalsvc.evaluation.test_leaderboard import scored
+from workers.runner import run_next
+
+
+@pytest.fixture
+def setting(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> Setting:
+    """A setting with three systems and four runs, large enough to be stored."""
+    monkeypatch.setattr(board_figures, "LARGE", 1)
+    monkeypatch.setattr(board_figures, "SHARE_OF_TIME", 0)
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Net", 3, 5)
+    scored(cast, benchmark, "Tree", 4)
+    scored(cast, benchmark, "Rules", 5)
+    return benchmark.settings.get()
+
+
+def store(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Queue what is outdated, and compute it; return the number of boards."""
+    monkeypatch.setattr(board_figures, "_next_look", 0.0)
+    board_figures.queue_outdated()
+    queued = Job.objects.filter(kind=board_figures.KIND, state=Job.State.QUEUED).count()
+    while run_next("ingest"):
+        pass
+    return queued
+
+
+def content(board: Board) -> list[Any]:
+    rows = [(row.rank, row.system, row.runs, row.figures, row.saw_gold) for row in board.rows]
+    values = {key: board.columns.run_values(key) for key in board.columns}
+    return [board.order_by, board.version, board.rescoring, board.held_back, board.measures, rows, values]
+
+
+def test_a_stored_board_equals_the_computed_one_for_every_reader(
+    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for disclosure in ("open", "hidden"):
+        Setting.objects.update(disclosure=disclosure)
+        setting = Setting.objects.get()
+        computed = [content(leaderboard.board(setting, person=person)) for person in (None, cast.olga)]
+        assert (computed[0] == computed[1]) == (disclosure == "open")
+        assert store(monkeypatch) == 1
+        assert StoredBoard.objects.count() == (1 if disclosure == "open" else 2)
+        with monkeypatch.context() as patch:
+            patch.delattr(leaderboard, "_read_values")  # nothing is computed
+            assert [
+                content(leaderboard.board(setting, person=each)) for each in (None, cast.olga)
+            ] == computed
+
+
+@pytest.mark.parametrize("change", ["run", "withdrawal"])
+def test_an_outdated_board_says_so_until_it_is_computed_again(
+    cast: BenchmarkCast, setting: Setting, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(monkeypatch)
+    before = leaderboard.board(setting)
+    assert before.computed_at is None
+    if change == "run":
+        scored(cast, setting.benchmark, "Best", 6)
+    else:
+        submission_states.withdraw(setting.benchmark.submissions.get(system__name="Rules"), by=cast.kim)
+    outdated = leaderboard.board(setting)
+    assert content(outdated) == content(before)
+    assert outdated.computed_at is not None
+    assert store(monkeypatch) == 1
+    after = leaderboard.board(setting)
+    assert after.computed_at is None
+    assert [row.system.name for row in after.rows] != [row.system.name for row in before.rows]
+
+
+@pytest.mark.parametrize("rules", [{"disclosure": "hidden"}, {"measures": ["micro_f1"]}])
+def test_figures_from_before_a_change_of_the_rules_are_not_shown(
+    setting: Setting, rules: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(monkeypatch)
+    exact = content(leaderboard.board(setting))
+    Setting.objects.update(**rules)
+    changed = leaderboard.board(Setting.objects.get())
+    StoredBoard.objects.all().delete()
+    assert content(changed) == content(leaderboard.board(Setting.objects.get())) != exact
+
+
+def test_a_board_is_queued_once_and_only_if_large_and_outdated(
+    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        monkeypatch.setattr(board_figures, "_next_look", 0.0)
+        board_figures.queue_outdated()
+    assert Job.objects.filter(kind=board_figures.KIND).count() == 1
+    assert store(monkeypatch) == 1
+    assert store(monkeypatch) == 0
+    StoredBoard.objects.all().delete()
+    monkeypatch.setattr(board_figures, "LARGE", 5)
+    assert store(monkeypatch) == 0
+
+
+def test_a_board_that_takes_long_is_computed_for_a_share_of_the_time(
+    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(monkeypatch)
+    StoredBoard.objects.update(seconds=60.0)
+    monkeypatch.setattr(board_figures, "SHARE_OF_TIME", 10)
+    scored(cast, setting.benchmark, "Best", 6)
+    assert store(monkeypatch) == 0
+    StoredBoard.objects.update(seconds=0.0)
+    assert store(monkeypatch) == 1

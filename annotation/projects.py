@@ -180,22 +180,14 @@ def set_guideline(project: Project, *, guideline: str, na_means: str = "", by: U
     return project
 
 
-def _require_inviter(project: Project, user: User) -> None:
-    require(project, user, CURATOR)
-
-
-def _admit(project: Project, user: User, role: str, by: User) -> None:
-    set_member(project, user=user, role=role, by=by)
-
-
 INVITATION_TARGET = InvitationTarget(
     name="project",
     noun="project",
     roles=tuple((role, role) for role in (roles.ANNOTATOR, roles.ADJUDICATOR, roles.VIEWER, CURATOR)),
     find=lambda pk: get_object_or_404(Project, pk=pk),
-    require_inviter=_require_inviter,
+    require_inviter=lambda project, user: require(project, user, CURATOR),
     role_of=roles.role_in,
-    admit=_admit,
+    admit=lambda project, user, role, by: set_member(project, user=user, role=role, by=by),
     url=lambda project: reverse("project", args=[project.slug]),
     members_url=lambda project: reverse("project-members", args=[project.slug]),
 )

@@ -94,10 +94,20 @@ def complete(result: Schema, **kwargs: Any) -> Schema:
             operation["summary"] = operation["description"].split(". ")[0].split("; ")[0].rstrip(".")
             operation["responses"].setdefault("400", dict(REJECTED))
         if "get" in item:
-            _add_etags(item["get"])
+            read = item["get"]
+            response = read["responses"].get("200", {})
+            if "application/json" in response.get("content", {}):
+                response["headers"] = response.get("headers", {}) | ETAG
+                read["parameters"] = [*read.get("parameters", []), dict(IF_NONE_MATCH)]
+                read["responses"]["304"] = {"description": "Not modified.", "headers": dict(ETAG)}
     for name, shape in result["components"]["schemas"].items():
         if name.endswith("Request"):
-            _add_text_patterns(shape)
+            # texts contain no NUL; required ones are not blank
+            for field in shape.get("properties", {}).values():
+                for text in (field, field.get("items"), field.get("additionalProperties")):
+                    is_text = isinstance(text, dict) and text.get("type") == "string"
+                    if is_text and not text.keys() & {"enum", "format", "pattern"}:
+                        text["pattern"] = NON_BLANK_TEXT if text.get("minLength") else TEXT
             shape["additionalProperties"] = False
     return result
 
@@ -106,21 +116,3 @@ def _rank(path: str) -> int:
     """Index of the first group matching the path; default: last."""
     parts = set(path.split("/"))
     return next((n for n, (_, _, words) in enumerate(GROUPS) if parts & words), len(GROUPS) - 1)
-
-
-def _add_etags(read: Schema) -> None:
-    """Describe ETag and 304 of a GET that returns JSON."""
-    response = read["responses"].get("200", {})
-    if "application/json" in response.get("content", {}):
-        response["headers"] = response.get("headers", {}) | ETAG
-        read["parameters"] = [*read.get("parameters", []), dict(IF_NONE_MATCH)]
-        read["responses"]["304"] = {"description": "Not modified.", "headers": dict(ETAG)}
-
-
-def _add_text_patterns(shape: Schema) -> None:
-    """Request texts contain no NUL; required ones are not blank."""
-    for field in shape.get("properties", {}).values():
-        for text in (field, field.get("items"), field.get("additionalProperties")):
-            is_text = isinstance(text, dict) and text.get("type") == "string"
-            if is_text and not text.keys() & {"enum", "format", "pattern"}:
-                text["pattern"] = NON_BLANK_TEXT if text.get("minLength") else TEXT

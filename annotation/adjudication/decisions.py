@@ -174,7 +174,16 @@ def decide(
         raise Conflict("client_id_reused", detail, field="client_id")
     if before:
         return before
-    _require_disputed(item, votes_key)
+    if item.state in Item.DECIDED:
+        raise Conflict(
+            "already_decided", "This sentence has already been decided.", hint="Continue with the next one."
+        )
+    if item.votes_key != votes_key:
+        raise Conflict(
+            "votes_changed", "The answers changed while you were deciding.", hint="Review them, then decide."
+        )
+    if not needs_decision(item):
+        raise Conflict("not_disputed", f"This sentence is {item.state}, not disputed.")
     item.adjudications.filter(votes_key=votes_key).update(lapsed=False)  # this decision replaces them
     decision = Adjudication.objects.create(
         item=item,
@@ -204,19 +213,6 @@ def _answer(payload: dict[str, Any] | None, finding: str, item: Item, project: P
     if payload and (payload.get("spans") or payload.get("relations")):
         raise DomainError("bad_payload", "Send an answer or a finding, not both.", field="payload")
     return empty_answer()
-
-
-def _require_disputed(item: Item, votes_key: str) -> None:
-    if item.state in Item.DECIDED:
-        raise Conflict(
-            "already_decided", "This sentence has already been decided.", hint="Continue with the next one."
-        )
-    if item.votes_key != votes_key:
-        raise Conflict(
-            "votes_changed", "The answers changed while you were deciding.", hint="Review them, then decide."
-        )
-    if not needs_decision(item):
-        raise Conflict("not_disputed", f"This sentence is {item.state}, not disputed.")
 
 
 @transaction.atomic

@@ -27,18 +27,6 @@ from evalsvc.core.web.request_validation import validated
 Values = dict[str, Any]
 
 
-def _undo(project: Project, by: User, values: Values) -> None:
-    inventory.undo(get_object_or_404(project.steps, number=values["step"]), by=by)
-
-
-def _exclude(project: Project, by: User, values: Values) -> None:
-    exclusions.exclude_annotator(get_object_or_404(project.annotators, pk=values["annotator"]), by=by)
-
-
-def _include(project: Project, by: User, values: Values) -> None:
-    exclusions.include_annotator(get_object_or_404(project.annotators, pk=values["annotator"]), by=by)
-
-
 # Each change with the fields it needs.
 CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], object]]] = {
     "merge": (
@@ -57,14 +45,29 @@ CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], obje
             project, values["sources"][0], target=values["target"], by=by
         ),
     ),
-    "undo": (("step",), _undo),
+    "undo": (
+        ("step",),
+        lambda project, by, values: inventory.undo(
+            get_object_or_404(project.steps, number=values["step"]), by=by
+        ),
+    ),
     "k": (("k",), lambda project, by, values: projects.set_k(project, k=values["k"], by=by)),
     "rule": (
         ("policy",),
         lambda project, by, values: projects.set_policy(project, policy=values["policy"], by=by),
     ),
-    "exclude": (("annotator",), _exclude),
-    "include": (("annotator",), _include),
+    "exclude": (
+        ("annotator",),
+        lambda project, by, values: exclusions.exclude_annotator(
+            get_object_or_404(project.annotators, pk=values["annotator"]), by=by
+        ),
+    ),
+    "include": (
+        ("annotator",),
+        lambda project, by, values: exclusions.include_annotator(
+            get_object_or_404(project.annotators, pk=values["annotator"]), by=by
+        ),
+    ),
 }
 
 

@@ -74,7 +74,9 @@ def misspellings(lines: Counter[str], settled: Collection[str]) -> dict[str, str
     """Return likely misspellings: one letter, case or spaces from a usual name."""
     shared: dict[str, list[str]] = defaultdict(list)
     for name in lines:
-        for variant in _variants(name):
+        plain = re.sub(r"[\s_-]+", "_", name.casefold())
+        shorter = {plain[:at] + plain[at + 1 :] for at in range(len(plain))} if len(plain) > 3 else set()
+        for variant in {plain} | shorter:
             shared[variant].append(name)
     misspelt: dict[str, str] = {}
     for names in shared.values():
@@ -84,12 +86,6 @@ def misspellings(lines: Counter[str], settled: Collection[str]) -> dict[str, str
             if name != usual and rare and _digits(name) == _digits(usual):
                 misspelt[name] = usual
     return misspelt
-
-
-def _variants(name: str) -> set[str]:
-    """Return the normalised name, and it with each letter left out."""
-    plain = re.sub(r"[\s_-]+", "_", name.casefold())
-    return {plain} | ({plain[:at] + plain[at + 1 :] for at in range(len(plain))} if len(plain) > 3 else set())
 
 
 def _digits(name: str) -> list[str]:

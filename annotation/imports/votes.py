@@ -145,12 +145,10 @@ class _Staging(Staging):
         rows = Annotator.objects.filter(project=self.project, name__in=names.values())
         ids = dict(rows.values_list("name", "pk"))
         self.annotators |= {name: ids[known] for name, known in names.items()}
-        self._note_exclusions([self.annotators[name] for name in names_in_file])
-
-    def _note_exclusions(self, annotators: Sequence[int]) -> None:
-        """Lock the annotators of a chunk, and note those excluded."""
-        rows = Annotator.objects.filter(pk__in=annotators).order_by("pk").select_for_update(no_key=True)
-        excluded = [row.pk for row in rows if row.aside_at is not None]
+        # those of the chunk are locked, and those excluded noted
+        in_chunk = Annotator.objects.filter(pk__in=[self.annotators[name] for name in names_in_file])
+        locked = in_chunk.order_by("pk").select_for_update(no_key=True)
+        excluded = [row.pk for row in locked if row.aside_at is not None]
         exclusions = Oversight.objects.filter(annotator__in=excluded, act=Oversight.Act.SET_ASIDE)
         self.exclusions = dict(exclusions.values_list("annotator", "pk"))
 

@@ -245,24 +245,9 @@ def _step(project: Project, operation: str, sources: Collection[str], target: st
     require(project, by, CURATOR)
     lock_project(project)
     sources, target = list(dict.fromkeys(sources)), target.strip()
-    part = _part_of(project, sources)
-    current = {choice.name for choice in inventory(project, part)}
-    _check_step(project, operation, sources, target, current)
-    if target and not project.labels.filter(part=part, name=target).exists():
-        first = _row_of(project, part, sources[0])
-        first.pk, first.name, first.derived = None, target, True
-        first.title = PresetLabel(target).as_label(part, derived=True).title
-        _store(project, [first])
-    step = _add_step(project, operation, sources, target, by)
-    assert step is not None
-    item_state.recompute_after_change(project)
-    return step
-
-
-def _part_of(project: Project, sources: Sequence[str]) -> str:
-    """Return the inventory that contains all sources."""
     if not sources:
         raise DomainError("unknown_label", "No labels selected. Select at least one.", field="sources")
+    # the inventory that contains all sources
     missing = {
         part: set(sources) - {choice.name for choice in inventory(project, part)}
         for part in parts_of(project)
@@ -271,7 +256,19 @@ def _part_of(project: Project, sources: Sequence[str]) -> str:
     if missing[part]:
         detail = f"Not in the inventory: {', '.join(sorted(missing[part]))}. Use current labels."
         raise DomainError("unknown_label", detail, field="sources")
-    return part
+    current = {choice.name for choice in inventory(project, part)}
+    _check_step(project, operation, sources, target, current)
+    if target and not project.labels.filter(part=part, name=target).exists():
+        mapping, rows = mapping_of(project), project.labels.filter(part=part)
+        same = (row for row in rows if mapping.label(row.name) == sources[0])
+        first = rows.filter(name=sources[0]).first() or next(same)
+        first.pk, first.name, first.derived = None, target, True
+        first.title = PresetLabel(target).as_label(part, derived=True).title
+        _store(project, [first])
+    step = _add_step(project, operation, sources, target, by)
+    assert step is not None
+    item_state.recompute_after_change(project)
+    return step
 
 
 def _check_step(
@@ -295,12 +292,6 @@ def _check_step(
             f"{target} was merged, deleted or renamed by a step.",
             hint="Undo that step, or choose another name.",
         )
-
-
-def _row_of(project: Project, part: str, name: str) -> OntologyLabel:
-    """Return the row with the texts of a current label."""
-    mapping, rows = mapping_of(project), project.labels.filter(part=part)
-    return rows.filter(name=name).first() or next(row for row in rows if mapping.label(row.name) == name)
 
 
 def _add_step(

@@ -64,7 +64,9 @@ def days_svg(days: Sequence[WorkDay], *, width: int = WIDTH, class_: str | None 
     """Draw one bar a day over at least a week."""
     days = at_least_a_week(days)
     top = max((day.answers + day.skips for day in days), default=0) or 1
-    step = _step(top)
+    rough = max(top / 4, 1)  # a round step for three to five parts of the axis
+    power = 10 ** floor(log10(rough))
+    step = int(next(power * m for m in (1, 2, 5, 10) if power * m >= rough))
     ticks = range(0, top + step, step)
     scale = (BOTTOM - TOP) / max(ticks)
     slot = (width - LEFT - 8) / len(days)
@@ -85,13 +87,6 @@ def at_least_a_week(days: Sequence[WorkDay]) -> list[WorkDay]:
     """Prepend empty days, because a single bar gives no sense of scale."""
     before = [days[0].day - timedelta(days=back) for back in reversed(range(1, 8 - len(days)))]
     return [*(WorkDay(day, 0, 0, 0) for day in before), *days]
-
-
-def _step(top: int) -> int:
-    """Return a round step for three to five parts of the axis."""
-    rough = max(top / 4, 1)
-    power = 10 ** floor(log10(rough))
-    return int(next(power * m for m in (1, 2, 5, 10) if power * m >= rough))
 
 
 def _bar(day: WorkDay, x: float, slot: float, scale: float) -> SafeString:

@@ -80,7 +80,10 @@ def _counts(project: Project, pattern: str) -> dict[str, Any]:
     total = patterns.total() + decided
     return {
         "pattern": pattern,
-        "patterns": [(name, _pattern_title(name), n) for name, n in patterns.most_common(8)],
+        "patterns": [
+            (name, "skipped by everyone" if name == UNANSWERABLE else name or "other", n)
+            for name, n in patterns.most_common(8)
+        ],
         "legend": pattern_legend(project, patterns),
         "unanswerable": patterns[UNANSWERABLE],
         "disputed": patterns.total() - patterns[UNANSWERABLE],
@@ -89,10 +92,6 @@ def _counts(project: Project, pattern: str) -> dict[str, Any]:
         "total": total,
         "width": f"{BAR_WIDTH * decided / total:.1f}" if total else "0",
     }
-
-
-def _pattern_title(pattern: str) -> str:
-    return "skipped by everyone" if pattern == UNANSWERABLE else pattern or "other"
 
 
 def pattern_legend(project: Project, patterns: Counter[str]) -> str:
@@ -145,7 +144,20 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
         **_counts(project, pattern),
     )
     if decisions.needs_decision(item):
-        context |= _dispute_context(item, request.POST, user)
+        details = decisions.dispute_details(item, for_user=user)
+        view, values = DisputeView(details), _form_values(request.POST, details.former)
+        fallback = "other" if values["ticked"] else values["chosen"]
+        context |= values | {
+            "details": details,
+            "view": view,
+            "settled_by_other": item_state.other_policy_settles(item.project),
+            "other": RULE_TITLES[item_state.Rules(item.project_id).other_policy],
+            "findings": [
+                (*entry, key) for entry, key in zip(decisions.FINDINGS.items(), FINDING_KEYS, strict=True)
+            ],
+            "client_id": uuid4(),
+            "chosen": view.value_of(values["chosen"]) or fallback,
+        }
         return render(request, "annotation/dispute.html", context)
     context |= _decision_context(item, request.POST, user)
     return render(request, "annotation/dispute_over.html", context)
@@ -174,23 +186,6 @@ def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]
         "text": _decision_text(decision.finding, item.gold, titles),
         "mine": mine,
         "may_undo": mine or roles.role_in(item.project, user) == roles.CURATOR,
-    }
-
-
-def _dispute_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]:
-    details = decisions.dispute_details(item, for_user=user)
-    view, values = DisputeView(details), _form_values(sent, details.former)
-    fallback = "other" if values["ticked"] else values["chosen"]
-    return values | {
-        "details": details,
-        "view": view,
-        "settled_by_other": item_state.other_policy_settles(item.project),
-        "other": RULE_TITLES[item_state.Rules(item.project_id).other_policy],
-        "findings": [
-            (*entry, key) for entry, key in zip(decisions.FINDINGS.items(), FINDING_KEYS, strict=True)
-        ],
-        "client_id": uuid4(),
-        "chosen": view.value_of(values["chosen"]) or fallback,
     }
 
 

@@ -200,6 +200,10 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("import", pk)
     state, title = STATE_TITLES[Batch.State(batch.state)]
     by_code, warnings = batch.counts.get("by_code") or {}, batch.counts.get("warnings") or {}
+    hidden = {"labels_added", "labels_in_file"}  # and exact repeats, if all are exact
+    if batch.counts.get("exact_repeats") == batch.counts.get("repeated_lines"):
+        hidden.add("exact_repeats")
+    names = dict.fromkeys([*(name for name in COUNT_TITLES if name in batch.counts), *batch.counts])
     context = {
         **(project_context(batch.project, roles.CURATOR) if batch.project else {}),
         **_label_context(batch),
@@ -216,7 +220,11 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         "problem_counts": _problem_counts(by_code),
         "warnings": _problem_rows(batch.counts.get("first_warnings", [])),
         "n_warnings": sum(warnings.values()),
-        "counts": _counts(batch.counts),
+        "counts": [
+            (COUNT_TITLES.get(name, name.replace("_", " ")), batch.counts[name])
+            for name in names
+            if isinstance(batch.counts[name], int) and batch.counts[name] and name not in hidden
+        ],
         "below_k": batch.counts.get("items_below_k", 0),
     }
     template = "annotation/_import.html" if getattr(request, "htmx", False) else "annotation/import.html"
@@ -248,19 +256,6 @@ def _act(request: HttpRequest, batch: Batch, job: Job | None) -> None:
         names = [label.name for label in labels if label.added]
         removed = imported_labels.remove_labels(project, names, part=part, by=user)
         messages.info(request, f"{counted(removed, 'label')} removed from the ontology.")
-
-
-def _counts(counts: dict[str, Any]) -> list[tuple[str, int]]:
-    """Return the titled counts; exact repeats only if some are not exact."""
-    hidden = {"labels_added", "labels_in_file"}
-    if counts.get("exact_repeats") == counts.get("repeated_lines"):
-        hidden.add("exact_repeats")
-    names = dict.fromkeys([*(name for name in COUNT_TITLES if name in counts), *counts])
-    return [
-        (COUNT_TITLES.get(name, name.replace("_", " ")), counts[name])
-        for name in names
-        if isinstance(counts[name], int) and counts[name] and name not in hidden
-    ]
 
 
 def _label_context(batch: Batch) -> dict[str, Any]:

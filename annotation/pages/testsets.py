@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import roles
 from annotation.adjudication import unanswerable_items
 from annotation.freezing import builder
-from annotation.models import Project
 from annotation.pages.project_page import job_context, project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.pages.testset_composition import Composition
@@ -41,9 +40,12 @@ class FreezeForm(PageForm):
 @page("GET", "POST")
 def freeze(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
-    form = FreezeForm(
-        request.POST or None, initial={"name": project.title, "version": _next_version(project)}
-    )
+    # 1.0, or the last version with its last number increased
+    versions = project.test_sets.filter(origin=Origin.ANNOTATED).order_by("-pk")
+    last = versions.values_list("version", flat=True).first()
+    head, _, tail = (last or "").rpartition(".")
+    version = f"{head}.{int(tail) + 1}" if head and tail.isdigit() else "1.0"
+    form = FreezeForm(request.POST or None, initial={"name": project.title, "version": version})
     if form.is_valid():
         made = attempt(form, lambda: builder.freeze(project, by=person(request), **form.cleaned_data))
         if made:
@@ -57,14 +59,6 @@ def freeze(request: HttpRequest, slug: str) -> HttpResponse:
         sets=project.test_sets.order_by("-pk"),
     )
     return render(request, "annotation/freeze.html", context)
-
-
-def _next_version(project: Project) -> str:
-    """Return 1.0, or the last version with its last number increased."""
-    versions = project.test_sets.filter(origin=Origin.ANNOTATED).order_by("-pk")
-    last = versions.values_list("version", flat=True).first()
-    head, _, tail = (last or "").rpartition(".")
-    return f"{head}.{int(tail) + 1}" if head and tail.isdigit() else "1.0"
 
 
 def visible(request: HttpRequest) -> TestSetQuerySet:

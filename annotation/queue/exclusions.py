@@ -108,7 +108,9 @@ def _lock_work(annotator: Annotator, *rows: QuerySet[Any]) -> list[int]:
     while True:
         with transaction.atomic():
             items = _items_of(rows)
-            _lock_items(items)
+            for start in range(0, len(items), CHUNK):
+                chunk = Item.objects.filter(pk__in=items[start : start + CHUNK]).order_by("pk")
+                list(chunk.select_for_update(no_key=True).values_list("pk", flat=True))
             Annotator.objects.select_for_update().get(pk=annotator.pk)
             if set(_items_of(rows)) <= set(items):
                 return items
@@ -120,12 +122,6 @@ def _items_of(rows: Iterable[QuerySet[Any]]) -> list[int]:
     return sorted(
         {item for queryset in rows for item in queryset.filter(item__use="").values_list("item", flat=True)}
     )
-
-
-def _lock_items(items: list[int]) -> None:
-    for start in range(0, len(items), CHUNK):
-        chunk = Item.objects.filter(pk__in=items[start : start + CHUNK]).order_by("pk")
-        list(chunk.select_for_update(no_key=True).values_list("pk", flat=True))
 
 
 def _recompute(project: Project, items: list[int]) -> None:

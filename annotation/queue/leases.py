@@ -26,7 +26,7 @@ TRIES = 5
 # Otherwise the sentences that nobody else can fill would be the checks.
 def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items that need answers and are new to this annotator."""
-    items = _untouched(_with_room(project), annotator).order_by("rank")
+    items = _untouched(_imported(project).filter(free__gt=0), annotator).order_by("rank")
     if not project.check_every:
         return items
     return items.exclude(Exists(Lease.objects.filter(item=OuterRef("pk"), annotator=annotator)))
@@ -57,10 +57,6 @@ def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     uses = (Item.Use.WORK, Item.Use.CHECK) if project.check_every else (Item.Use.CHECK,)
     returned = _imported(project).filter(use__in=uses, pk__in=leases.values("item"))
     return _untouched(returned, annotator).order_by(Subquery(last))
-
-
-def _with_room(project: Project) -> ItemQuerySet:
-    return _imported(project).filter(free__gt=0)
 
 
 def _imported(project: Project) -> ItemQuerySet:

@@ -72,8 +72,12 @@ def available_items(project: Project, user: User, *, role: str) -> int:
     paused = annotator is not None and annotator.paused_at is not None
     if role not in MAY_LABEL or project.state != Project.State.OPEN or paused:
         return 0
-    leased = _leases(annotator).count() if annotator else 0
-    work, again = _unleased_work(project, annotator), _items_again(project, annotator) if annotator else 0
+    leased = again = 0
+    if annotator:
+        leased = _leases(annotator).count()
+        returned = returned_items(project, annotator).order_by().values("pk").count()
+        again = returned + _deferred(project, annotator)
+    work = _unleased_work(project, annotator)
     qualifying = gold_questions.must_qualify(project, user, role=role)
     questions = _gold_questions(project, annotator, Item.Use.QUALIFY) if qualifying else 0
     if not project.check_every or role == CURATOR:
@@ -149,12 +153,6 @@ def _unleased_work(project: Project, annotator: Annotator | None) -> int:
     leases = Lease.objects.filter(annotator=annotator) if project.check_every else _leases(annotator)
     leased = with_room.filter(pk__in=leases.exclude(Exists(own)).values("item")).count()
     return with_room.count() - voted - leased
-
-
-def _items_again(project: Project, annotator: Annotator) -> int:
-    """Count the items that the person gave back or deferred."""
-    returned = returned_items(project, annotator).order_by().values("pk").count()
-    return returned + _deferred(project, annotator)
 
 
 def _deferred(project: Project, annotator: Annotator) -> int:

@@ -136,7 +136,18 @@ def _relation_test_set(accounts: DemoAccounts) -> TestSet:
             client_id=_client_id("vote", vote["item"], vote["annotator"]),
             payload={"spans": [], "relations": vote["relations"]},
         )
-    _decide_disputes(project, accounts.users[ADJUDICATOR])
+    # every fifth dispute is left for visitors to decide
+    disputed = {item.external_id: item for item in project.items.live().filter(state=Item.State.DISPUTED)}
+    for decision in _lines("relation_decisions.jsonl"):
+        if item := disputed.get(decision["item"]):
+            decisions.decide(
+                item,
+                by=accounts.users[ADJUDICATOR],
+                payload={"spans": [], "relations": decision["relations"]},
+                reason="As the guideline reads the sentence.",
+                client_id=_client_id("decision", item.external_id),
+                votes_key=item.votes_key,
+            )
     return _freeze(project, by=curator)
 
 
@@ -167,21 +178,6 @@ def _import(project: Project, what: str, name: str, filename: str, by: User, **o
             content=what, upload=upload, filename=filename, options=options, by=by, project=project
         )
     _finish_job("import", batch.pk)
-
-
-def _decide_disputes(project: Project, adjudicator: User) -> None:
-    """Every fifth dispute is left for visitors to decide."""
-    disputed = {item.external_id: item for item in project.items.live().filter(state=Item.State.DISPUTED)}
-    for decision in _lines("relation_decisions.jsonl"):
-        if item := disputed.get(decision["item"]):
-            decisions.decide(
-                item,
-                by=adjudicator,
-                payload={"spans": [], "relations": decision["relations"]},
-                reason="As the guideline reads the sentence.",
-                client_id=_client_id("decision", item.external_id),
-                votes_key=item.votes_key,
-            )
 
 
 def _freeze(project: Project, *, by: User) -> TestSet:

@@ -291,7 +291,12 @@ def _read_values(readings: Collection[_Reading], measures: Collection[str] | Non
 
     Near-duplicates show the figures of an earlier run; beside that run of their system they are left out.
     """
-    scores = _stored_values(readings, measures)
+    scores: dict[int, list[_Stored]] = defaultdict(list)
+    stored = Score.objects.filter(_evaluations(readings, prefix="evaluation__"))
+    if measures is not None:
+        stored = stored.filter(measure__in={*measures, *(reading.order_by for reading in readings)})
+    for evaluation, *columns in stored.values_list("evaluation_id", *_Stored._fields):
+        scores[evaluation].append(_Stored(*columns))
     rows = _class_rows(readings)
     systems = [
         {each.pk: system for system, submissions in reading.runs.items() for each in submissions}
@@ -327,19 +332,6 @@ def _evaluations(readings: Iterable[_Reading], *, prefix: str = "") -> Q:
         "scorer__in": {each.scorer for each in shown},
     }
     return Q(**{prefix + name: values for name, values in columns.items()})
-
-
-def _stored_values(
-    readings: Collection[_Reading], measures: Collection[str] | None
-) -> dict[int, list[_Stored]]:
-    """Return the scores of boards by evaluation."""
-    stored: dict[int, list[_Stored]] = defaultdict(list)
-    rows = Score.objects.filter(_evaluations(readings, prefix="evaluation__"))
-    if measures is not None:
-        rows = rows.filter(measure__in={*measures, *(reading.order_by for reading in readings)})
-    for evaluation, *columns in rows.values_list("evaluation_id", *_Stored._fields):
-        stored[evaluation].append(_Stored(*columns))
-    return stored
 
 
 def _class_rows(readings: Collection[_Reading]) -> dict[int, list[dict[str, Any]]]:

@@ -229,18 +229,14 @@ def _keep_an_organiser(benchmark: Benchmark, leaving: User) -> None:
         )
 
 
-def _role_of(benchmark: Benchmark, user: User) -> str | None:
-    """Return the assigned role; seeing a public benchmark is none."""
-    return benchmark.people.filter(user=user).values_list("role", flat=True).first()
-
-
 INVITATION_TARGET = InvitationTarget(
     name="benchmark",
     noun="benchmark",
     roles=((VIEWER, "viewer"), (ORGANISER, "organiser")),
     find=lambda pk: get_object_or_404(Benchmark, pk=pk),
     require_inviter=lambda benchmark, user: require(benchmark, user, ORGANISER),
-    role_of=_role_of,
+    # the assigned role: seeing a public benchmark is none
+    role_of=lambda benchmark, user: benchmark.people.filter(user=user).values_list("role", flat=True).first(),
     admit=lambda benchmark, user, role, by: set_person(benchmark, user=user, role=role, by=by),
     url=lambda benchmark: reverse("board", args=[benchmark.slug]),
     members_url=lambda benchmark: reverse("board-people", args=[benchmark.slug]),

@@ -88,8 +88,10 @@ def compare(
     adjusted = holm([row.p for row in rows]).tolist()
     rows = [row._replace(p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
     facts = computed(options, cases[0])
-    notes = (*sides[0][1], *sides[1][1], *_notes(paths, cases))
-    return Significance(test, (n, m), tuple(rows), facts, notes, local.warnings)
+    left_out = [(path, case.placed.left_out) for path, case in zip(paths, cases, strict=True)]
+    notes = [*sides[0][1], *sides[1][1]]
+    notes += [f"{path}: {LEFT_OUT.format(count)}" for path, count in left_out if count]
+    return Significance(test, (n, m), tuple(rows), facts, tuple(notes), local.warnings)
 
 
 def _distinct(
@@ -118,11 +120,6 @@ def _measures(requested: Sequence[str] | None, report: Report) -> list[str]:
         reason = f"There is no measure {unknown[0]} here. Use: {', '.join(report.values)}."
         raise InputFault("unknown_measure", reason)
     return list(requested) if requested else [name for name in compared_measures() if name in report.values]
-
-
-def _notes(paths: Sequence[Path], cases: Sequence[ScoringCase]) -> tuple[str, ...]:
-    left_out = [(path, case.placed.left_out) for path, case in zip(paths, cases, strict=True)]
-    return tuple(f"{path}: {LEFT_OUT.format(count)}" for path, count in left_out if count)
 
 
 def _welch(name: str, a: list[Report], b: list[Report]) -> ComparedMeasure:

@@ -191,7 +191,8 @@ def _read_predictions(path: Path, local: LocalGold) -> Predictions:
     with path.open("rb") as file:
         first = file.read(len(npy.MAGIC))
         file.seek(0)
-        stated = _stated_columns(local.options)
+        columns = local.options.columns.read_text(errors="replace") if local.options.columns else ""
+        stated = npy.ColumnNames(columns, local.options.na)
         if first.startswith(npz.MAGIC):
             problems = Problems()
             pieces = iter(partial(file.read, PIECE_BYTES), b"")
@@ -222,11 +223,6 @@ def _check(local: LocalGold, problems: Problems) -> PredictionCheck:
         silent=SILENT_FORMS,
         problems=problems,
     )
-
-
-def _stated_columns(options: Options) -> npy.ColumnNames:
-    columns = options.columns.read_text(errors="replace") if options.columns else ""
-    return npy.ColumnNames(columns, options.na)
 
 
 def _dense(content: bytes, check: PredictionCheck, local: LocalGold, stated: npy.ColumnNames) -> Predictions:

@@ -50,10 +50,13 @@ def report_text(report: Report, computed: Computed, warnings: Sequence[str] = ()
     """Format warnings, options, measures by family, classes and counts."""
     parts = [[f"Warning: {warning}" for warning in warnings]] if warnings else []
     parts += [computed_lines(computed)]
-    parts += [_family(family, values, computed) for family, values in _families(report).items()]
+    families: dict[str, dict[str, Value]] = {}
+    for key, value in report.values.items():
+        families.setdefault(MEASURES[key].family, {})[key] = value
+    parts += [_family(family, values, computed) for family, values in families.items()]
     parts += [_classes(name, rows, computed) for name, rows in report.classes.items() if rows]
     parts += [_schema(name, outcomes) for name, outcomes in report.outcomes.items()]
-    counted = [(name, f"{value:,.10g}") for name, value in report.counts.items() if name != "macro_flip"]
+    counted = [(name, f"{count:,.10g}") for name, count in report.counts.items() if name != "macro_flip"]
     parts += [["counted", *table(counted)]] if counted else []
     parts += [list(report.notes)] if report.notes else []
     return "\n\n".join("\n".join(part) for part in parts)
@@ -81,20 +84,17 @@ def _outcome(label: str, counts: Sequence[int], row: LabelOutcome | SpanOutcome)
     return (label, *integers, *(number(figure) for figure in (row.precision, row.recall, row.f1)))
 
 
-def _families(report: Report) -> dict[str, dict[str, Value]]:
-    families: dict[str, dict[str, Value]] = {}
-    for key, value in report.values.items():
-        families.setdefault(MEASURES[key].family, {})[key] = value
-    return families
-
-
 def _family(name: str, values: dict[str, Value], computed: Computed) -> list[str]:
     """Format precision, recall and F in one row, others in one each."""
     stems = [key.removesuffix("_f1") for key in values if key.endswith("_f1")]
     stems = [stem for stem in stems if {f"{stem}_precision", f"{stem}_recall"} <= values.keys()]
     ends = ("precision", "recall", "f1")
     rows = [
-        (_scheme(stem), *(number(values[f"{stem}_{end}"].value) for end in ends), f"{stem}_f1")
+        (
+            MEASURES[f"{stem}_f1"].title.removesuffix(" F1"),
+            *(number(values[f"{stem}_{end}"].value) for end in ends),
+            f"{stem}_f1",
+        )
         for stem in stems
     ]
     in_rows = {f"{stem}_{end}" for stem in stems for end in ends}
@@ -111,10 +111,6 @@ def _family(name: str, values: dict[str, Value], computed: Computed) -> list[str
 def _f(family: str, computed: Computed) -> str:
     """Return the name of F in a family."""
     return str(computed["f"]) if family in WEIGHTED_FAMILIES else "F1"
-
-
-def _scheme(stem: str) -> str:
-    return MEASURES[f"{stem}_f1"].title.removesuffix(" F1")
 
 
 def _classes(name: str, rows: Sequence[ClassRow], computed: Computed) -> list[str]:
@@ -174,11 +170,8 @@ def rejection_text(problems: Problems, *, file: str) -> str:
     rest = [f"{more:,} more"] if more else []
     rest += [SCHEME_HINT] if "no_scheme" in problems.by_code else []
     rest += [INVENTORY_HINT] if {"unknown_label", "near_label"} & problems.by_code.keys() else []
-    return "\n".join([f"{file}: {problems.total:,} {_problems(problems.total)} ({kinds})", *lines, *rest])
-
-
-def _problems(count: int) -> str:
-    return "problem" if count == 1 else "problems"
+    noun = "problem" if problems.total == 1 else "problems"
+    return "\n".join([f"{file}: {problems.total:,} {noun} ({kinds})", *lines, *rest])
 
 
 def computed(options: Options, case: ScoringCase | None = None) -> Computed:

@@ -47,16 +47,12 @@ class SortedClaims:
         hits_so_far = np.cumsum(np.bincount(self.hit_block, weights[self.hit_at], minlength=len(self.ends)))
         points = Points(self.score, claims_before[self.ends], hits_so_far, facts)
         if name == "auc":
-            return _area(points, claims_before[self.starts])
+            # trapezoids from the point just before each, or from the anchor
+            hits_before = np.concatenate(([0], points.hits[:-1]))
+            left = divide(hits_before, claims_before[self.starts], undefined=1.0)
+            right = divide(points.hits, points.claims, undefined=0.0)
+            return float(divide(np.dot(points.hits - hits_before, left + right) / 2, points.n_facts))
         return average_precision(points) if name == "ap" else best_point(points)[0]
-
-
-def _area(points: Points, seen_before: Ints) -> float:
-    """Sum trapezoids from the point just before each, or from the anchor."""
-    hits_before = np.concatenate(([0], points.hits[:-1]))
-    left = divide(hits_before, seen_before, undefined=1.0)
-    right = divide(points.hits, points.claims, undefined=0.0)
-    return float(divide(np.dot(points.hits - hits_before, left + right) / 2, points.n_facts))
 
 
 def sort_claims(claims: Claims, facts: Facts, *, against: Claims | None = None) -> SortedClaims:

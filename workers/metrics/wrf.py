@@ -275,7 +275,11 @@ def gammas(
     """
     require_choice("mode", mode, MODES)
     if custom is not None:
-        return _custom(custom, n_labels)
+        given = np.asarray(custom, dtype=np.float64)
+        size = n_labels + (n_labels > 1)
+        if given.shape != (size,) or not np.isfinite(given).all() or (given < 0).any() or given.sum() == 0:
+            raise ValueError(f"custom is {given.tolist()}, expected {size} weights of 0 or more, not all 0")
+        return given / given.sum()
     if n_labels < 2:
         return np.ones(n_labels)
     share = 1 / (n_labels + 1) if mode == "strict" else 2 / (n_labels + 2)
@@ -283,14 +287,6 @@ def gammas(
     if scheme is not None:
         each = scheme_weights(integers(np.zeros(n_labels) if gold is None else gold), scheme).values
     return np.append(each * (1 - share), share)
-
-
-def _custom(custom: ArrayLike, n_labels: int) -> Floats:
-    given = np.asarray(custom, dtype=np.float64)
-    size = n_labels + (n_labels > 1)
-    if given.shape != (size,) or not np.isfinite(given).all() or (given < 0).any() or given.sum() == 0:
-        raise ValueError(f"custom is {given.tolist()}, expected {size} weights of 0 or more, not all 0")
-    return given / given.sum()
 
 
 def wrf(scores: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:

@@ -51,26 +51,22 @@ def restrict(*, read: Iterable[str], write: Iterable[str]) -> None:
     """Allow reading below `read` and writing existing files below `write`, nothing else."""
     abi = version()
     handled = RIGHTS[min(abi, max(RIGHTS))]
-    ruleset = _ruleset(abi, handled)
-    for path in read:
-        _allow(ruleset, path, READ_FILE | READ_DIR)
-    for path in write:
-        _allow(ruleset, path, (READ_FILE | WRITE_FILE | TRUNCATE) & handled)
-    call("landlock_restrict_self", LANDLOCK_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
-    os.close(ruleset)
-
-
-def _ruleset(abi: int, handled: int) -> int:
     network = NETWORK if abi >= NETWORK_FROM else 0
     attributes = Ruleset(handled, network, SCOPES if abi >= SCOPES_FROM else 0)
     size = 24 if abi >= SCOPES_FROM else 16 if abi >= NETWORK_FROM else 8
-    return call(
+    ruleset = call(
         "landlock_create_ruleset",
         LANDLOCK_CREATE,
         ctypes.byref(attributes),
         ctypes.c_size_t(size),
         ctypes.c_uint32(0),
     )
+    for path in read:
+        _allow(ruleset, path, READ_FILE | READ_DIR)
+    for path in write:
+        _allow(ruleset, path, (READ_FILE | WRITE_FILE | TRUNCATE) & handled)
+    call("landlock_restrict_self", LANDLOCK_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    os.close(ruleset)
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:

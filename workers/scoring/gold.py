@@ -51,7 +51,15 @@ class Gold:
         """Add one item with what its unit is scored by."""
         self.index[item.id] = row = len(self.index)
         if unit == "document":
-            self._add_spans(row, item)
+            for start, end, name in item.spans or ():
+                self.owner.append(row)
+                self.start.append(start)
+                self.end.append(end)
+                self.label.append(name)
+            if links := tuple(link for link in item.relations or () if not isinstance(link, str)):
+                self.links[row] = links
+            self.tokens.append(item.tokens)
+            self.texts.append(None if item.tokens is not None else item.text)
             return
         self.add_labels(row, item, negatives)
         if unit == "bag":
@@ -65,17 +73,6 @@ class Gold:
         names = [name for name in item.relations or () if isinstance(name, str) and name not in negatives]
         self.label += names
         self.owner += [row] * len(names)
-
-    def _add_spans(self, row: int, item: ItemLine) -> None:
-        for start, end, name in item.spans or ():
-            self.owner.append(row)
-            self.start.append(start)
-            self.end.append(end)
-            self.label.append(name)
-        if links := tuple(link for link in item.relations or () if not isinstance(link, str)):
-            self.links[row] = links
-        self.tokens.append(item.tokens)
-        self.texts.append(None if item.tokens is not None else item.text)
 
     def lengths(self) -> dict[str, int]:
         """Return the length of documents in tokens, else in code points."""

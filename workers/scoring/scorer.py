@@ -313,7 +313,15 @@ SUITES: dict[str, Callable[[ScoringCase], Report]] = {
 def error_counts(case: ScoringCase) -> dict[str, int]:
     """Count errors by kind: missed, spurious, confused or wrong in part."""
     if case.suite == "entities":
-        return _span_errors(case)
+        pairings = matching.document_pairings(case.gold_spans, case.predicted_spans)
+        total = matching.PairingCounts(*pairings.sum(axis=0).tolist())
+        return {
+            "missed": total.gold - total.pairs,
+            "spurious": total.predicted - total.pairs,
+            "wrong type": total.bounds - total.both,
+            "wrong bounds": total.labels - total.both,
+            "wrong type and bounds": total.pairs - total.bounds - total.labels + total.both,
+        }
     if case.suite == "single labels":
         truth, answer = case.answers
         none = [MISSING, len(case.options.labels)]
@@ -333,16 +341,4 @@ def error_counts(case: ScoringCase) -> dict[str, int]:
         "missed": int(np.count_nonzero(~np.isin(missed, confused))),
         "spurious": int(np.count_nonzero(~np.isin(spurious, confused))),
         "confused": len(confused),
-    }
-
-
-def _span_errors(case: ScoringCase) -> dict[str, int]:
-    pairings = matching.document_pairings(case.gold_spans, case.predicted_spans)
-    total = matching.PairingCounts(*pairings.sum(axis=0).tolist())
-    return {
-        "missed": total.gold - total.pairs,
-        "spurious": total.predicted - total.pairs,
-        "wrong type": total.bounds - total.both,
-        "wrong bounds": total.labels - total.both,
-        "wrong type and bounds": total.pairs - total.bounds - total.labels + total.both,
     }

@@ -35,7 +35,7 @@ class InvitationTarget:
     noun: str
     roles: tuple[tuple[str, str], ...]
     find: Callable[[int], Any]
-    require_inviter: Callable[[Any, User], None]
+    require_inviter: Callable[[Any, User], object]
     """(subject, user): raises 404 for strangers, 403 for members who may not invite."""
     role_of: Callable[[Any, User], str | None]
     admit: Callable[[Any, User, str, User], object]

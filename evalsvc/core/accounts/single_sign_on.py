@@ -57,19 +57,18 @@ class Provider(OIDCAuthenticationBackend):
         identities = Identity.objects.filter(issuer=settings.OIDC_ISSUER, subject=claims["sub"])
         identity = identities.select_related("user").first()
         if session.pop(CONNECTING, None) == self.request.user.pk and self.request.user.is_authenticated:
-            return self._connected(self.request.user, claims, identity)
+            if identity and identity.user != self.request.user:
+                raise Conflict(
+                    "identity_taken",
+                    "This identity is connected to another account.",
+                    hint="Log in with it and disconnect it on that account's page.",
+                )
+            if identity is None:
+                Identity.objects.create(
+                    user=self.request.user, issuer=settings.OIDC_ISSUER, subject=claims["sub"]
+                )
+            return self.request.user
         return identity.user if identity else self._new(claims, session.pop(INVITATION, ""))
-
-    def _connected(self, user: User, claims: Claims, identity: Identity | None) -> User:
-        if identity and identity.user != user:
-            raise Conflict(
-                "identity_taken",
-                "This identity is connected to another account.",
-                hint="Log in with it and disconnect it on that account's page.",
-            )
-        if identity is None:
-            Identity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=claims["sub"])
-        return user
 
     def _new(self, claims: Claims, secret: str) -> User:
         fields = {

@@ -137,7 +137,14 @@ class ProblemMiddleware:
         if is_api(request) and is_plain:
             return problem_page(request, response.status_code)
         if response.status_code == 405 and not response.content:
-            return _form_target_page(request, response)
+            body = problem(
+                405,
+                detail="This address only accepts a form sent from another page.",
+                hint="Go back to the page with the form, or start from the home page.",
+            )
+            page = problem_page(request, 405, body)
+            page["Allow"] = response["Allow"]
+            return page
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
@@ -158,18 +165,6 @@ def problem_page(request: HttpRequest, status: int, body: dict[str, Any] | None 
     if is_api(request):
         return JsonResponse(body, status=status, content_type=PROBLEM_JSON)
     return render(request, "error.html", {"problem": body}, status=status)
-
-
-def _form_target_page(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Explain an address that only accepts a submitted form."""
-    body = problem(
-        405,
-        detail="This address only accepts a form sent from another page.",
-        hint="Go back to the page with the form, or start from the home page.",
-    )
-    page = problem_page(request, 405, body)
-    page["Allow"] = response["Allow"]
-    return page
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

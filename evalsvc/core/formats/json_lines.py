@@ -202,21 +202,18 @@ def _report_shape(
     elif "out of range" in message:
         _report_score(text, line=line, problems=problems)
     else:
-        _report_type(text_only, text, path, line=line, problems=problems)
-
-
-def _report_type(message: str, text: str, path: str, *, line: int, problems: Problems) -> None:
-    """Report the value and the expected JSON type in plain words."""
-    match = EXPECTED.match(message)
-    expected, got = match.groups() if match else (message, None)
-    kind = NAMED.findall(got or "")
-    problems.add(
-        "wrong_type",
-        line=line,
-        field=path.replace("[...]", "") or None,
-        value=_value_at(text, STEPS.findall(path), kind[0] if kind else ""),
-        expected=_in_words(expected),
-    )
+        match = EXPECTED.match(text_only)
+        expected, got = match.groups() if match else (text_only, None)
+        kind = NAMED.findall(got or "")
+        plain = NAMED.sub(lambda match: WORDS.get(match[1], match[1]), expected)
+        parts = [WORDS.get(part.strip(), part.strip()) for part in plain.split("|")]
+        problems.add(
+            "wrong_type",
+            line=line,
+            field=field,
+            value=_value_at(text, STEPS.findall(path), kind[0] if kind else ""),
+            expected=" or ".join(dict.fromkeys(parts)),
+        )
 
 
 def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
@@ -237,13 +234,6 @@ def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
         elif key and isinstance(value, dict) and key in value:
             value = value[key]
     return json.dumps(value, ensure_ascii=False)
-
-
-def _in_words(expected: str) -> str:
-    """`array` of length 2 → a list of length 2."""
-    plain = NAMED.sub(lambda match: WORDS.get(match[1], match[1]), expected)
-    parts = [WORDS.get(part.strip(), part.strip()) for part in plain.split("|")]
-    return " or ".join(dict.fromkeys(parts))
 
 
 def _report_json(text: str, message: str, *, line: int, problems: Problems) -> None:

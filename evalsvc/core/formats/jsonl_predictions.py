@@ -147,7 +147,14 @@ def _build(wire: WirePrediction, line: int, problems: Problems) -> PredictionLin
     if keys == PAIR_KEYS:
         return _triple(wire, (wire.h, wire.t), ("h", "t"), line, problems)  # type: ignore[arg-type]
     if keys not in KEY_SETS:
-        _report_form(keys, line=line, problems=problems)
+        begun = sorted((complete for complete in KEY_SETS if set(keys) < set(complete)), key=len)
+        missing = [key for key in begun[0] if key not in keys] if keys and begun else []
+        problems.add(
+            "mixed_forms" if keys and not begun else "missing_key",
+            line=line,
+            value=", ".join(keys),
+            expected=f"also {' and '.join(missing)}" if missing else FORMS,
+        )
         return None
     name = identifier(wire.id, line=line, field="id", problems=problems)  # type: ignore[arg-type]
     if name is None:
@@ -158,18 +165,6 @@ def _build(wire: WirePrediction, line: int, problems: Problems) -> PredictionLin
     spans = [] if wire.spans is UNSET else wire.spans
     checked = checked_spans(spans, links, length=None, line=line, problems=problems)
     return None if checked is None else SpansPrediction(name, *checked)
-
-
-def _report_form(keys: tuple[str, ...], *, line: int, problems: Problems) -> None:
-    """Report missing keys, or a mixture of forms."""
-    begun = sorted((complete for complete in KEY_SETS if set(keys) < set(complete)), key=len)
-    missing = [key for key in begun[0] if key not in keys] if keys and begun else []
-    problems.add(
-        "mixed_forms" if keys and not begun else "missing_key",
-        line=line,
-        value=", ".join(keys),
-        expected=f"also {' and '.join(missing)}" if missing else FORMS,
-    )
 
 
 def _triple(

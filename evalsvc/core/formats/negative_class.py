@@ -20,8 +20,7 @@ def similar_to_negative(labels: Collection[str], *, negative: str | None = None)
     usual = usual_negative([name for name in labels if name != negative])
     if usual is not None:
         return usual
-    return next((name for name in labels if name != negative and _plain(name) in SIMILAR), None)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]+", "", name).casefold()
+    return next(
+        (name for name in labels if name != negative and re.sub(r"[\s_-]+", "", name).casefold() in SIMILAR),
+        None,
+    )

@@ -176,17 +176,11 @@ def check_finite(
         if not math.isfinite(sum(numbers)):  # large finite numbers may overflow too
             for at, number in enumerate(numbers, done):
                 if not math.isfinite(number):
-                    _report_cell(number, at, header, names, problems)
+                    row, column = divmod(at, header.columns)
+                    details: dict[str, Any] = {"line": row + 1, "field": names[column], "value": str(number)}
+                    report = problems.add if problems.total + 1 < MAX_BAD_CELLS else problems.stop
+                    report("bad_score", **details, expected="a finite number in every cell")
         done += count
-
-
-def _report_cell(
-    number: float, at: int, header: ArrayHeader, names: Sequence[str], problems: Problems
-) -> None:
-    row, column = divmod(at, header.columns)
-    details: dict[str, Any] = {"line": row + 1, "field": names[column], "value": str(number)}
-    report = problems.add if problems.total + 1 < MAX_BAD_CELLS else problems.stop
-    report("bad_score", **details, expected="a finite number in every cell")
 
 
 def check_size(header: ArrayHeader, size: int, problems: Problems) -> None:

@@ -327,7 +327,11 @@ class PredictionCheck:
         return (prediction.id, prediction.spans, prediction.relations) if is_valid else None
 
     def _tags(self, prediction: TagsPrediction, line: int) -> Claim | None:
-        if not self._check_id(prediction.id, line) or not self._check_tokens(prediction, line):
+        if not self._check_id(prediction.id, line):
+            return None
+        if not self._tokens_fit(prediction, line):
+            place = len(self.first_lines) - 1
+            self._note_stranger(Stranger(prediction.id, place, len(prediction.tags), prediction.tokens))
             return None
         lines = prediction.lines or [line]
         spans = checked_tags(
@@ -343,15 +347,8 @@ class PredictionCheck:
             return None
         return prediction.id, tuple(spans), ()
 
-    def _check_tokens(self, prediction: TagsPrediction, line: int) -> bool:
-        """Return whether tags and tokens match the text."""
-        fits = self._tokens_fit(prediction, line)
-        if not fits:
-            place = len(self.first_lines) - 1
-            self._note_stranger(Stranger(prediction.id, place, len(prediction.tags), prediction.tokens))
-        return fits
-
     def _tokens_fit(self, prediction: TagsPrediction, line: int) -> bool:
+        """Return whether tags and tokens match the text."""
         length = self.lengths.get(prediction.id) if self.lengths is not None else None
         if length is not None and len(prediction.tags) != length:
             tags = f"{len(prediction.tags):,} tags"

@@ -183,7 +183,10 @@ def item_object(item: ItemLine) -> dict[str, Any]:
 
     Offsets count tokens if the item has tokens.
     """
-    tokens = item.tokens if _on_tokens(item) else None
+    tokens = item.tokens
+    for entity in (item.head, item.tail):
+        if tokens and entity is not None and entity.start is not None and not _token_offsets(entity, tokens):
+            tokens = None  # a mention inside a token needs code points
     parts = {
         "id": item.id,
         "text": item.text if tokens is None else None,
@@ -194,17 +197,6 @@ def item_object(item: ItemLine) -> dict[str, Any]:
         "relations": item.relations,
     }
     return {key: part for key, part in parts.items() if part is not None}
-
-
-def _on_tokens(item: ItemLine) -> bool:
-    """Return whether all mentions have token offsets.
-
-    Code points must be used for a mention inside a token.
-    """
-    mentions = [
-        entity for entity in (item.head, item.tail) if entity is not None and entity.start is not None
-    ]
-    return item.tokens is not None and all(_token_offsets(entity, item.tokens) for entity in mentions)
 
 
 def _mention(entity: Entity | None, tokens: tuple[str, ...] | None) -> dict[str, Any] | None:

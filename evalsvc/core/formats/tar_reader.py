@@ -45,7 +45,9 @@ def members(file: BinaryIO) -> Iterator[Member]:
         header = file.read(BLOCK)
         if not any(header):
             break
-        _check_sum(header)
+        # the checksum counts itself as blanks
+        if _octal(header[148:156]) != sum(header[:148]) + sum(header[156:]) + 8 * ord(" "):
+            raise BadTar("a header is damaged")
         kind, size = header[156:157], _octal(header[124:136])
         begin, found = at + BLOCK, True
         if kind in (ATTRIBUTES, ALL_ATTRIBUTES, LONG_NAME):
@@ -96,12 +98,6 @@ def _attributes(data: bytes) -> Iterator[tuple[str, str]]:
         if not (space and equals and name) or len(record) < length or record[-1:] != b"\n":
             raise BadTar("an entry has damaged attributes")
         yield name.decode("utf-8", "replace"), value.decode("utf-8", "replace")
-
-
-def _check_sum(header: bytes) -> None:
-    """Compare the header with its checksum; the checksum itself counts as blanks."""
-    if _octal(header[148:156]) != sum(header[:148]) + sum(header[156:]) + 8 * ord(" "):
-        raise BadTar("a header is damaged")
 
 
 def _octal(field: bytes) -> int:

@@ -60,7 +60,13 @@ def forecast(job: Job) -> JobForecast | None:
     mean = fmean(recent) if len(recent) >= FEWEST else None
     if job.state == State.RUNNING:
         return JobForecast(0, _remaining(job, mean))
-    ahead = _ahead(job)
+    # Jobs before this one while lanes take turns.
+    # Compared inside the database: SQLite writes its own times in another width than ours.
+    since = Job.objects.filter(pk=job.pk).values("run_after")[:1]
+    before = Q(run_after__lt=since) | Q(run_after=since, pk__lt=job.pk)
+    own = due(job.queue).filter(before, lane=job.lane).count()
+    others = Counter(due(job.queue).exclude(lane=job.lane).values_list("lane", flat=True))
+    ahead = own + sum(min(n, own + 1) for n in others.values())
     running = Job.objects.filter(queue=job.queue, state=State.RUNNING).count()
     if mean is None or not active_workers(job.queue):
         return JobForecast(ahead + 1, None)
@@ -79,16 +85,6 @@ def _remaining(job: Job, mean: float | None) -> float | None:
     if mean is not None and age < mean:
         return mean - age
     return age * (job.total - job.done) / job.done if 0 < job.done <= job.total else None
-
-
-def _ahead(job: Job) -> int:
-    """Count the jobs before this one while lanes take turns."""
-    # compared inside the database: SQLite writes its own times in another width than ours
-    since = Job.objects.filter(pk=job.pk).values("run_after")[:1]
-    before = Q(run_after__lt=since) | Q(run_after=since, pk__lt=job.pk)
-    own = due(job.queue).filter(before, lane=job.lane).count()
-    others = Counter(due(job.queue).exclude(lane=job.lane).values_list("lane", flat=True))
-    return own + sum(min(n, own + 1) for n in others.values())
 
 
 def durations(queue: str) -> list[float]:

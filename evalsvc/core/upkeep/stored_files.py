@@ -127,18 +127,13 @@ def sweep_orphans(*, most: int = ORPHANS_ALLOWED) -> int:
 
     Remove nothing where they are more than `most` and more than the other files.
     """
-    return sum(_sweep_folder(folder, most) for folder in _folders)
-
-
-def _sweep_folder(folder: str, most: int) -> int:
-    names = list(orphans(folder))
-    if is_suspicious(folder, len(names), most):
-        return 0
-    rows, removed = _folders[folder], 0
-    for name in names:
-        if not rows.named([name]):  # a row may have come since
-            default_storage.delete(name)
-            removed += 1
+    removed = 0
+    for folder, rows in _folders.items():
+        names = list(orphans(folder))
+        for name in names if not is_suspicious(folder, len(names), most) else ():
+            if not rows.named([name]):  # a row may have come since
+                default_storage.delete(name)
+                removed += 1
     return removed
 
 

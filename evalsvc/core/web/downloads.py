@@ -27,13 +27,12 @@ def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
     """Table as CSV, safe to open in a spreadsheet."""
     response = HttpResponse(content_type="text/csv; charset=utf-8", headers=_attached(name))
     lines = csv.writer(response)
-    lines.writerows([_harmless(value) for value in row] for row in chain([heads], rows))
+    # an apostrophe before text that a spreadsheet would execute as a formula
+    lines.writerows(
+        [f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value for value in row]
+        for row in chain([heads], rows)
+    )
     return response
-
-
-def _harmless(value: object) -> object:
-    """Quote text that a spreadsheet would execute as a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
 
 
 def jsonl_file(name: str, lines: Iterable[bytes], **headers: str) -> StreamingHttpResponse:

@@ -63,10 +63,10 @@ class Status(APIView):
 def page(request: HttpRequest) -> HttpResponse:
     queues = [(TITLES.get(health.queue, health.queue), health) for health in queue_status.queue_health()]
     idle = [title for title, health in queues if not health.active_workers]
-    context = {"queues": queues, "lead": _lead(queues), "idle": idle}
-    return render(request, "evaluation/status.html", context)
-
-
-def _lead(queues: list[tuple[str, queue_status.QueueHealth]]) -> str:
     waiting, running = sum(h.waiting for _, h in queues), sum(h.running for _, h in queues)
-    return f"{waiting:,} waiting, {running:,} running." if waiting or running else "No jobs waiting."
+    context = {
+        "queues": queues,
+        "lead": f"{waiting:,} waiting, {running:,} running." if waiting or running else "No jobs waiting.",
+        "idle": idle,
+    }
+    return render(request, "evaluation/status.html", context)

@@ -127,7 +127,11 @@ def add_setting(
     require(benchmark, by, ORGANISER)
     if key == "new":
         raise DomainError("key_taken", "The key `new` is reserved.", hint="Choose another.", field="key")
-    _check_unit(benchmark, unit)
+    if unit not in UNITS[benchmark.task]:
+        expected = ", ".join(UNITS[benchmark.task])
+        raise DomainError(
+            "bad_unit", f"{unit} is not a unit for {benchmark.task}.", hint=f"Use {expected}.", field="unit"
+        )
     _check_main(unit, main)
     check_test_sets(benchmark, test_set, only, by=by)
     is_dev = shown.get("phase") == Setting.Phase.DEV
@@ -215,7 +219,7 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
         if row.share is not None:
             _check_share(row.share, whole)
         before, after = (
-            {name: _loggable(each) for name, each in values.items()}
+            {name: each.isoformat() if isinstance(each, datetime) else each for name, each in values.items()}
             for values in ({name: getattr(row, name) for name in changed}, changed)
         )
         record(row.benchmark, "setting", by=by, about=row.key, before=before, after=after)
@@ -224,11 +228,6 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             Setting.objects.filter(rest_of=row).update(**shared)
     setting.refresh_from_db()
     return setting
-
-
-def _loggable(value: Any) -> Any:
-    """Return a value of a setting as JSON."""
-    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
@@ -283,14 +282,6 @@ def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | Non
     for field, used in (("test_set", test_set), ("only", only)):
         if used is not None:
             _check_test_set(benchmark, used, by=by, field=field)
-
-
-def _check_unit(benchmark: Benchmark, unit: str) -> None:
-    if unit not in UNITS[benchmark.task]:
-        expected = ", ".join(UNITS[benchmark.task])
-        raise DomainError(
-            "bad_unit", f"{unit} is not a unit for {benchmark.task}.", hint=f"Use {expected}.", field="unit"
-        )
 
 
 def _check_main(unit: str, main: str) -> None:

@@ -24,7 +24,8 @@ def checked_rules(rules: dict[str, Any], *, labels: list[dict[str, str]]) -> dic
         if name in QUOTAS:
             _check_number(name, value)
         elif name == "default_quotas":
-            _check_choice(name, value)
+            if not isinstance(value, bool):
+                raise DomainError("bad_choice", f"{name} is {value!r}. Use true or false.", field=name)
         elif name == "time_zone":
             checked_zone(value)
         elif name == "limits":
@@ -44,11 +45,6 @@ def _check_number(name: str, value: Any) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if value is not None and not (whole and 0 < value < 1 << 31):
         raise DomainError("bad_limit", f"{name} is {value!r}. Use a whole number above 0.", field=name)
-
-
-def _check_choice(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise DomainError("bad_choice", f"{name} is {value!r}. Use true or false.", field=name)
 
 
 def _check_counts(counts: dict[str, Any], labels: list[dict[str, str]]) -> None:

@@ -81,7 +81,7 @@ def _read(
     for line in _lines(pk, only):
         if part is not None and not part.has(key_of(unit, line.id, line.pair)):
             continue
-        of_unit = labels.setdefault(_unit_of(line, unit), set())
+        of_unit = labels.setdefault(line.pair or line.id if unit == Setting.Unit.BAG else line.id, set())
         if unit == Setting.Unit.DOCUMENT:
             spans.update(label for _, _, label in set(line.spans or ()))
         else:
@@ -99,7 +99,3 @@ def _lines(pk: int, only: int) -> Iterator[GoldLine]:
         line = decoder.decode(raw)
         if kept is None or line.id in kept:
             yield line
-
-
-def _unit_of(line: GoldLine, unit: str) -> object:
-    return line.pair or line.id if unit == Setting.Unit.BAG else line.id

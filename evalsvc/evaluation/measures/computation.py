@@ -78,6 +78,9 @@ def of_setting(
 
 def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return titles and values of a computation, for tables and pages."""
+    version = f"version {computed['gold_version']}" if "gold_version" in computed else ""
+    names = (("gold_sha256", "sha256"), ("gold_commitment", "commitment"))
+    digest = next((f"{title} {computed[key][:12]}…" for key, title in names if key in computed), "")
     rows = [
         ("Negative class", _negative(computed)),
         ("F", f"β = {computed['beta']:g} ({f_title(computed['beta'])})" if "beta" in computed else ""),
@@ -88,7 +91,7 @@ def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Words", "compared without case" if computed.get("casefold") else ""),
         ("Entropy weights", "N of the averaged classes" if computed.get("entropy") == "positive" else ""),
         ("Missing predictions", MISSING.get(computed.get("missing", ""), "")),
-        ("Gold", _gold(computed)),
+        ("Gold", ", ".join(part for part in (version, digest) if part)),
         ("Scorer", computed.get("scorer", "")),
     ]
     return [(title, value) for title, value in rows if value]
@@ -123,13 +126,6 @@ def _tags(computed: Mapping[str, Any]) -> str:
     if not computed.get("scheme"):
         return ""
     return f"{computed['scheme']}, repair {computed.get('repair') or 'conlleval'}"
-
-
-def _gold(computed: Mapping[str, Any]) -> str:
-    version = f"version {computed['gold_version']}" if "gold_version" in computed else ""
-    names = (("gold_sha256", "sha256"), ("gold_commitment", "commitment"))
-    digest = next((f"{title} {computed[key][:12]}…" for key, title in names if key in computed), "")
-    return ", ".join(part for part in (version, digest) if part)
 
 
 @dataclass(frozen=True, slots=True)

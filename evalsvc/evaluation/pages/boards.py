@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -25,7 +25,7 @@ from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
-from evalsvc.evaluation.leaderboard import Board, BoardRow, board
+from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -106,7 +106,9 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         others = leaderboard.boards(rest, measures=(shown.order_by,))
         pages = Paginator(shown.rows, ROWS).get_page(request.GET.get("page"))
         context["pages"], rows = pages, list(pages)
-        context |= board_view.board_context(shown, others, rows=rows, visible=_visible_runs(request, rows))
+        newest = roles.visible_submissions(request.user).filter(pk__in=[row.runs.newest for row in rows])
+        visible = set(newest.values_list("pk", flat=True))
+        context |= board_view.board_context(shown, others, rows=rows, visible=visible)
     return render(request, "evaluation/board.html", context)
 
 
@@ -123,12 +125,6 @@ def _empty(shown: Board | None) -> str:
         if shown.sealed
         else f"“{shown.setting.title}” has no scored run yet."
     )
-
-
-def _visible_runs(request: HttpRequest, rows: Iterable[BoardRow]) -> set[int]:
-    """Return the newest runs of rows that the user may open."""
-    runs = [row.runs.newest for row in rows]
-    return set(roles.visible_submissions(request.user).filter(pk__in=runs).values_list("pk", flat=True))
 
 
 # ---- downloads -----------------------------------------------------------------------------------
@@ -182,21 +178,6 @@ def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     benchmark, setting = _setting_or_404(request, slug, key)
     rows = setting.versions.select_related("test_set", "only", "by").order_by("-number")
     golds = [(each, gold_digest.of_version(each)) for each in rows]
-    context = {
-        "benchmark": benchmark,
-        "setting": setting,
-        "facts": facts(setting, versions.of_setting(setting)),
-        "lead": _lead(setting),
-        "coming": file_contract.state_at(setting, timezone.now()) == "coming",
-        "versions": golds,
-        "gold": golds[0][1],
-        "n_inputs": file_contract.count_inputs(setting),
-        "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
-    }
-    return render(request, "evaluation/setting.html", context)
-
-
-def _lead(setting: Setting) -> str:
     state = file_contract.state_at(setting, timezone.now())
     if state == "coming" and setting.opens_at:
         lead = f"Opens on {moment(setting.opens_at)} UTC."
@@ -205,7 +186,18 @@ def _lead(setting: Setting) -> str:
     else:
         lead = f"Open{f' until {moment(setting.closes_at)} UTC' if setting.closes_at else ''}."
     lead += " Its scores are sealed until it closes." if roles.is_sealed(setting) else ""
-    return f"{lead} {policy_for(setting, None).sentence}".strip()
+    context = {
+        "benchmark": benchmark,
+        "setting": setting,
+        "facts": facts(setting, versions.of_setting(setting)),
+        "lead": f"{lead} {policy_for(setting, None).sentence}".strip(),
+        "coming": state == "coming",
+        "versions": golds,
+        "gold": golds[0][1],
+        "n_inputs": file_contract.count_inputs(setting),
+        "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
+    }
+    return render(request, "evaluation/setting.html", context)
 
 
 @page()

@@ -54,9 +54,14 @@ def shown_problems(problems: Problems, file: UploadedFile) -> dict[str, Any]:
     # missing ids have no line; they come last and once, so as not to crowd out invalid lines
     unique = {(p.code, _message(p) if p.line else ""): p for p in reversed(problems.first)}
     first = sorted(unique.values(), key=lambda problem: (not problem.line, problem.line))[:SHOWN]
+    codes = problems.by_code.keys() - {problem.code for problem in first}
     return {
         "total": problems.total,
-        "shown": [_shown(problem, problems) for problem in first] + _further(first, problems),
+        "shown": [_shown(problem, problems) for problem in first]
+        + [
+            ShownProblem(None, code, KINDS[code].message, problems.by_code[code], "")
+            for code in sorted(codes)
+        ],
         "excerpt": _excerpt(first, file),
         "all": problems.total == len(first),
     }
@@ -68,14 +73,6 @@ def _shown(problem: Problem, problems: Problems) -> ShownProblem:
     others = [p.value.removeprefix(NO_LINE) for p in alike[1:MAX_NAMED] if p.value]
     message = _message(problem, others, total)
     return ShownProblem(problem.line, problem.code, message, total, problem.example or "")
-
-
-def _further(first: Sequence[Problem], problems: Problems) -> list[ShownProblem]:
-    """Return the codes that none of the first problems has."""
-    codes = problems.by_code.keys() - {problem.code for problem in first}
-    return [
-        ShownProblem(None, code, KINDS[code].message, problems.by_code[code], "") for code in sorted(codes)
-    ]
 
 
 def _message(problem: Problem, others: Sequence[str] = (), total: int = 1) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -119,14 +118,37 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
     settings = list(benchmark.settings.select_related("test_set", "only"))
     labels = scored_labels(benchmark, [each.test_set for each in settings])
     now = timezone.now()
+    options = complete_options(benchmark.options, task=benchmark.task)
+    changed = [
+        f"{key.replace('_', ' ')} {('no', 'yes')[value] if isinstance(value, bool) else value}"
+        for key, value in options.items()
+        if key in benchmark.options
+    ]
+    quotas = [(title, getattr(benchmark, name)) for name, title in QUOTA_TITLES.items()]
+    size, lines = benchmark.limits.get("upload_bytes"), benchmark.limits.get("lines")
+    counts = benchmark.training_counts
     context = {
         "heading": f"Organise {benchmark}",
         "benchmark": benchmark,
         "settings": [_row(setting, now) for setting in settings],
         "lead": _lead(benchmark, settings, now),
-        "fixed": _fixed(benchmark, labels),
+        "fixed": [
+            ("Task", benchmark.get_task_display().lower()),
+            ("Labels", counted(len(labels), "label")),
+            ("Negative class", benchmark.negative or "–"),
+            ("Missing predictions", MISSING_TITLES[benchmark.missing]),
+            ("Options", ", ".join(changed) or "defaults"),
+        ],
         "labels": labels,
-        "rules": _rules(benchmark),
+        "rules": [
+            ("Visible to", "everybody" if benchmark.public else "people with a role"),
+            *((title, "unlimited" if most is None else count(most)) for title, most in quotas),
+            ("Default quotas in hidden phases", "yes" if benchmark.default_quotas else "no"),
+            ("Time zone of the daily quota", benchmark.time_zone),
+            ("Largest file", byte_size(size) if size else "limit of the service"),
+            ("Maximum lines", count(lines) if lines else "limit of the service"),
+            ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),
+        ],
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
         "baselines": benchmark.systems.exists(),
@@ -161,38 +183,6 @@ def _row(setting: Setting, now: Any) -> dict[str, Any]:
         "main": as_shown(setting, setting.main),
         "sealed": roles.is_sealed(setting, now),
     }
-
-
-def _fixed(benchmark: Benchmark, labels: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
-    """Options that scores depend on."""
-    options = complete_options(benchmark.options, task=benchmark.task)
-    changed = [
-        f"{key.replace('_', ' ')} {('no', 'yes')[value] if isinstance(value, bool) else value}"
-        for key, value in options.items()
-        if key in benchmark.options
-    ]
-    return [
-        ("Task", benchmark.get_task_display().lower()),
-        ("Labels", counted(len(labels), "label")),
-        ("Negative class", benchmark.negative or "–"),
-        ("Missing predictions", MISSING_TITLES[benchmark.missing]),
-        ("Options", ", ".join(changed) or "defaults"),
-    ]
-
-
-def _rules(benchmark: Benchmark) -> list[tuple[str, str]]:
-    quotas = [(title, getattr(benchmark, name)) for name, title in QUOTA_TITLES.items()]
-    size, lines = benchmark.limits.get("upload_bytes"), benchmark.limits.get("lines")
-    counts = benchmark.training_counts
-    return [
-        ("Visible to", "everybody" if benchmark.public else "people with a role"),
-        *((title, "unlimited" if most is None else count(most)) for title, most in quotas),
-        ("Default quotas in hidden phases", "yes" if benchmark.default_quotas else "no"),
-        ("Time zone of the daily quota", benchmark.time_zone),
-        ("Largest file", byte_size(size) if size else "limit of the service"),
-        ("Maximum lines", count(lines) if lines else "limit of the service"),
-        ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),
-    ]
 
 
 @page("GET", "POST")
@@ -313,7 +303,14 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     roles.require(benchmark, person, roles.ORGANISER)
     removing = request.POST.get("remove")
     if removing is not None:
-        return _remove(request, benchmark, removing)
+        organiser = get_object_or_404(Organiser, benchmark=benchmark, pk=row_id(removing))
+        try:
+            roles.remove_person(benchmark, user=organiser.user, by=users.person(request))
+        except Conflict as error:
+            messages.warning(request, f"{error.detail} {error.hint}".strip())
+            return redirect("board-people", benchmark.slug)
+        messages.info(request, f"{organiser.user.shown_name} no longer has a role. Submitted runs stay.")
+        return redirect("board" if organiser.user == request.user else "board-people", benchmark.slug)
     form = PersonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         user, role = form.cleaned_data["username"], form.cleaned_data["role"]
@@ -324,14 +321,3 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     context = {"benchmark": benchmark, "form": form, "listed": listed}
     context |= invitation_panel(roles.INVITATION_TARGET, benchmark)
     return render(request, "evaluation/organisers.html", context, status=400 if form.errors else 200)
-
-
-def _remove(request: HttpRequest, benchmark: Benchmark, row: str) -> HttpResponse:
-    organiser = get_object_or_404(Organiser, benchmark=benchmark, pk=row_id(row))
-    try:
-        roles.remove_person(benchmark, user=organiser.user, by=users.person(request))
-    except Conflict as error:
-        messages.warning(request, f"{error.detail} {error.hint}".strip())
-        return redirect("board-people", benchmark.slug)
-    messages.info(request, f"{organiser.user.shown_name} no longer has a role. Submitted runs stay.")
-    return redirect("board" if organiser.user == request.user else "board-people", benchmark.slug)

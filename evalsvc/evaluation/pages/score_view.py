@@ -192,22 +192,20 @@ def curve_figure(evaluation: Disclosed, submission: Submission) -> Figure | None
         return None
     finding = "best F1 at recall {:.2f}, precision {:.2f}".format(*best) if best else lower_first(CURVE)
     query = f"?setting={evaluation.setting.key}"
+    last = len(points) - 1  # the table has points at even steps, ends included
+    places = sorted({round(i * last / (TABLE_POINTS - 1)) for i in range(TABLE_POINTS)})
     return Figure(
         title=f"{_where(evaluation)}: {finding}",
         drawing=draw(evaluation, class_="wide-only") + draw(evaluation, class_="narrow-only", narrow=True),
         name=CURVE,
         caption="Claims with a score of at least τ* count as made.",
-        table=DataTable(("Recall", "Precision"), _sampled(points)),
+        table=DataTable(
+            ("Recall", "Precision"),
+            [(number(points[i][0], digits=3), number(points[i][1], digits=3)) for i in places],
+        ),
         svg_url=reverse("submission-curve-svg", args=[submission.pk]) + query,
         csv_url=reverse("submission-curve-csv", args=[submission.pk]) + query,
     )
-
-
-def _sampled(points: Sequence[tuple[float, float]]) -> list[tuple[str, str]]:
-    """Sample the curve at even steps, ends included."""
-    last = len(points) - 1
-    places = sorted({round(i * last / (TABLE_POINTS - 1)) for i in range(TABLE_POINTS)})
-    return [(number(points[i][0], digits=3), number(points[i][1], digits=3)) for i in places]
 
 
 # ---- classes -------------------------------------------------------------------------------------

@@ -168,11 +168,17 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     ranked = [e for e in evaluations if e.setting.unit == Setting.Unit.BAG] or evaluations
     figures = [score_view.curve_figure(each, submission) for each in ranked]
     key, order = request.GET.get("of", ""), request.GET.get("order", "")
+    # the oldest run of the team with the same answers, if it is another
+    runs = submission.benchmark.submissions.filter(system__team=submission.system.team_id)
+    oldest = run_list.oldest_equals(runs, within=run_list.TEAM).get(submission.pk)
+    scored = Setting.objects.filter(evaluations__submissions=submission).select_related("benchmark")
+    hidden = [setting for setting in scored.distinct() if roles.hidden_from(setting, request.user)]
     return context | {
-        "lead": _lead_of(submission, evaluations) + _sealed(submission, request),
+        "lead": _lead_of(submission, evaluations)
+        + "".join(f" {roles.sealed_until(setting)}" for setting in hidden),
         "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
         "curves": [figure for figure in figures if figure],
-        "equal": _equal(submission),
+        "equal": Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None,
         "errors": score_view.errors(evaluations[0], submission.benchmark) if evaluations else None,
         "classes": score_view.class_table(evaluations, submission.benchmark, key=key, order=order),
         "provenance": score_view.provenance(submission, evaluations),
@@ -186,13 +192,6 @@ def _setting_to_show(submission: Submission, request: HttpRequest) -> Setting | 
     return requested or settings.filter(versions__in=submission.held_to).first()
 
 
-def _equal(submission: Submission) -> Submission | None:
-    """Return the team's oldest run with the same answers, if another."""
-    runs = submission.benchmark.submissions.filter(system__team=submission.system.team_id)
-    oldest = run_list.oldest_equals(runs, within=run_list.TEAM).get(submission.pk)
-    return Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None
-
-
 def _lead_of(submission: Submission, evaluations: list[Disclosed]) -> str:
     if submission.state != State.SCORED:
         return LEADS[State(submission.state)]
@@ -201,13 +200,6 @@ def _lead_of(submission: Submission, evaluations: list[Disclosed]) -> str:
         return f"{scored}."
     score = f"{score_view.main_score(evaluations[0])} on “{evaluations[0].setting.title}”"
     return f"{scored}: {score}. {_on_boards(submission)}"
-
-
-def _sealed(submission: Submission, request: HttpRequest) -> str:
-    """Name the settings whose scores are sealed for the user."""
-    scored = Setting.objects.filter(evaluations__submissions=submission).select_related("benchmark")
-    hidden = [setting for setting in scored.distinct() if roles.hidden_from(setting, request.user)]
-    return "".join(f" {roles.sealed_until(setting)}" for setting in hidden)
 
 
 def _on_boards(submission: Submission) -> str:

@@ -161,6 +161,7 @@ def _page(
     if models:
         size = f"{byte_size(models['bytes'])} and {count(models['files'])} files"
         model_form.fields["file"].help_text = f"Regular files only, up to {size}."
+    phases = file_contract.open_phases(open_settings) or ([""] if open_settings else [])
     context = {
         "heading": f"Submit a run to {benchmark}",
         "benchmark": benchmark,
@@ -171,7 +172,11 @@ def _page(
         "quotas": quotas_of(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
         "open_settings": [(each, file_contract.count_items(each)) for each in open_settings],
-        "inputs": _inputs(benchmark, open_settings),
+        "inputs": [
+            (phase, inputs_url(benchmark, phase), contract.count_items())
+            for phase in phases
+            for contract in [file_contract.for_new_file(benchmark, phase=phase)]
+        ],
         "labels": labels,
         "hidden": [setting.title for setting in open_settings if is_hidden(setting)],
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
@@ -179,16 +184,6 @@ def _page(
         "curl": curl(request, benchmark),
     }
     return render(request, "evaluation/submit.html", context | more, status=status)
-
-
-def _inputs(benchmark: Benchmark, open_settings: list[Setting]) -> list[tuple[str, str, int]]:
-    """Return phase, address and size of the inputs of each phase."""
-    phases = file_contract.open_phases(open_settings) or ([""] if open_settings else [])
-    return [
-        (phase, inputs_url(benchmark, phase), contract.count_items())
-        for phase in phases
-        for contract in [file_contract.for_new_file(benchmark, phase=phase)]
-    ]
 
 
 def inputs_url(benchmark: Benchmark, phase: str = "") -> str:

@@ -50,20 +50,14 @@ def team_page(request: HttpRequest, slug: str) -> HttpResponse:
     if inside or boards:
         context |= _history(request, submissions)
     if inside:
-        context |= {"boards": boards} | _command(request, team, boards)
+        # without a choice: the benchmark of the last run, else the only one
+        open_to = {board.slug: board for board in boards}
+        last = Submission.objects.filter(system__team=team, benchmark__in=boards).order_by("-pk").first()
+        only = boards[0] if len(boards) == 1 else None
+        chosen = open_to.get(request.GET.get("benchmark", "")) or (last.benchmark if last else only)
+        command = curl(request, chosen, team=team) if chosen else None
+        context |= {"boards": boards, "chosen": chosen, "curl": command}
     return render(request, "evaluation/team.html", context | _people(request, team, inside=inside))
-
-
-def _command(request: HttpRequest, team: Team, boards: list[Benchmark]) -> dict[str, Any]:
-    """Return the command for the chosen benchmark.
-
-    Without a choice: the benchmark of the last run, else the only one.
-    """
-    open_to = {board.slug: board for board in boards}
-    last = Submission.objects.filter(system__team=team, benchmark__in=boards).order_by("-pk").first()
-    only = boards[0] if len(boards) == 1 else None
-    chosen = open_to.get(request.GET.get("benchmark", "")) or (last.benchmark if last else only)
-    return {"chosen": chosen, "curl": curl(request, chosen, team=team) if chosen else None}
 
 
 def _history(request: HttpRequest, submissions: QuerySet[Submission]) -> dict[str, Any]:

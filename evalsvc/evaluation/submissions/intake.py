@@ -237,20 +237,7 @@ def _by_key(entry: Entry, file: PredictionFile, columns: list[str], phase: str) 
     ).first()
     if earlier is None:
         return None
-    if other := _differs(earlier, entry, file, columns, phase):
-        raise Conflict(
-            "key_reused",
-            f"The Idempotency-Key {entry.idempotency_key} was used for submission {earlier.pk}: {other}.",
-            hint="Use a new key for a new submission.",
-        )
-    return Received(earlier, created=False)
-
-
-def _differs(earlier: Submission, entry: Entry, file: PredictionFile, columns: list[str], phase: str) -> str:
-    """Name the differences from an earlier submission.
-
-    Tags belong to the system, and may have changed since.
-    """
+    # tags belong to the system, and may have changed since
     differences = {
         "another file": (earlier.model_id or earlier.file_id) != file.pk,
         f"run {earlier.run}": earlier.run != entry.run,
@@ -260,7 +247,13 @@ def _differs(earlier: Submission, entry: Entry, file: PredictionFile, columns: l
         f"aggregate {earlier.aggregate}": earlier.aggregate != entry.aggregate,
         "other columns": earlier.columns != columns,
     }
-    return ", ".join(text for text, differs in differences.items() if differs)
+    if other := ", ".join(text for text, differs in differences.items() if differs):
+        raise Conflict(
+            "key_reused",
+            f"The Idempotency-Key {entry.idempotency_key} was used for submission {earlier.pk}: {other}.",
+            hint="Use a new key for a new submission.",
+        )
+    return Received(earlier, created=False)
 
 
 def _in_phase(submission: Submission) -> str:

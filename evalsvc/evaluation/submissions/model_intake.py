@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
@@ -59,34 +59,26 @@ def receive(
     """
     entry = intake.Entry(benchmark, **fields)
     intake.check_entry(entry)
-    _require_models(benchmark)
+    if benchmark.task != Benchmark.Task.ENTITIES:
+        raise DomainError("not_entities", f"{benchmark} ranks relations and accepts prediction files only.")
+    reason = unavailable_reason()
+    if reason:
+        raise Conflict("models_off", reason, hint="Submit a prediction file.")
     contract = file_contract.for_new_file(benchmark, phase=phase)
     intake.require_quota(entry, contract)
     with tempfile.TemporaryFile() as spool:
         tee = Tee(bounded(chunks, most=settings.MODEL_MAX_BYTES), spool)
         for _ in tee:
             pass
-        checked = _inspected(spool, tee)
+        spool.seek(0)
+        try:
+            pipeline = spacy_pipeline.inspect(spool, limits=bounds())
+        except spacy_pipeline.BadPipeline as error:
+            raise DomainError("bad_model", str(error), hint=HINT, field="file") from error
+        counts = {"files": pipeline.files, "components": len(pipeline.factories)}
+        checked = Checked(intake.PIPELINE, "spans", counts, sha256=tee.digest.hexdigest(), size=tee.size)
         file = store(spool, sha256=checked.sha256, size=checked.size)
     return intake.take(entry, contract, checked, file)
-
-
-def _require_models(benchmark: Benchmark) -> None:
-    if benchmark.task != Benchmark.Task.ENTITIES:
-        raise DomainError("not_entities", f"{benchmark} ranks relations and accepts prediction files only.")
-    reason = unavailable_reason()
-    if reason:
-        raise Conflict("models_off", reason, hint="Submit a prediction file.")
-
-
-def _inspected(spool: BinaryIO, tee: Tee) -> Checked:
-    spool.seek(0)
-    try:
-        pipeline = spacy_pipeline.inspect(spool, limits=bounds())
-    except spacy_pipeline.BadPipeline as error:
-        raise DomainError("bad_model", str(error), hint=HINT, field="file") from error
-    counts = {"files": pipeline.files, "components": len(pipeline.factories)}
-    return Checked(intake.PIPELINE, "spans", counts, sha256=tee.digest.hexdigest(), size=tee.size)
 
 
 # ---- machines that run models ---------------------------------------------------------------------

@@ -53,7 +53,14 @@ def upload_of(request: Request, *, most: int, known: Collection[str]) -> Upload:
         raise too_large(most)
     _require_each_once(request)
     if not is_form(request):
-        return Upload(_raw(request), request.query_params, request.query_params.get("filename", ""))
+        source: Any = request._request
+        if not request.META.get("CONTENT_LENGTH") and request.META.get("HTTP_TRANSFER_ENCODING"):
+            if not request.META.get("wsgi.input_terminated"):
+                raise LengthRequired(
+                    "length_required", "The request has no length.", hint="Send Content-Length."
+                )
+            source = request.META["wsgi.input"]
+        return Upload(_pieces(source), request.query_params, request.query_params.get("filename", ""))
     file = request.FILES.get("file")
     if file is None:
         raise DomainError(
@@ -101,15 +108,6 @@ def _repeated(name: str) -> DomainError:
         hint="Send one, with one request per run.",
         field=name,
     )
-
-
-def _raw(request: Request) -> Iterator[bytes]:
-    source: Any = request._request
-    if not request.META.get("CONTENT_LENGTH") and request.META.get("HTTP_TRANSFER_ENCODING"):
-        if not request.META.get("wsgi.input_terminated"):
-            raise LengthRequired("length_required", "The request has no length.", hint="Send Content-Length.")
-        source = request.META["wsgi.input"]
-    return _pieces(source)
 
 
 def _pieces(source: Any) -> Iterator[bytes]:

@@ -43,19 +43,17 @@ class Step:
 
 def timeline(submission: Submission) -> list[Step]:
     """Return the steps: received, checked, events of all its jobs, withdrawn."""
-    steps = [Step("Received", submission.created_at, _received(submission))]
+    way = f"by API, token “{submission.token.name}”" if submission.token else f"by {submission.by.shown_name}"
+    sent = submission.model or submission.file
+    steps = [Step("Received", submission.created_at, f"{_size(sent.size)}, {way}")]
     steps.append(Step("Checked", submission.created_at, _checked(submission)))
-    steps += [_step(event) for event in _events(submission)]
+    jobs = JobEvent.objects.filter(job__kind__in=("score", "check", "predict"), job__subject=submission.pk)
+    steps += [_step(event) for event in list(jobs.select_related("job").order_by("job", "id"))]
     if submission.job_id is None and submission.state == Submission.State.SCORED and submission.ended_at:
         steps.append(Step("Scored", submission.ended_at, "Scores of the same file were reused.", "good"))
     if submission.withdrawn_at:
         steps.append(Step("Withdrawn", submission.withdrawn_at, "Removed from all boards."))
     return steps
-
-
-def _events(submission: Submission) -> list[JobEvent]:
-    jobs = JobEvent.objects.filter(job__kind__in=("score", "check", "predict"), job__subject=submission.pk)
-    return list(jobs.select_related("job").order_by("job", "id"))
 
 
 def _step(event: JobEvent) -> Step:
@@ -64,12 +62,6 @@ def _step(event: JobEvent) -> Step:
         title, kind = DONE_BEFORE[event.job.kind], ""
     detail = DETAILS.get(event.what, event.detail if event.what in ("failed", "retried") else "")
     return Step(title.format(attempt=event.attempt), event.at, detail, kind)
-
-
-def _received(submission: Submission) -> str:
-    way = f"by API, token “{submission.token.name}”" if submission.token else f"by {submission.by.shown_name}"
-    sent = submission.model or submission.file
-    return f"{_size(sent.size)}, {way}"
 
 
 def _checked(submission: Submission) -> str:

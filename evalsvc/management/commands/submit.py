@@ -11,7 +11,6 @@ from evalsvc.core.accounts.models import Team
 from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.submissions import intake
@@ -68,15 +67,12 @@ class Command(ActingCommand):
             submission.refresh_from_db()
         self.write(f"{submission.state} {submission.reason}".strip())
         for evaluation in leaderboard.newest(submission):
-            self._write_scores(evaluation)
-
-    def _write_scores(self, evaluation: Disclosed) -> None:
-        self.write(f"{evaluation.setting.title}:")
-        scores = {score.measure: score for score in evaluation.scores}
-        for key in (key for key in MENU if key in scores):
-            value, measure = scores[key].value, as_shown(evaluation.setting, key)
-            if value is None:
-                shown = f"– ({scores[key].reason})"
-            else:
-                shown = f"{100 * value:.2f}" if measure.unit == "%" else f"{value:.{measure.digits}f}"
-            self.write(f"  {measure.title:<44} {shown:>8}  {key}")
+            self.write(f"{evaluation.setting.title}:")
+            scores = {score.measure: score for score in evaluation.scores}
+            for key in (key for key in MENU if key in scores):
+                value, measure = scores[key].value, as_shown(evaluation.setting, key)
+                if value is None:
+                    shown = f"– ({scores[key].reason})"
+                else:
+                    shown = f"{100 * value:.2f}" if measure.unit == "%" else f"{value:.{measure.digits}f}"
+                self.write(f"  {measure.title:<44} {shown:>8}  {key}")

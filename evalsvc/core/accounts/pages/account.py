@@ -82,26 +82,22 @@ def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
 def people(request: HttpRequest) -> HttpResponse:
     users.require_administrator(person(request))
     if request.method == "POST":
-        _change(request)
+        change, by = request.POST.get("change", ""), person(request)
+        user = get_object_or_404(User, pk=row_id(request.POST.get("person", "")))
+        if change in ("organiser", "no-organiser"):
+            users.set_organiser(user, may=change == "organiser", by=by)
+            result = "may" if change == "organiser" else "may no longer"
+            messages.info(request, f"{user.shown_name} {result} create projects and benchmarks.")
+        elif change in ("in", "out"):
+            users.set_active(user, active=change == "in", by=by)
+            result = "activated" if change == "in" else "deactivated, with its sessions and tokens"
+            messages.info(request, f"Account of {user.shown_name} {result}.")
         return redirect(request.get_full_path())
     search = request.GET.get("name", "").strip()
     listed = page_of(request, users.users_matching(search), size=50)
     context = {"people": listed, "search": search}
     context |= invitation_panel(users.INVITATION_TARGET, users.Installation())
     return render(request, "accounts/people.html", context)
-
-
-def _change(request: HttpRequest) -> None:
-    change, by = request.POST.get("change", ""), person(request)
-    user = get_object_or_404(User, pk=row_id(request.POST.get("person", "")))
-    if change in ("organiser", "no-organiser"):
-        users.set_organiser(user, may=change == "organiser", by=by)
-        result = "may" if change == "organiser" else "may no longer"
-        messages.info(request, f"{user.shown_name} {result} create projects and benchmarks.")
-    elif change in ("in", "out"):
-        users.set_active(user, active=change == "in", by=by)
-        result = "activated" if change == "in" else "deactivated, with its sessions and tokens"
-        messages.info(request, f"Account of {user.shown_name} {result}.")
 
 
 def token_rows(

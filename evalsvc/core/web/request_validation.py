@@ -127,7 +127,8 @@ def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, 
     if _described(view, request.method)[1]:
         return {}
     names: Iterable[str] = [*request.POST, *request.FILES]
-    if not names and request.body.strip() not in (b"", b"{}"):
+    is_read = request.content_type == "multipart/form-data"  # by then, it has no other body than fields
+    if not names and not is_read and request.body.strip() not in (b"", b"{}"):
         try:
             names = dict(json.loads(request.body)) or ["body"]
         except (ValueError, TypeError, RecursionError):

@@ -152,6 +152,12 @@ def test_an_endpoint_without_fields_takes_an_empty_object_alone(
     assert root.post(address, {}, content_type="application/json").status_code == 200
 
 
+def test_an_endpoint_without_fields_takes_an_empty_form(root: Client, cast: ServiceCast) -> None:
+    address = f"/api/v1/submissions/{cast.queued.pk}/cancel"
+    assert "made_up" in errors(root.post(address, {"made_up": "1"}))
+    assert root.post(address, {}).status_code == 200
+
+
 @pytest.mark.parametrize("row", POSTED)
 def test_no_page_ignores_a_field(requester: Requester, row: str) -> None:
     body = request_body(row, requester.cast)

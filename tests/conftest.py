@@ -22,6 +22,7 @@ from evalsvc.celery import app as celery_app
 from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.places import browser as browsers
 from tests.places import postgres as pg
+from tests.places.extent import FULL
 from tests.places.tables import copy_sqlite, default_is, empty
 from tests.places.workers import Worker
 
@@ -39,6 +40,7 @@ LONG += ("test_schemathesis.py", "test_visibility.py")
 examples.register_profile(
     "unhurried",
     deadline=None,
+    max_examples=100 if FULL else 30,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=int(os.environ.get("CI_SECONDS", "10")) <= 60,
 )

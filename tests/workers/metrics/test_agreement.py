@@ -6,7 +6,7 @@ from dataclasses import replace
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.metrics.agreement import (
@@ -76,7 +76,6 @@ def test_agreement_on_a_crowdsourced_relation() -> None:
 tables = st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=2, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables)
 def test_alpha_equals_the_krippendorff_package(table) -> None:
     counts = np.array(table)
@@ -89,7 +88,6 @@ def test_alpha_equals_the_krippendorff_package(table) -> None:
         assert found == pytest.approx(theirs, abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables, st.lists(st.integers(0, 3), min_size=12, max_size=12))
 def test_weighted_items_count_as_repeated_items(table, times) -> None:
     counts, times = np.array(table), np.array(times[: len(table)])
@@ -102,7 +100,6 @@ def test_weighted_items_count_as_repeated_items(table, times) -> None:
         assert coefficient(whole, name, weights=times) == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
-@settings(max_examples=60)
 @given(tables, st.data())
 def test_grouped_answers_give_the_same_coefficients(table, data) -> None:
     answers = answers_of_table(table)
@@ -125,7 +122,6 @@ def test_groups_differ_in_any_answer() -> None:
     assert sorted(kinds.answers.votes.tolist()) == [1.0, 2.0, 2.0]
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 7)), min_size=1, max_size=20), st.integers(0, 1_000)
 )
@@ -169,7 +165,6 @@ set_votes = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(set_votes)
 def test_masi_alpha_equals_its_definition(votes) -> None:
     held = [(item, {at for at, has in enumerate(row) if has}) for item, row in votes]
@@ -201,7 +196,6 @@ def test_an_interval_contains_the_figure_in_any_order_of_replicates() -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=10, max_size=25))
 def test_cohen_kappa_equals_scikit_learn(answers) -> None:
     from sklearn.metrics import cohen_kappa_score

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.metrics.ranked_numbers import GOLD, SCORES
@@ -81,7 +81,6 @@ def test_a_perfect_ranking(n) -> None:
 ranked = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=40)
 
 
-@settings(max_examples=80, deadline=None)
 @given(ranked)
 def test_corrected_equals_scikit_learn_if_every_fact_is_scored(rows) -> None:
     from sklearn.metrics import auc, average_precision_score, precision_recall_curve
@@ -98,7 +97,6 @@ def test_corrected_equals_scikit_learn_if_every_fact_is_scored(rows) -> None:
     assert seen.auc == pytest.approx(auc(recall, precision), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(ranked, st.integers(0, 5))
 def test_opennre_equals_the_loop_of_the_toolkit(rows, unscored) -> None:
     from sklearn.metrics import auc, f1_score
@@ -130,7 +128,6 @@ def test_opennre_equals_the_loop_of_the_toolkit(rows, unscored) -> None:
     assert seen.macro_f1_at_tau == pytest.approx(f1_score(hit, score >= tau, zero_division=0), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.permutations(range(12)))
 def test_the_order_of_ties_does_not_matter_in_the_corrected_profile(order) -> None:
     size = {"n_pairs": 12, "n_relations": 1}
@@ -149,7 +146,6 @@ def test_opennre_counts_unscored_cells_as_claims_at_a_threshold_of_zero_or_less(
     assert corrected(claims, facts).counts.fp.tolist() == [0, 0]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5, 3.0]), max_size=60))
 def test_ties_stay_in_input_order(scores) -> None:
     expected = sorted(range(len(scores)), key=lambda row: -scores[row])

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nervaluate import Evaluator
 
@@ -158,7 +158,6 @@ def best_by_trying(gold: list[Row], answer: list[Row]) -> list[tuple[int, int]]:
     return max(tried, key=lambda pairs: merit(gold, answer, pairs))
 
 
-@settings(max_examples=150, deadline=None)
 @given(document, document)
 def test_the_pairing_is_the_greatest_of_all_pairings(gold, answer) -> None:
     found = pair_spans(spans_of(gold), spans_of(answer))
@@ -167,7 +166,6 @@ def test_the_pairing_is_the_greatest_of_all_pairings(gold, answer) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(document, document, st.randoms(use_true_random=False))
 def test_totals_do_not_depend_on_input_order(gold, answer, rng) -> None:
     before = outcomes(spans_of(gold), spans_of(answer))
@@ -223,7 +221,6 @@ def test_the_dense_solver_gives_the_same_totals() -> None:
     assert whole[2] == min(len(gold), len(answer))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(1, 9), min_size=4, max_size=4), min_size=1, max_size=4))
 def test_the_assignment_is_the_heaviest(table) -> None:
     rows = [list(enumerate(weights)) for weights in table]
@@ -235,7 +232,6 @@ def test_the_assignment_is_the_heaviest(table) -> None:
     assert total == tried
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 9)), min_size=1, max_size=8))
 def test_the_matching_in_a_tree_is_the_heaviest(grown) -> None:
     edges = [(above % (node + 1), node + 1, weight) for node, (above, weight) in enumerate(grown)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.metrics.bags import Claims, Facts, claims_of_columns, facts_of_columns, hits
@@ -119,7 +119,6 @@ def test_span_tallies_sum_to_exact_counts() -> None:
     assert micro_averages(counts)["micro_f1"].value == pytest.approx(1 / 3)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 50), st.integers(0, 50), st.sampled_from(STATISTICS))
 def test_reweighting_a_sorted_list_equals_sorting_again(seed, replicate, name) -> None:
     claims, facts = claims_and_facts(seed)
@@ -131,7 +130,6 @@ def test_reweighting_a_sorted_list_equals_sorting_again(seed, replicate, name) -
     assert found[0] == pytest.approx(statistic(again, name), abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 50), st.sampled_from(STATISTICS))
 def test_swapping_claims_in_a_merged_list_equals_ranking_again(seed, name) -> None:
     (a, facts), (b, _) = claims_and_facts(seed), claims_and_facts(seed + 99)

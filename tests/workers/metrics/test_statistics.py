@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.metrics.bags import facts_of_columns
@@ -61,7 +61,6 @@ def test_source_labels_against_human_gold() -> None:
 cells = st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
 @given(cells, st.data())
 def test_label_sets_are_scored_as_scikit_learn_does(gold, data) -> None:
     from sklearn.metrics import f1_score

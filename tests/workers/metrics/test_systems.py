@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.metrics.rank_bands import disagreements, rank_bands, significantly_better
@@ -28,7 +28,6 @@ def test_effect_size_is_pooled_for_unequal_n_and_averaged_for_equal() -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(runs, runs)
 def test_welch_equals_scipy(a, b) -> None:
     from scipy import stats
@@ -82,7 +81,6 @@ def test_holm_adjusts_in_steps_and_skips_missing_tests() -> None:
     assert np.isnan(adjusted[1])
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_is_between_raw_and_bonferroni(p) -> None:
     adjusted = holm(p)

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.metrics.counts import Counts
@@ -42,7 +42,6 @@ def figures(counts: Counts) -> list[float]:
     return [0.0 if figure != figure else figure for figure in found]
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs)
 @pytest.mark.parametrize("orphans", ["conlleval", "strict-iob2"])
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -61,7 +60,6 @@ def test_micro_figures_equal_seqeval(orphans, data) -> None:
     assert figures(counted(gold, answer, orphans=orphans)) == pytest.approx(list(theirs[:3]), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(pairs)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_bioes_equals_seqeval(data) -> None:
@@ -141,7 +139,6 @@ def test_huge_positions_do_not_collide() -> None:
     assert exact_counts(gold, answer, n_labels=2) == Counts.of([0, 1], [1, 0], [1, 0], items=2)
 
 
-@settings(max_examples=30, deadline=None)
 @given(pairs)
 def test_documents_sum_to_the_total(data) -> None:
     gold, answer = ([list(side) for side in column] for column in zip(*data, strict=True))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.metrics.classification import confusion_counts
@@ -117,7 +117,6 @@ def test_fewer_items_than_gold_labels_are_rejected() -> None:
 gold_counts = st.lists(st.integers(0, 60), min_size=1, max_size=8).filter(any)
 
 
-@settings(max_examples=60, deadline=None)
 @given(gold_counts, st.sampled_from(SCHEMES), st.integers(0, 50))
 def test_d0_weights_sum_to_one(gold, scheme, negative) -> None:
     assert scheme_weights(gold, scheme, items=sum(gold) + negative).values.sum() == pytest.approx(
@@ -125,14 +124,12 @@ def test_d0_weights_sum_to_one(gold, scheme, negative) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(gold_counts, st.sampled_from(["weighted", "dodrans", "macro"]))
 def test_d1_larger_classes_weigh_no_less(gold, scheme) -> None:
     present = np.sort([n for n in gold if n])
     assert (np.diff(scheme_weights(present, scheme).values) >= -1e-12).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(gold_counts, st.sampled_from(["weighted", "dodrans", "macro", "entropy"]), st.integers(0, 50))
 def test_d2_items_of_larger_classes_weigh_no_more(gold, scheme, negative) -> None:
     present = np.sort([n for n in gold if n])
@@ -145,7 +142,6 @@ def test_entropy_breaks_d1_above_n_over_e() -> None:
     assert weights[1] < weights[0]
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=60))
 def test_averages_equal_scikit_learn(pairs) -> None:
     from sklearn.metrics import precision_recall_fscore_support

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.metrics.encoding import Vocabulary
@@ -135,7 +135,6 @@ documents = st.lists(st.lists(st.sampled_from("abc"), min_size=4, max_size=4), m
 side = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 2), st.sampled_from(LABELS)), max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
 @given(documents, st.data())
 def test_word_sets_equal_plain_python(words, data) -> None:
     drawn = [[[(s, min(s + w, 4), x) for s, w, x in data.draw(side)] for _ in words] for _ in "ab"]

@@ -200,8 +200,7 @@ def as_tags(spans: list[tuple[int, int, str]], length: int, scheme: str) -> list
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("repair", REPAIRS)
-@given(drawn=separate_spans())
+@given(drawn=separate_spans(), repair=st.sampled_from(list(REPAIRS)))
 def test_spans_written_as_tags_are_read_as_the_same_spans(scheme, repair, drawn):
     spans, length = drawn
     assert tags_to_spans(as_tags(spans, length, scheme), scheme, repair=repair) == spans

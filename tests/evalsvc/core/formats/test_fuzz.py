@@ -4,7 +4,7 @@ import gzip
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.core.formats.duplicates import find_repeats
@@ -87,7 +87,6 @@ def all_reported(problems: Problems) -> bool:
 
 @pytest.mark.parametrize("key", ITEMS)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_any_bytes_as_items_are_read_or_rejected(key, data):
     problems = Problems()
     with suppress(FileRejected):
@@ -100,7 +99,6 @@ def test_any_bytes_as_items_are_read_or_rejected(key, data):
 
 @pytest.mark.parametrize("key", PREDICTIONS)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_any_bytes_as_predictions_are_checked_or_rejected(key, data):
     problems = Problems()
     check = PredictionCheck(ids=["s1", "1"], labels=["born_in"], scheme="IOB2", problems=problems)
@@ -112,7 +110,6 @@ def test_any_bytes_as_predictions_are_checked_or_rejected(key, data):
 
 @pytest.mark.parametrize("key", VOTES)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_any_bytes_as_votes_are_read_or_rejected(key, data):
     problems = Problems()
     with suppress(FileRejected):
@@ -121,7 +118,6 @@ def test_any_bytes_as_votes_are_read_or_rejected(key, data):
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_any_bytes_are_recognised_or_rejected(data):
     source = data.draw(mangled(data.draw(st.sampled_from(sorted(formats())))))
     with suppress(FileRejected):

@@ -122,7 +122,7 @@ def test_a_process_with_a_second_thread_runs_nothing() -> None:
             folder,
             bounds=BOUNDS,
             arguments={"memory_bytes": 1},
-            modules=["spacy.lang.xx", "tests.workers.two_threads"],
+            modules=["tests.workers.two_threads"],
         )
         assert (ended.kind, ended.code) == ("NotConfined", 1)
         assert (folder / "out" / "result.jsonl").read_bytes() == b""

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -188,7 +188,7 @@ def _report_shape(
     text_only = PLACE.sub("", message)
     name = (NAMED.findall(text_only) or [""])[0]
     if "unknown field" in message:
-        keys = _keys_of(shape)
+        keys = _keys_at(path, shape)
         problems.add(
             "unknown_key",
             line=line,
@@ -310,11 +310,12 @@ def _hint(text: str) -> str:
     return "Write lines with a JSON library, such as json.dumps in Python."
 
 
-def _keys_of(shape: type[msgspec.Struct]) -> list[str]:
-    """Return all keys of a shape and of nested shapes."""
-    keys: list[str] = []
-    for info in msgspec.structs.fields(shape):
-        keys.append(info.encode_name)
-        nested = [t for t in getattr(info.type, "__args__", ()) if isinstance(t, type)]
-        keys += [key for t in nested if issubclass(t, msgspec.Struct) for key in _keys_of(t)]
-    return keys
+def _keys_at(path: str, shape: type[msgspec.Struct]) -> list[str]:
+    """Return the keys of the object at a path of a shape."""
+    for key, _ in STEPS.findall(path):
+        types = {info.encode_name: info.type for info in msgspec.structs.fields(shape)}
+        choices = [types.get(key), *get_args(types.get(key))]
+        shape = next(
+            (each for each in choices if isinstance(each, type) and issubclass(each, msgspec.Struct)), shape
+        )
+    return [info.encode_name for info in msgspec.structs.fields(shape)]

@@ -8,12 +8,14 @@ Hidden phases have quotas by default, since every score gives away some bits of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -21,7 +23,7 @@ from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import Conflict, DomainError, QuotaExceeded
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import count_items
-from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.disclosure.rules import PER_DAY, REFUSALS_PER_DAY, in_total
 from evalsvc.evaluation.models import Benchmark, Refusal, Setting, Submission
 
@@ -33,6 +35,7 @@ COUNTED = (
     | Q(state=S.INVALID, model__isnull=False)
     | Q(state=S.CANCELLED, started_at__isnull=False)
 )
+QUOTAS = ("per_day", "in_total", "at_once")
 RETRY_SECONDS, DAY_SECONDS = 5, 86_400
 RETRY_LATER = "Submit the file again then."
 
@@ -54,11 +57,6 @@ class Allowance:
         return None if self.most is None else max(self.most - self.used, 0)
 
 
-def counted(benchmark: Benchmark, team: Team) -> QuerySet[Submission]:
-    """Return the submissions that count against quotas."""
-    return Submission.objects.filter(COUNTED, benchmark=benchmark, system__team=team)
-
-
 def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:
     """Return the start of the benchmark's current day and the next."""
     zone = ZoneInfo(benchmark.time_zone)
@@ -69,18 +67,17 @@ def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:
 
 def hidden_settings(settings: Iterable[Setting], now: datetime, phase: str | None = None) -> list[Setting]:
     """Return the open hidden settings of a phase, or of any."""
-    return [
-        setting
-        for setting in settings
-        if file_contract.accepts(setting, setting.phase if phase is None else phase, now)
-        and is_hidden(setting, now)
+    accepting = [
+        each for each in settings if file_contract.accepts(each, each.phase if phase is None else phase, now)
     ]
+    hidden = hidden_among(accepting, now)
+    return [each for each in accepting if each.pk in hidden]
 
 
-def _in_phase_of(settings: Iterable[Setting]) -> Q:
-    """Filter the submissions to the phases of settings."""
+def _phases_of(settings: Iterable[Setting]) -> set[str] | None:
+    """Return the phases whose submissions a quota of the settings counts; None for all."""
     phases = {setting.phase for setting in settings}
-    return Q() if "" in phases else Q(phase__in=phases)
+    return None if "" in phases else phases
 
 
 def default_in_total(setting: Setting) -> int:
@@ -106,24 +103,63 @@ def allowances(
 
     Default quotas are those of the hidden settings, by default of all that are open.
     """
+    chosen = None if hidden is None else {benchmark.pk: hidden}
+    return allowances_of([benchmark], team, now=now, hidden=chosen)[benchmark.pk]
+
+
+def allowances_of(
+    benchmarks: Collection[Benchmark],
+    team: Team,
+    *,
+    now: datetime | None = None,
+    hidden: Mapping[int, Collection[Setting]] | None = None,
+) -> dict[int, list[Allowance]]:
+    """Return the use of each quota on several benchmarks, in as many queries as on one."""
     at = now or timezone.now()
-    begun, tomorrow = day_of(benchmark, at)
-    most = {name: getattr(benchmark, name) for name in ("per_day", "in_total", "at_once")}
-    scope = {name: Q() for name in most}
     if hidden is None:
-        hidden = hidden_settings(file_contract.settings_of(benchmark), at)
+        settings = Setting.objects.filter(benchmark__in=benchmarks)
+        related = settings.select_related("test_set", "only", "benchmark")
+        found: dict[int, list[Setting]] = defaultdict(list)
+        for setting in hidden_settings(related, at):
+            found[setting.benchmark_id].append(setting)
+        hidden = found
+    used = _used(benchmarks, team, at)
+    return {each.pk: _allowances_on(each, hidden.get(each.pk, ()), used[each.pk], at) for each in benchmarks}
+
+
+def _allowances_on(
+    benchmark: Benchmark, hidden: Collection[Setting], used: Mapping[str, Counter[str]], at: datetime
+) -> list[Allowance]:
+    most = {name: getattr(benchmark, name) for name in QUOTAS}
+    phases: dict[str, set[str] | None] = dict.fromkeys(QUOTAS)
     if hidden and benchmark.default_quotas:
         usual = {"per_day": PER_DAY, "in_total": min(map(default_in_total, hidden))}
         unset = {name: value for name, value in usual.items() if most[name] is None}
         most |= unset
-        scope |= dict.fromkeys(unset, _in_phase_of(hidden))
-    used = counted(benchmark, team).aggregate(
-        per_day=Count("pk", filter=Q(created_at__gte=begun) & scope["per_day"]),
-        in_total=Count("pk", filter=Q(pk__isnull=False) & scope["in_total"]),
-        at_once=Count("pk", filter=Q(state__in=WAITING, scored_at=None)),
-    )
-    next_at = {"per_day": tomorrow}
-    return [Allowance(name, most[name], used[name], next_at.get(name)) for name in most]
+        phases |= dict.fromkeys(unset, _phases_of(hidden))
+    next_at = {"per_day": day_of(benchmark, at)[1]}
+    counts = {
+        name: sum(n for phase, n in used[name].items() if within is None or phase in within)
+        for name, within in phases.items()
+    }
+    return [Allowance(name, most[name], counts[name], next_at.get(name)) for name in QUOTAS]
+
+
+def _used(benchmarks: Iterable[Benchmark], team: Team, at: datetime) -> dict[int, dict[str, Counter[str]]]:
+    """Count a team's submissions by benchmark, quota and phase."""
+    began = {benchmark.pk: day_of(benchmark, at)[0] for benchmark in benchmarks}
+    days = {begun: f"since_{number}" for number, begun in enumerate(sorted(set(began.values())))}
+    since = {name: Count("pk", filter=Q(created_at__gte=begun)) for begun, name in days.items()}
+    counted = Submission.objects.filter(COUNTED, benchmark__in=began, system__team=team)
+    waiting = Count("pk", filter=Q(state__in=WAITING, scored_at=None))
+    used: dict[int, dict[str, Counter[str]]] = {pk: {name: Counter() for name in QUOTAS} for pk in began}
+    rows: Any = counted.values("benchmark", "phase")
+    for row in rows.annotate(in_total=Count("pk"), at_once=waiting, **since):
+        pk = row["benchmark"]
+        for name, n in (*row.items(), ("per_day", row[days[began[pk]]])):
+            if name in QUOTAS:
+                used[pk][name][row["phase"]] += n
+    return used
 
 
 def lock(team: Team) -> datetime:
@@ -144,7 +180,9 @@ def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, hidden:
     """Reject a second team of one person in a hidden phase."""
     if not hidden:
         return
-    others = Submission.objects.filter(COUNTED, _in_phase_of(hidden), benchmark=benchmark)
+    phases = _phases_of(hidden)
+    others = Submission.objects.filter(COUNTED, benchmark=benchmark)
+    others = others if phases is None else others.filter(phase__in=phases)
     by_members = others.filter(by__in=team.members.values("user")).exclude(system__team=team)
     earlier = by_members.select_related("by").first()
     if earlier is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -24,7 +24,7 @@ from evalsvc.core.web.forms import add_form_error
 from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract
-from evalsvc.evaluation.benchmarks.quotas import allowances
+from evalsvc.evaluation.benchmarks.quotas import allowances_of
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, System
@@ -204,8 +204,9 @@ class QuotaView:
     renewal: str
 
 
-def quotas_of(team: Team, benchmarks: Iterable[Benchmark]) -> list[QuotaView]:
+def quotas_of(team: Team, benchmarks: Collection[Benchmark]) -> list[QuotaView]:
     """Return the quotas of a team; benchmarks without any are left out."""
+    own = allowances_of(benchmarks, team)
     return [
         QuotaView(
             benchmark,
@@ -215,7 +216,7 @@ def quotas_of(team: Team, benchmarks: Iterable[Benchmark]) -> list[QuotaView]:
             f"renews at 00:00 {benchmark.time_zone}" if quota.name == "per_day" else "",
         )
         for benchmark in benchmarks
-        for quota in allowances(benchmark, team)
+        for quota in own[benchmark.pk]
         if quota.most is not None
     ]
 

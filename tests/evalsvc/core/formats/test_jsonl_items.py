@@ -183,3 +183,18 @@ def test_a_misspelt_key_gets_a_hint():
 def test_a_field_deep_in_the_line_is_named():
     _, problems = read({"id": "a", "text": TEXT, "h": {"name": 3}, "t": TAIL})
     assert (problems.first[0].field, problems.first[0].value) == ("h.name", "3")
+
+
+@pytest.mark.parametrize(
+    ("line", "keys"),
+    [
+        (
+            {"id": "a", "lable": "x"},
+            "id, text, tokens, token, h, t, relation, relations, anno_relation_list, spans",
+        ),
+        ({"id": "a", "h": {"name": "Ada", "poss": [0, 3]}}, "name, id, pos, type"),
+    ],
+)
+def test_an_unknown_key_is_answered_with_the_keys_of_its_object_each_once(line, keys):
+    _, problems = read(line)
+    assert problems.first[0].expected == f"one of: {keys}"

@@ -88,9 +88,12 @@ def test_lists_of_boards_and_runs_take_a_constant_number_of_queries(
     anonymous, counts = Client(), []
     client.force_login(cast.kim)
     pages = [reverse(name) for name in ("home", "boards", "submissions")]
+    team = reverse("team", args=[cast.kelpie.slug])
     for numbers in (range(4), range(4, 10)):
         add_boards(cast, golds, numbers)
-        visits = [(client, page) for page in pages] + [(anonymous, page) for page in pages[:2]]
+        visits = [(client, page) for page in (*pages, team)] + [(anonymous, page) for page in pages[:2]]
         counts.append([queries(*visit) for visit in visits])
     assert counts[0] == counts[1]
+    team_page = counts[1].pop(len(pages))
     assert max(map(max, counts[1])) < 25
+    assert max(team_page) <= 35  # of these about twenty for people, tokens and runs

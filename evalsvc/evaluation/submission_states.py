@@ -77,7 +77,8 @@ def follow(job: Job) -> None:
 
 def queue(submission: Submission, *, kind: str = "score") -> None:
     """Queue scoring, the check of dense scores, or a model's run."""
-    Submission.objects.filter(pk=submission.pk).update(job=None)
+    if submission.job_id is not None:  # `follow` mirrors a job only if there is no other
+        Submission.objects.filter(pk=submission.pk).update(job=None)
     job = queueing.enqueue(kind, submission.pk, lane=f"team {submission.system.team_id}")
     Submission.objects.filter(pk=submission.pk).update(job=job)
     submission.job = job

@@ -313,7 +313,8 @@ def _score_or_reuse(submission: Submission, contract: FileContract, settings: li
         submission_states.queue(submission, kind="check")
     else:
         submission_states.queue(submission)
-    submission.refresh_from_db()
+    if submission.state == Submission.State.SCORED:
+        submission.refresh_from_db(fields=["scored_at", "ended_at"])
 
 
 def _mark_repeats(submission: Submission, settings: list[Setting]) -> None:

@@ -46,7 +46,10 @@ def test_a_later_gold_marks_runs_of_its_annotators_teams(cast: BenchmarkCast) ->
     mended = freeze("mended", MENDED, by=cast.olga, people=[cast.kim.pk])
     creation.revise_setting(setting, test_set=mended, by=cast.olga)
     work()
-    assert {row.team: row.saw_gold for row in board(setting).rows} == {cast.kelpie: True, cast.lugworm: False}
+    assert {row.system.team_id: row.saw_gold for row in board(setting).rows} == {
+        cast.kelpie.pk: True,
+        cast.lugworm.pk: False,
+    }
     assert Submission.objects.get(pk=submission.pk).saw_gold
 
 

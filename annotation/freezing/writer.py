@@ -15,7 +15,7 @@ from annotation.testset import Origin, TestSet, TestSetRow, export_lines
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.records import canonical_line
 from evalsvc.core.jobs.exceptions import RetryLater
-from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.queue import enqueue
 
 CHUNK = 1_000
@@ -50,8 +50,8 @@ def write_rows(
     test_set: TestSet, objects: Iterable[dict[str, Any]], *, progress: Progress, total: int = 0
 ) -> int:
     """Replace the lines of an earlier attempt; return the number written."""
-    while keys := list(test_set.lines.values_list("pk", flat=True)[:CHUNK]):
-        TestSetRow.objects.filter(pk__in=keys).delete()
+    while delete_lines(test_set):
+        pass
     count, source = 0, iter(objects)
     while chunk := list(islice(source, CHUNK)):
         rows = [
@@ -63,11 +63,18 @@ def write_rows(
             )
             for at, gold in enumerate(chunk, 1)
         ]
-        with transaction.atomic():
+        with fenced():
             TestSetRow.objects.bulk_create(rows, batch_size=500)
         count += len(rows)
         progress(count, total, f"writing {test_set}")
     return count
+
+
+@fenced()
+def delete_lines(test_set: TestSet) -> int:
+    """Delete some lines of an earlier attempt; return their number."""
+    keys = list(test_set.lines.values_list("pk", flat=True)[:CHUNK])
+    return TestSetRow.objects.filter(pk__in=keys).delete()[0]
 
 
 def seal(

@@ -24,7 +24,7 @@ from evalsvc.core.formats.registry import formats, recognise_source, stated_form
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 from evalsvc.core.formats.text_lines import GZIP, Limits
 from evalsvc.core.jobs.exceptions import InputFault
-from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, restart
 from evalsvc.core.jobs.transitions import Store
@@ -217,7 +217,8 @@ def _note(batch: Batch, problems: Problems) -> None:
     batch.counts = batch.counts | {"by_code": summary["by_code"], "warnings": summary["warnings"]}
     if summary["first_warnings"]:
         batch.counts["first_warnings"] = summary["first_warnings"]
-    batch.save(update_fields=["format", "problems", "refused", "counts"])
+    with fenced():
+        batch.save(update_fields=["format", "problems", "refused", "counts"])
 
 
 def mirror_job(job: Job) -> None:
@@ -285,7 +286,7 @@ def _remove(rows: QuerySet[Any], *, unless_restarted: QuerySet[Any] | None) -> i
     """Remove rows chunk by chunk, unless their import was started again."""
     removed = 0
     while True:
-        with transaction.atomic():
+        with fenced():
             if unless_restarted is not None and not unless_restarted.select_for_update().exists():
                 return removed
             keys = list(rows.values_list("pk", flat=True)[:CHUNK])

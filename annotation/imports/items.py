@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, BinaryIO
 
-from django.db import transaction
 from django.db.models import Max
 
 from annotation.consensus.label_mapping import Payload
@@ -19,7 +18,7 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, payload
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import Limits
-from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.transitions import Store
 
 
@@ -107,7 +106,7 @@ class _Staging(Staging):
             self.repeated_lines += len(entry.repeats)
             self.exact_repeats += entry.exact
 
-    @transaction.atomic
+    @fenced()
     def _insert(self, fresh: Sequence[tuple[str, MergedItem]]) -> None:
         rows = [
             Item(

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import BinaryIO
 
-from django.db import transaction
 from django.db.models import Count, Max, Q
 
 from annotation.consensus import item_state
@@ -21,7 +20,7 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import VoteLine
 from evalsvc.core.formats.registry import open_votes
 from evalsvc.core.formats.text_lines import Limits
-from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.transitions import Store
 
 Line = tuple[int, VoteLine]
@@ -62,7 +61,7 @@ class _Staging(Staging):
         self.positions: dict[int, int] = {}
         self.repeats = self.without_label = 0
 
-    @transaction.atomic
+    @fenced()
     def take(self, chunk: Sequence[Line]) -> None:
         """Validate and store a chunk in one short transaction.
 

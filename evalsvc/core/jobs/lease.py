@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from evalsvc.core.jobs.exceptions import Cancelled, LeaseLost, caught
@@ -27,6 +30,7 @@ from evalsvc.core.jobs.transitions import (
 
 log = logging.getLogger(__name__)
 EXPIRED = Q(state=Job.State.RUNNING, lease_until__lt=Now())
+_present: ContextVar[Lease | None] = ContextVar("lease", default=None)
 
 
 class Lease:
@@ -41,13 +45,24 @@ class Lease:
 
     def __enter__(self) -> Lease:
         self._thread.start()
+        self._before = _present.set(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _present.reset(self._before)
         self._stop.set()
         self._thread.join()
+
+    @property
+    def _owned(self) -> QuerySet[Job]:
+        return Job.objects.filter(pk=self.job.pk, state=Job.State.RUNNING, attempt=self.job.attempt)
+
+    def lock(self) -> None:
+        """Lock the row until the end of the transaction; raise if it has another owner."""
+        self.lost = self.lost or not self._owned.select_for_update(no_key=True).exists()
+        self.check()
 
     def _renew(self) -> None:
         try:
@@ -62,9 +77,8 @@ class Lease:
 
     def write(self, **fields: object) -> None:
         """Update the row, and notice a lost lease or a cancellation."""
-        owned = Job.objects.filter(pk=self.job.pk, state=Job.State.RUNNING, attempt=self.job.attempt)
-        self.lost = self.lost or not owned.update(**fields)
-        self.cancel_asked = self.cancel_asked or owned.filter(cancel_asked=True).exists()
+        self.lost = self.lost or not self._owned.update(**fields)
+        self.cancel_asked = self.cancel_asked or self._owned.filter(cancel_asked=True).exists()
 
     def check(self) -> None:
         """Raise when there is no point in working on."""
@@ -72,6 +86,19 @@ class Lease:
             raise LeaseLost(f"Job {self.job.pk} was given to another attempt.")
         if self.cancel_asked:
             raise Cancelled
+
+
+@contextmanager
+def fenced() -> Iterator[None]:
+    """A transaction that only the attempt which owns the running job can commit.
+
+    For what a job writes before its end: a process that was stopped for longer than its lease would otherwise
+    change the rows of the next attempt. Outside jobs it is an ordinary transaction.
+    """
+    with transaction.atomic():
+        if lease := _present.get():
+            lease.lock()
+        yield
 
 
 class Progress:

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.exceptions import Cancelled, LeaseLost
-from evalsvc.core.jobs.lease import Lease, Progress
+from evalsvc.core.jobs.lease import Lease, Progress, fenced
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, request_cancel
 from tests.places.workers import until
@@ -52,6 +52,17 @@ def test_work_on_a_lost_lease_is_stopped_and_stores_nothing(job: Job) -> None:
     with pytest.raises(LeaseLost):
         Progress(Lease(job))(5, 9)
     assert Job.objects.get().done == 0
+
+
+def test_a_late_attempt_writes_nothing_in_a_fenced_transaction(job: Job) -> None:
+    with Lease(job), fenced():
+        Job.objects.update(step="present")
+    Job.objects.update(attempt=2)
+    with Lease(job), pytest.raises(LeaseLost), fenced():
+        Job.objects.update(step="late")
+    with fenced():  # outside of jobs
+        Job.objects.update(total=5)
+    assert Job.objects.values_list("step", "total").get() == ("present", 5)
 
 
 def test_the_heartbeat_notices_a_lost_lease(job: Job, settings) -> None:

@@ -127,20 +127,20 @@ def open_for_work(project: Project, *, by: User) -> Project:
         raise Conflict("no_items", f"{project} has no sentences.", hint="Import a file of sentences first.")
     if not project.labels.exists():
         raise Conflict("no_labels", f"{project} has no labels.", hint="Add labels or a preset first.")
-    return _set_state(project, Project.State.OPEN, by)
+    return _set(project, "state", Project.State.OPEN, by=by, action="state")
 
 
 @transaction.atomic
 def close(project: Project, *, by: User) -> Project:
     """Close a project for labelling. Adjudication and freezing stay possible."""
     require(project, by, CURATOR)
-    return _set_state(project, Project.State.CLOSED, by)
+    return _set(project, "state", Project.State.CLOSED, by=by, action="state")
 
 
-def _set_state(project: Project, state: str, by: User) -> Project:
-    record(project, "state", by=by, before=project.state, after=state)
-    Project.objects.filter(pk=project.pk).update(state=state)
-    project.state = state
+def _set(project: Project, name: str, value: object, *, by: User, action: str) -> Project:
+    record(project, action, by=by, before=getattr(project, name), after=value)
+    Project.objects.filter(pk=project.pk).update(**{name: value})
+    setattr(project, name, value)
     return project
 
 
@@ -149,9 +149,7 @@ def set_k(project: Project, *, k: int, by: User) -> Project:
     """Change the answers per item, and recompute all outcomes."""
     require(project, by, CURATOR)
     _check_settings(k=k)
-    record(project, "answers per sentence", by=by, before=project.k, after=k)
-    Project.objects.filter(pk=project.pk).update(k=k)
-    project.k = k
+    _set(project, "k", k, by=by, action="answers per sentence")
     item_state.recompute_after_change(project)
     return project
 
@@ -161,9 +159,7 @@ def set_policy(project: Project, *, policy: str, by: User) -> Project:
     """Change the policy, and recompute all outcomes."""
     require(project, by, CURATOR)
     _check_settings(policy=policy)
-    record(project, "rule", by=by, before=project.policy, after=policy)
-    Project.objects.filter(pk=project.pk).update(policy=policy)
-    project.policy = policy
+    _set(project, "policy", policy, by=by, action="rule")
     item_state.recompute_after_change(project)
     return project
 

@@ -106,7 +106,8 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         former = participants.former_project(user, slug)
         if former is None:
             raise
-        return render(request, "annotation/label_former_member.html", {"project": former}, status=403)
+        context = {"project": former, "former_member": True}
+        return render(request, "annotation/label_closed.html", context, status=403)
     if not _is_labelled_here(project):
         return render(request, "annotation/label_closed.html", project_context(project, role))
     choices, progress = inventory(project), progress_of(project, user)

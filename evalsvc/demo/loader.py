@@ -77,6 +77,23 @@ ENTITY_SYSTEMS = (
     ("reader", "A prompted language model: even across labels, careless with bounds."),
     ("gazetteer", "Lists of names looked up word by word: few inventions, many gaps."),
 )
+ENTITY_BENCHMARKS: tuple[tuple[str, dict[str, str], dict[str, Any], tuple[int, ...]], ...] = (
+    (
+        "harbour-names",
+        {"title": "Harbour names", "summary": "People, organisations and places in harbour news"},
+        {"key": "spans", "title": "Human gold, spans", "disclosure": "open"},
+        RUNS,
+    ),
+    (
+        "harbour-names-hidden",
+        {
+            "title": "Harbour names, hidden test",
+            "summary": "The same names as a phase that holds exact figures back",
+        },
+        {"key": "test", "title": "Hidden test", "phase": "test"},
+        HIDDEN_RUNS,
+    ),
+)
 
 
 def is_wanted() -> bool:
@@ -93,8 +110,13 @@ def load(report: Callable[[str], None]) -> None:
     entities = _entity_test_set(accounts)
     report("submitting 36 runs; the worker scores them")
     _submit_runs(accounts, _relation_benchmark(accounts, relations), RELATION_SYSTEMS)
-    _submit_runs(accounts, _entity_benchmark(accounts, entities), ENTITY_SYSTEMS)
-    _submit_runs(accounts, _hidden_benchmark(accounts, entities), ENTITY_SYSTEMS, runs=HIDDEN_RUNS)
+    curator = accounts.users[CURATOR]
+    for slug, fields, setting, runs in ENTITY_BENCHMARKS:
+        benchmark = _ensure_benchmark(slug, by=curator, labels=entities.labels, task="entities", **fields)
+        if not benchmark.settings.exists():
+            values = {"unit": "document", "main": "conll_micro_f1", **setting}
+            creation.add_setting(benchmark, test_set=entities, by=curator, **values)
+        _submit_runs(accounts, benchmark, ENTITY_SYSTEMS, runs=runs)
     _finished_marker().touch()
 
 
@@ -207,41 +229,6 @@ def _relation_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
                 benchmark, key=key, title=title, test_set=test_sets[origin], unit=unit, main=main,
                 by=accounts.users[CURATOR], only=test_sets[only] if only else None, disclosure="open",
             )  # fmt: skip
-    return benchmark
-
-
-def _entity_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
-    benchmark = _ensure_benchmark(
-        "harbour-names",
-        by=accounts.users[CURATOR],
-        labels=gold.labels,
-        title="Harbour names",
-        task="entities",
-        summary="People, organisations and places in harbour news",
-    )
-    if not benchmark.settings.exists():
-        creation.add_setting(
-            benchmark, key="spans", title="Human gold, spans", test_set=gold, unit="document",
-            main="conll_micro_f1", by=accounts.users[CURATOR], disclosure="open",
-        )  # fmt: skip
-    return benchmark
-
-
-def _hidden_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
-    """Create a hidden phase of the names, to show how one looks."""
-    benchmark = _ensure_benchmark(
-        "harbour-names-hidden",
-        by=accounts.users[CURATOR],
-        labels=gold.labels,
-        title="Harbour names, hidden test",
-        task="entities",
-        summary="The same names as a phase that holds exact figures back",
-    )
-    if not benchmark.settings.exists():
-        creation.add_setting(
-            benchmark, key="test", title="Hidden test", test_set=gold, unit="document",
-            main="conll_micro_f1", by=accounts.users[CURATOR], phase="test",
-        )  # fmt: skip
     return benchmark
 
 

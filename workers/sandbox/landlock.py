@@ -19,7 +19,7 @@ from workers.sandbox.system_calls import (
 
 WRITE_FILE, READ_FILE, READ_DIR = 1 << 1, 1 << 2, 1 << 3
 TRUNCATE = 1 << 14
-VERSION_FLAG, PATH_BENEATH = 1, 1
+PATH_BENEATH = 1
 # Every right of a Landlock version is handled, so that anything without a rule is denied.
 RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 NETWORK, SCOPES = (1 << 2) - 1, (1 << 2) - 1

@@ -47,11 +47,6 @@ def first_bad_tag(tags: Sequence[str], scheme: Scheme) -> int | None:
     return None
 
 
-def tags_to_spans(tags: Sequence[str], scheme: Scheme, *, repair: Repair = "conlleval") -> list[Span]:
-    """Return the spans of a sequence of tags."""
-    return decode_tags(tags, scheme, repair=repair)[0]
-
-
 def decode_tags(
     tags: Sequence[str], scheme: Scheme, *, repair: Repair = "conlleval"
 ) -> tuple[list[Span], list[Span]]:

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import accumulate
 from math import ceil, log2
-from operator import itemgetter
 from typing import TypeVar
 
 Claim = TypeVar("Claim")
@@ -21,7 +20,7 @@ STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 CLASS_STEP, LEAST_CLASS = 0.01, 200
 CURVE_STEP, CURVE_POINTS, LEAST_FACTS = 0.01, 101, 2_000
 P_BOUNDS = ((0.001, "< .001"), (0.01, "< .01"), (0.05, "< .05"))
-PER_DAY, REFUSALS_PER_DAY, MOST_RUNS_AT_ONCE = 5, 20, 10
+PER_DAY, REFUSALS_PER_DAY = 5, 20
 WARN_ABOVE = 0.1
 TINY = 1e-12
 
@@ -99,11 +98,6 @@ def near_below(positives: int) -> int:
 def distance(first: Collection[Claim], second: Collection[Claim]) -> int:
     """Count the claims that only one of two files makes."""
     return len(set(first) ^ set(second))
-
-
-def first_claims(ranked: Iterable[tuple[Claim, float]], positives: int) -> list[Claim]:
-    """Return the claims that a ranked file is compared by."""
-    return [claim for claim, _ in sorted(ranked, key=itemgetter(1), reverse=True)[:positives]]
 
 
 # ---- the ledger ----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from evalsvc.core.formats.conll import (
     read_sentences,
 )
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, BadTag, first_bad_tag, tags_to_spans
+from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, BadTag, decode_tags, first_bad_tag
 from evalsvc.core.formats.text_lines import Irregular
 
 FILE = b"-DOCSTART- -X- O\n\nIn\tO\nNew\tB-LOC\nYork\tI-LOC\n\n\n#\tO\nAda\tB-PER\n"
@@ -120,13 +120,13 @@ def test_iob1_read_as_iob1_needs_no_repair():
     ],
 )
 def test_a_tag_that_continues_nothing_opens_an_entity_or_is_dropped(tags, scheme, repaired, strict):
-    assert tags_to_spans(tags.split(), scheme) == repaired
-    assert tags_to_spans(tags.split(), scheme, repair="strict-iob2") == strict
+    assert decode_tags(tags.split(), scheme)[0] == repaired
+    assert decode_tags(tags.split(), scheme, repair="strict-iob2")[0] == strict
 
 
 def test_a_tag_outside_its_scheme_is_named_with_its_position():
     with pytest.raises(BadTag) as bad:
-        tags_to_spans(["O", "E-P"], "IOB2")
+        decode_tags(["O", "E-P"], "IOB2")
     assert (bad.value.at, bad.value.tag) == (1, "E-P")
 
 
@@ -139,16 +139,16 @@ def test_iob2_reads_as_the_published_scorers_read_it(tags):
     from seqeval.metrics.sequence_labeling import get_entities
     from seqeval.scheme import IOB2, Entities
 
-    assert tags_to_spans(tags, "IOB2") == [(s, e + 1, label) for label, s, e in get_entities(tags)]
+    assert decode_tags(tags, "IOB2")[0] == [(s, e + 1, label) for label, s, e in get_entities(tags)]
     strict = Entities([tags], scheme=IOB2).entities[0]
-    assert tags_to_spans(tags, "IOB2", repair="strict-iob2") == [(e.start, e.end, e.tag) for e in strict]
+    assert decode_tags(tags, "IOB2", repair="strict-iob2")[0] == [(e.start, e.end, e.tag) for e in strict]
 
 
 @given(LONG_TAGS)
 def test_bioes_reads_as_the_published_scorer_reads_it(tags):
     from seqeval.metrics.sequence_labeling import get_entities
 
-    assert tags_to_spans(tags, "BIOES") == [(s, e + 1, label) for label, s, e in get_entities(tags)]
+    assert decode_tags(tags, "BIOES")[0] == [(s, e + 1, label) for label, s, e in get_entities(tags)]
 
 
 @pytest.mark.parametrize(("scheme", "published"), [("BIOES", "IOBES"), ("BILOU", "BILOU"), ("IOB2", "IOB2")])
@@ -161,7 +161,7 @@ def test_strict_drops_what_the_published_strict_mode_drops(scheme, published, ta
         as_bilou = {"E": "I", "S": "B"}
     tags = [as_bilou.get(tag[0], tag[0]) + tag[1:] for tag in tags]
     strict = schemes.Entities([tags], scheme=getattr(schemes, published)).entities[0]
-    assert tags_to_spans(tags, scheme, repair="strict") == [(e.start, e.end, e.tag) for e in strict]
+    assert decode_tags(tags, scheme, repair="strict")[0] == [(e.start, e.end, e.tag) for e in strict]
 
 
 def test_an_entity_without_its_end_is_counted_at_its_last_tag():
@@ -203,7 +203,7 @@ def as_tags(spans: list[tuple[int, int, str]], length: int, scheme: str) -> list
 @given(drawn=separate_spans(), repair=st.sampled_from(list(REPAIRS)))
 def test_spans_written_as_tags_are_read_as_the_same_spans(scheme, repair, drawn):
     spans, length = drawn
-    assert tags_to_spans(as_tags(spans, length, scheme), scheme, repair=repair) == spans
+    assert decode_tags(as_tags(spans, length, scheme), scheme, repair=repair)[0] == spans
 
 
 def by_columns(data: bytes, *, column: int = -1) -> list[tuple[list[str], list[str]]]:

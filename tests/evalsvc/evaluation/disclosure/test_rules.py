@@ -182,7 +182,6 @@ def test_files_differ_by_the_claims_that_one_of_them_makes() -> None:
     assert rules.distance([("1", "A"), ("2", "B")], [("1", "A"), ("2", "C")]) == 2
     assert rules.distance([("1", "A"), ("1", "B")], [("1", "A")]) == 1
     assert (rules.near_below(183), rules.near_below(1_001)) == (20, 21)
-    assert rules.first_claims([("a", 0.1), ("b", 0.9), ("c", 0.5)], 2) == ["b", "c"]
 
 
 def test_the_ledger_counts_bits_of_figures_and_of_the_gold() -> None:

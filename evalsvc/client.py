@@ -190,7 +190,7 @@ class Client:
         sent: OnSent | None = None,
         **options: str,
     ) -> Submission:
-        """Submit a file as a run of a system, or with `model` a spaCy pipeline as a tar.
+        """Submit a prediction file, or with `model` the tar of a pipeline.
 
         `options`: team, aggregate, phase, na (place of the negative class among the columns of a score
         file), tags (a JSON object). `columns` is a file with the labels of the columns. `key` is the
@@ -332,7 +332,7 @@ def gzipped(path: str | Path) -> Iterator[IO[bytes]]:
 def _body(
     path: str | Path, columns: str | Path = "", *, packed: bool = True
 ) -> Iterator[tuple[IO[bytes], str]]:
-    """Yield the body of a request and its type: the file, or a form if columns come with it."""
+    """Yield body and type of a request: the file or a form."""
     with gzipped(path) if packed else open(path, "rb") as file:
         if not columns:
             yield file, "application/gzip" if packed else "application/x-tar"

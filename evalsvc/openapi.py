@@ -58,7 +58,10 @@ def _description() -> Schema:
 
 
 class RenderedOnce(BaseRenderer):
-    """The description in one format, written once in a process: it takes a tenth of a second."""
+    """The description in one format, written once in a process.
+
+    It takes a tenth of a second.
+    """
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> Any:
         render = partial(super().render, data, accepted_media_type, renderer_context)

@@ -1,4 +1,4 @@
-"""Lines of an import: read by its options, checked, and staged as rows."""
+"""Lines of an import: read by its options, checked, and staged."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _next_look = 0.0
 
 # ---- figures -----------------------------------------------------------------------------------------
 class RunStatistics(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Measure over the `of` runs of a system, `n` of which have a value."""
+    """A measure over `of` runs of a system, `n` with a value."""
 
     mean: float | None
     sd: float | None
@@ -111,7 +111,7 @@ class Column:
 
 
 class Columns(Mapping[str, Column]):
-    """Columns of a board by key; those of a stored board are read when asked for."""
+    """Columns of a board by key; stored ones are read on demand."""
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ def read(
 
 
 def compute(setting: Setting, figures: Callable[[bool], Figures]) -> Callable[[], None]:
-    """Compute the board as the public and as organisers see it; return what stores both."""
+    """Compute the board for public and organisers; return a function storing both."""
     began, at = time.monotonic(), timezone.now()
     hidden = bool(hidden_among([setting]))
     stamp = _digest(changes([setting]).stamps[setting.pk])  # before the rows are read: newer ones outdate it

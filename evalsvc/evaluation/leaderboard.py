@@ -213,7 +213,7 @@ def boards(
 
 
 def stored_by_job(setting: Setting) -> Callable[[], None]:
-    """Compute a board for the public and for organisers; return what stores it."""
+    """Compute a board for public and organisers; return a function storing it."""
 
     def figures(held_back: bool) -> Figures:
         shown = versions.shown(setting)
@@ -262,7 +262,7 @@ class _Reading:
             self.runs.setdefault(run.system_id, []).append(run)
 
     def systems(self) -> list[SystemRuns]:
-        """Sum up the runs of each system, and name those with a file of its own."""
+        """Sum up the runs of each system, and its distinct files."""
         files = {
             system: {run.file_id for run in (*runs, *(run for run, _ in self.equal.get(system, ())))}
             for system, runs in self.runs.items()
@@ -381,7 +381,7 @@ def _ranked(
 
 
 def run_statistics(scores: Sequence[ShownValue | None]) -> tuple[list[float], RunStatistics]:
-    """Return the defined values; their mean, sample deviation (n − 1), count and range."""
+    """Return the defined values with mean, sample deviation, count and range."""
     values = [score.value for score in scores if score and score.value is not None]
     undefined = [score for score in scores if not score or score.value is None]
     reason = ""

@@ -378,7 +378,7 @@ class Score(models.Model):
 
 
 class StoredBoard(models.Model):
-    """Large board as computed at some time, with all or with disclosed figures."""
+    """A large board as computed, with all or with disclosed figures."""
 
     setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="stored")
     version = models.ForeignKey(SettingVersion, on_delete=models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""System calls of a confined pipeline, those that confine it, and their filter."""
+"""System calls of a confined pipeline, and the filter of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims of a scored file as numbers and as a digest, for comparison."""
+"""Claims of a scored file, as numbers and as a digest."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Lease:
         return Job.objects.filter(pk=self.job.pk, state=Job.State.RUNNING, attempt=self.job.attempt)
 
     def lock(self) -> None:
-        """Lock the row until the end of the transaction; raise if it has another owner."""
+        """Lock the row for the transaction; raise if it has another owner."""
         self.lost = self.lost or not self._owned.select_for_update(no_key=True).exists()
         self.check()
 
@@ -90,7 +90,7 @@ class Lease:
 
 @contextmanager
 def fenced() -> Iterator[None]:
-    """A transaction that only the attempt which owns the running job can commit.
+    """A transaction that only the owner of the running job can commit.
 
     For what a job writes before its end: a process that was stopped for longer than its lease would otherwise
     change the rows of the next attempt. Outside jobs it is an ordinary transaction.

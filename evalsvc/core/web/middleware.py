@@ -104,7 +104,7 @@ API = "/api/v1/"
 
 
 class UnknownNamesMiddleware:
-    """Reject query parameters and fields that an endpoint or a page does not know.
+    """Reject query parameters and fields unknown to an endpoint or page.
 
     Pages ignore query parameters, since links are shared with additions of mail and chat programs.
     """

@@ -101,7 +101,7 @@ def query_errors(view: Callable[[], APIView], method: str, query: QueryDict) -> 
 
 @cache
 def _described(view: Callable[[], APIView], method: str) -> tuple[frozenset[str], bool]:
-    """Return the query parameters of the OpenAPI description, and if a body is described."""
+    """Return the described query parameters, and True for a described body."""
     handler = getattr(view, method.lower(), None)
     described = getattr(handler, "kwargs", {}).get("schema")
     if described is None:
@@ -118,7 +118,7 @@ def _described(view: Callable[[], APIView], method: str) -> tuple[frozenset[str]
 
 
 def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, str]:
-    """Return an error for each field sent to an endpoint that takes none.
+    """Return an error per field sent to an endpoint that takes none.
 
     Those with a body check it themselves, by `validated` or by their form fields.
     """
@@ -137,7 +137,7 @@ def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, 
 
 
 class PostedNames(NamedTuple):
-    """Names that a page takes by POST; None leaves them to its forms.
+    """Names a page takes by POST; None leaves them to its forms.
 
     A button with names of its own is answered without a form.
     """
@@ -146,7 +146,7 @@ class PostedNames(NamedTuple):
     buttons: Mapping[str, Collection[str]] = {}
 
     def errors(self, sent: Collection[str], pressed: Collection[str]) -> dict[str, str]:
-        """Return an error for each name that neither the page nor the button knows."""
+        """Return an error per name unknown to both page and button."""
         button = next((each for each in self.buttons if each in pressed), None)
         if button is not None:
             return unknown_names(sent, {*self.buttons[button], *SUBMIT_NAMES}, "field")
@@ -154,14 +154,14 @@ class PostedNames(NamedTuple):
 
 
 def posted_errors(view: Any, request: HttpRequest) -> dict[str, str]:
-    """Return an error for each name that a page does not take by POST."""
+    """Return an error per name that a page does not take."""
     names: PostedNames = getattr(view, "posted_names", PostedNames())
     pressed = {word for name in SUBMIT_NAMES & set(request.POST) for word in (name, request.POST[name])}
     return names.errors([*request.POST, *request.FILES], pressed)
 
 
 def unread_errors(request: HttpRequest) -> dict[str, str]:
-    """Return an error for each name if no form of the page took them."""
+    """Return an error per name that no form of the page took."""
     view = request.resolver_match and request.resolver_match.func
     if getattr(view, "posted_names", PostedNames()).names is not None or hasattr(
         request.POST, "names_checked"

@@ -22,7 +22,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def takes(names: Collection[str] | None = None, **buttons: Collection[str]) -> Callable[[View], View]:
-    """Name the fields that a view takes by POST; a view without it takes none.
+    """Name the fields a view takes by POST; the default is none.
 
     Without `names` its forms check them. A button is named by its value, or by its name if it has values.
     """
@@ -38,7 +38,7 @@ def takes(names: Collection[str] | None = None, **buttons: Collection[str]) -> C
 def page(
     *methods: str, names: Collection[str] | None = None, **buttons: Collection[str]
 ) -> Callable[[View], View]:
-    """Require a login and one of the methods (default GET), and take the fields of its forms."""
+    """Require a login and a method (default GET); forms name their fields."""
 
     def decorate(view: View) -> View:
         allowed = require_http_methods([*(methods or ("GET",)), "HEAD"])(view)

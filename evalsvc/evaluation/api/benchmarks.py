@@ -600,7 +600,7 @@ class AllInputs(APIView):
         responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(400, 401, 404, 409),
     )
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
-        """Download every item that a file sent now must answer, each once and without gold."""
+        """Download every item a file sent now must answer, without gold."""
         benchmark = roles.benchmark_for(request.user, slug)
         contract = file_contract.for_new_file(benchmark, phase=request.query_params.get("phase", ""))
         return jsonl_file(f"{slug}-inputs.jsonl", file_contract.input_lines(*contract.settings))

@@ -75,7 +75,7 @@ def hidden_settings(settings: Iterable[Setting], now: datetime, phase: str | Non
 
 
 def _phases_of(settings: Iterable[Setting]) -> set[str] | None:
-    """Return the phases whose submissions a quota of the settings counts; None for all."""
+    """Return the phases that a quota of the settings counts; None: all."""
     phases = {setting.phase for setting in settings}
     return None if "" in phases else phases
 
@@ -114,7 +114,7 @@ def allowances_of(
     now: datetime | None = None,
     hidden: Mapping[int, Collection[Setting]] | None = None,
 ) -> dict[int, list[Allowance]]:
-    """Return the use of each quota on several benchmarks, in as many queries as on one."""
+    """Return the use of quotas on many benchmarks in few queries."""
     at = now or timezone.now()
     if hidden is None:
         settings = Setting.objects.filter(benchmark__in=benchmarks)

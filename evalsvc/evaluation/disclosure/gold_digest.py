@@ -59,7 +59,7 @@ def version_of(setting: Setting, gold_sha256: str) -> SettingVersion:
 
 
 def newest(setting: Setting) -> SettingVersion:
-    """Return the newest version, or the one that a setting is shown as of."""
+    """Return the newest version, or the one a setting is shown as."""
     return next(each for each in setting.versions.all() if each.number == setting.version)
 
 

@@ -1,4 +1,4 @@
-"""Scoring options, and the choices behind a score, as data and in words.
+"""Scoring options, and the choices behind a score in words.
 
 Pages, downloads, the API and the commands all show this answer. Importable without Django and without NumPy.
 """

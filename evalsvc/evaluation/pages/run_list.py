@@ -1,4 +1,4 @@
-"""Lists of runs: state, remark, main figure, and runs with the same answers."""
+"""Lists of runs: state, remark, main figure, equal answers."""
 
 from __future__ import annotations
 

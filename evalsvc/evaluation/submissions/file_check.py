@@ -137,7 +137,7 @@ def _lines(
 
 
 def _answers(check: PredictionCheck, *, has_ids: bool) -> Answers:
-    """Return what the file answers; columns tell by their tokens, pairs by themselves."""
+    """Return the answered items: columns by tokens, pairs by themselves."""
     if has_ids:
         ids = {} if check.unknown_ids else check.first_lines
         return Answers(check.strangers, ids, len(ids))

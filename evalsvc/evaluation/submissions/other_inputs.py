@@ -46,7 +46,7 @@ class Submitter:
 
 
 class Answers(NamedTuple):
-    """The items that a file answers: their ids, or their number if it has no ids."""
+    """The items a file answers: ids, or their number without ids."""
 
     strangers: Sequence[Stranger] = ()
     ids: Collection[str] | None = None
@@ -67,7 +67,7 @@ def add_hint(problems: Problems, contract: FileContract, answers: Answers, *, by
 
 
 def _hints(contract: FileContract, answers: Answers, by: Submitter) -> Iterator[str]:
-    """Yield a hint for each set of inputs that most answers fit, or all."""
+    """Yield a hint for each set of inputs that fits enough answers."""
     expected = {setting.pk for setting in contract.settings}
     available = _downloadable(contract, by.user)
     settings = [each for each in available if each.pk not in expected]

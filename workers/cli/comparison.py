@@ -1,8 +1,11 @@
-"""The significance report: two systems over several runs, or one run each."""
+"""The significance report: two systems over several runs, or one run each.
+
+Against a single run, several give their median run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +24,10 @@ from workers.scoring.claims import answers_digest
 from workers.scoring.scorer import ScoringCase, report_of
 
 UNDEFINED = "the measure is undefined for a run"
-NOT_RESAMPLED = "one run each, and this measure is not resampled"
+NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
 WELCH = "Welch's t test over runs, two-sided; d is Cohen's with Sawilowsky's words"
-PAIRED = "One run each: paired bootstrap interval and approximate randomisation, {:,} replicates"
+PAIRED = "{}: paired bootstrap interval and approximate randomisation over items, {:,} replicates"
+MEDIAN = "One run against the median of {}"
 NAN = float("nan")
 HEADS = ("measure", "A", "±", "B", "±", "A − B", "95 % interval", "p", "p (Holm)", "d", "")
 
@@ -79,17 +83,18 @@ def compare(
     reports = [report_of(case) for case in cases]
     _require_same_measures(paths, reports)
     names = _measures(measures, reports[0])
-    if n == m == 1:
-        test = PAIRED.format(replicates)
-        tested = resampled(cases[0], cases[1], measures=names, draws=Draws(replicates, seed))
-        rows = [_paired(name, tested.get(name), *reports) for name in names]
-    else:
+    notes = [*sides[0][1], *sides[1][1]]
+    if min(n, m) > 1:
         test, rows = WELCH, [_welch(name, reports[:n], reports[n:]) for name in names]
+    else:
+        test = PAIRED.format("One run each" if n == m else MEDIAN.format(max(n, m)), replicates)
+        medians = {name: _medians(name, reports, n) for name in names}
+        rows = _all_paired(cases, reports, medians, Draws(replicates, seed))
+        notes += [_median_note(paths, side, medians) for side, size in enumerate((n, m)) if size > 1]
     adjusted = holm([row.p for row in rows]).tolist()
     rows = [row._replace(p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
     facts = computed(options, cases[0])
     left_out = [(path, case.placed.left_out) for path, case in zip(paths, cases, strict=True)]
-    notes = [*sides[0][1], *sides[1][1]]
     notes += [f"{path}: {LEFT_OUT.format(count)}" for path, count in left_out if count]
     return Significance(test, (n, m), tuple(rows), facts, tuple(notes), local.warnings)
 
@@ -141,6 +146,43 @@ def _welch(name: str, a: list[Report], b: list[Report]) -> ComparedMeasure:
         word=test.word,
         reason=test.reason,
     )
+
+
+def _medians(name: str, reports: Sequence[Report], n: int) -> tuple[int, int]:
+    """Return the median run of each side: of an even number the lower middle one, ties by place."""
+    places = sorted(range(len(reports)), key=lambda at: (at >= n, reports[at].values[name].value, at))
+    return places[(n - 1) // 2], places[n + (len(reports) - n - 1) // 2]
+
+
+def _all_paired(
+    cases: Sequence[ScoringCase],
+    reports: Sequence[Report],
+    medians: Mapping[str, tuple[int, int]],
+    draws: Draws,
+) -> list[ComparedMeasure]:
+    """Compare the median runs by each measure; measures with the same ones share the replicates."""
+    tested: dict[str, ResampledMeasure] = {}
+    for pair in set(medians.values()):
+        a, b = (cases[at] for at in pair)
+        tested |= resampled(a, b, measures=[name for name in medians if medians[name] == pair], draws=draws)
+    rows = []
+    for name, (one, other) in medians.items():
+        if np.isfinite([run.values[name].value for run in reports]).all() or len(reports) == 2:
+            rows.append(_paired(name, tested.get(name), reports[one], reports[other]))
+        else:
+            rows.append(ComparedMeasure(name, reason=UNDEFINED))
+    return rows
+
+
+def _median_note(paths: Sequence[Path], side: int, medians: Mapping[str, tuple[int, int]]) -> str:
+    """Name the run that stands for several, by measure if it differs."""
+    measures: dict[Path, list[str]] = {}
+    for name, pair in medians.items():
+        measures.setdefault(paths[pair[side]], []).append(name)
+    named = [
+        f"{path} ({', '.join(names)})" if len(measures) > 1 else str(path) for path, names in measures.items()
+    ]
+    return f"median run of {'AB'[side]}: {'; '.join(named)}"
 
 
 def _paired(name: str, tested: ResampledMeasure | None, a: Report, b: Report) -> ComparedMeasure:

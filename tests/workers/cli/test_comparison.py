@@ -80,10 +80,46 @@ def test_files_with_the_same_answers_are_one_run(write, options, capsys):
     ]
 
 
-def test_one_run_against_two_has_a_reason_instead_of_p(write, options, capsys):
-    files = [write(f"{at}.jsonl", run(at)) for at in range(3)]
-    found = report(capsys, files[0], "--against", *files[1:], *options)
-    assert rows_of(found)["accuracy"]["reason"] == "a side has fewer than two runs"
+@pytest.mark.parametrize(("wrong", "median"), [((9, 30, 4), 0), ((30, 9, 4, 20), 3), ((9, 8, 9), 2)])
+def test_several_runs_against_one_give_their_median_run(write, options, capsys, wrong, median):
+    """Of an even number the lower middle one, of equal ones the first."""
+    single = write("single.jsonl", run(1))
+    several = [write(f"{at}.jsonl", run(*range(at, at + n))) for at, n in enumerate(wrong)]
+    words = [*options, "--replicates", 50, "--measures", "accuracy"]
+    found = report(capsys, *several, "--against", single, *words)
+    alone = report(capsys, several[median], "--against", single, *words)
+    assert found["measures"] == alone["measures"]
+    assert found["test"].startswith(f"One run against the median of {len(wrong)}: paired")
+    assert found["notes"] == [f"median run of A: {several[median]}"]
+    turned = rows_of(report(capsys, single, "--against", *several, *words))["accuracy"]
+    assert turned["b"] == found["measures"][0]["a"]
+
+
+def test_each_measure_has_its_median_run(write, options, capsys):
+    one_class = range(2, 60, 3)  # costs more of macro F1 than as many errors everywhere
+    runs = [run(*one_class[:16]), run(*range(17)), run(*range(25))]
+    several = [write(f"{at}.jsonl", lines) for at, lines in enumerate(runs)]
+    words = [*options, "--replicates", 50, "--measures", "accuracy", "macro_f1"]
+    single = write("single.jsonl", run(1))
+    found = report(capsys, single, "--against", *several, *words)
+    assert found["notes"] == [f"median run of B: {several[1]} (accuracy); {several[0]} (macro_f1)"]
+    for row in found["measures"]:
+        alone = [
+            rows_of(report(capsys, single, "--against", file, *words))[row["measure"]] for file in several
+        ]
+        assert row["b"] == sorted(each["b"] for each in alone)[1]
+        assert row["p"] in [each["p"] for each in alone if each["b"] == row["b"]]
+
+
+def test_an_undefined_figure_of_a_run_leaves_no_median(write, capsys):
+    gold = write("gold.jsonl", [{"id": "1", "label": "a"}, {"id": "2", "label": "NA"}])
+    a, b, nothing = (
+        write(f"{name}.jsonl", [{"id": str(at), "label": label} for at, label in enumerate(labels, 1)])
+        for name, labels in (("a", ("a", "a")), ("b", ("NA", "a")), ("c", ("NA", "NA")))
+    )
+    words = ["--gold", gold, "--task", "classification", "--negative", "NA", "--measures", "micro_precision"]
+    found = report(capsys, a, "--against", b, nothing, *words)
+    assert rows_of(found)["micro_precision"]["reason"] == "the measure is undefined for a run"
 
 
 def test_single_runs_are_resampled_over_items(write, options, capsys):
@@ -92,6 +128,21 @@ def test_single_runs_are_resampled_over_items(write, options, capsys):
     assert row["difference"] == pytest.approx(38 / 60)
     assert row["low"] < 38 / 60 < row["high"]
     assert row["p"] == pytest.approx(1 / 201)
+
+
+def test_the_replicates_are_those_of_an_independent_computation(write, capsys):
+    """Philox with key [seed, replicate]; computed once by plain NumPy."""
+    letters = {"gold": "ABAACBACBANN", "a": "ABACCBABBAAN", "b": "ABCCCAABBNAA"}
+    gold, a, b = (
+        write(f"{name}.jsonl", [{"id": str(at), "label": label} for at, label in enumerate(labels)])
+        for name, labels in letters.items()
+    )
+    words = ["--gold", gold, "--task", "classification", "--negative", "N", "--measures", "micro_f1"]
+    row = rows_of(report(capsys, a, "--against", b, *words))["micro_f1"]
+    assert row["difference"] == pytest.approx(0.2857142857142857, abs=1e-12)
+    assert row["low"] == pytest.approx(0.05427371541501978, abs=1e-12)
+    assert row["high"] == pytest.approx(0.5619875776397515, abs=1e-12)
+    assert row["p"] == pytest.approx(0.13386613386613386, abs=1e-12)
 
 
 def test_a_run_against_itself_does_not_differ(write, options, capsys):

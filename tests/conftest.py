@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tests.permissions.requester import Requester
 
 StartWorker = Callable[..., Worker]
-LONG = ("test_bench_queue.py", "test_load.py", "test_loader.py", "test_queue_model.py", "test_routes.py")
+LONG = ("test_bench_queue.py", "test_load.py", "test_loader.py", "test_queue_model.py")
 LONG += ("test_schemathesis.py", "test_visibility.py")
 # No deadline, as the time of an example depends on the machine. Examples are the same each time, so
 # that a run judges the change; a longer run (CI_SECONDS) looks for new ones.

@@ -1,4 +1,4 @@
-"""One crawl per person: every route by GET and POST, then every link in the replies."""
+"""One crawl per person: rows of the table by GET and POST, then the links in the replies."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import logging
 import re
 from collections.abc import Iterator
 from html import unescape
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+from django.urls import Resolver404, resolve
 
 from tests.permissions.requester import Reply, Requester
-from tests.permissions.table import EXPECTED
+from tests.permissions.table import READERS, REQUESTED, Row
+from tests.places.extent import FULL
 
 LINK = re.compile(r'(?:href|src|action|hx-get)="([^"#]+)|"(?:status_url|next)":\s?"([^"#]+)')
+
+Names = frozenset[str]
 
 
 class Crawler:
@@ -20,39 +25,57 @@ class Crawler:
     def __init__(self, requester: Requester) -> None:
         self.requester = requester
         self.logged: list[str] = []
-        self._crawls: dict[str, dict[str, Reply]] = {}
+        self._crawls: dict[tuple[str, Names], dict[str, Reply]] = {}
 
-    def crawl(self, who: str) -> dict[str, Reply]:
-        """Everything this person can reach, by method and route name or address."""
-        if who not in self._crawls:
-            self._crawls[who] = self.crawl_again(who)
-        return self._crawls[who]
+    def crawl(self, who: str, without: Names = frozenset()) -> dict[str, Reply]:
+        """Return what this person gets, by method and route name or address."""
+        if (who, without) not in self._crawls:
+            self._crawls[who, without] = self.crawl_again(who, without)
+        return self._crawls[who, without]
 
-    def crawl_again(self, who: str) -> dict[str, Reply]:
+    def crawl_again(self, who: str, without: Names = frozenset()) -> dict[str, Reply]:
+        """Crawl, without the routes of these names."""
         root, handler = logging.getLogger(), _Collector(self.logged)
         level = root.level
         root.addHandler(handler)
         root.setLevel(logging.DEBUG)
         try:
-            return dict(self._replies(who))
+            return dict(self._replies(who, without))
         finally:
             root.setLevel(level)
             root.removeHandler(handler)
 
-    def _replies(self, who: str) -> Iterator[tuple[str, Reply]]:
+    def _replies(self, who: str, without: Names) -> Iterator[tuple[str, Reply]]:
         waiting: list[str] = []
-        for row, method in EXPECTED:
+        rows = [row for row in REQUESTED[who] if row[0].partition(":")[0] not in without]
+        for row, method in rows:
             reply = self.requester.request(row, method, who)
-            yield f"{method} {row}", reply
+            yield name_of((row, method)), reply
             waiting += links(reply)
-        visited = {self.requester.address(row) for row, method in EXPECTED if method == "GET"}
-        while waiting:
+        visited = {_kind(self.requester.address(row)) for row, method in rows if method == "GET"}
+        while waiting and (FULL or who in READERS):
             address = waiting.pop()
-            if address not in visited:
-                visited.add(address)
+            kind = _kind(address)
+            if kind not in visited and kind[0] not in without:
+                visited.add(kind)
                 reply = self.requester.send(address, "GET", who)
                 yield f"GET {address}", reply
                 waiting += links(reply)
+
+
+def name_of(row: Row) -> str:
+    return f"{row[1]} {row[0]}"
+
+
+def _kind(address: str) -> tuple[str, ...]:
+    """Return route, object and the names in the query; with `FULL=1` the whole address."""
+    parts = urlsplit(address)
+    try:
+        match = resolve(parts.path)
+    except Resolver404:
+        return "", address
+    names = [address] if FULL else [*map(str, match.kwargs.values()), *sorted(parse_qs(parts.query))]
+    return str(match.url_name), *names
 
 
 class _Collector(logging.Handler):
@@ -66,7 +89,8 @@ class _Collector(logging.Handler):
 
 def links(reply: Reply) -> Iterator[str]:
     """The addresses of this service that a reply links to."""
+    page = reply.response.wsgi_request.get_full_path()
     for match in LINK.finditer(reply.content):
-        parts = urlsplit(unescape(match[1] or match[2]))
+        parts = urlsplit(urljoin(page, unescape(match[1] or match[2])))
         if parts.netloc in ("", "testserver") and not parts.path.startswith("/static/"):
             yield parts._replace(scheme="", netloc="").geturl()

@@ -6,9 +6,15 @@ the status, or `login` for a redirect to the login page. Methods without a row a
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tests.permissions import api, pages
+from tests.places.extent import FULL
 
 Row = tuple[str, str]
+REJECTED = ("401", "403", "404", "405", "login")
+# The people whose pages hold most secrets: they open all that they may read.
+READERS = ("anon", "anno", "cura", "memb", "rivl", "orga")
 
 
 def parsed(text: str, *, prefix: str = "") -> dict[Row, dict[str, str]]:
@@ -21,3 +27,31 @@ def parsed(text: str, *, prefix: str = "") -> dict[Row, dict[str, str]]:
 PAGES = parsed(pages.TABLE)
 API = parsed(api.TABLE, prefix="api-")
 EXPECTED = PAGES | API
+
+
+def requested() -> dict[str, list[Row]]:
+    """The rows that each person requests: all of them with `FULL=1`.
+
+    Otherwise each row is requested once for each of its outcomes, by the person who did so least often, and
+    by every reader who may read it; each person gets each outcome of theirs. What the annotator may write is
+    compared, too.
+    """
+    rows: dict[str, list[Row]] = {who: [] for cells in EXPECTED.values() for who in cells}
+    turns: Counter[tuple[str, str]] = Counter()
+    for row, cells in sorted(EXPECTED.items()):
+        chosen = {
+            who
+            for who, outcome in cells.items()
+            if FULL or (who in READERS and outcome[0] in "23" and (row[1] == "GET" or who == "anno"))
+        }
+        for outcome in sorted(set(cells.values())):
+            alike = [who for who, cell in cells.items() if cell == outcome]
+            in_turn = min(alike, key=lambda who: (who in chosen, turns[who, outcome]))
+            chosen |= {in_turn, *(who for who in alike if not turns[who, outcome])}
+            turns.update((who, outcome) for who in chosen.intersection(alike))
+        for who in chosen:
+            rows[who].append(row)
+    return rows
+
+
+REQUESTED = requested()

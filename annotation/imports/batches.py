@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from django.conf import settings
 from django.core.files import File
@@ -189,6 +189,11 @@ def load(batch: Batch, progress: Progress) -> Store:
     try:
         others = Batch.objects.exclude(pk=batch.pk).order_by("-pk").values_list("file", flat=True)
         with open_stored(str(batch.file.name), others=others[:WITNESSES]) as source:
+            if hashlib.file_digest(cast(Any, source), "sha256").hexdigest() != batch.sha256:
+                raise InputFault(
+                    "file_changed", "The stored file differs from the uploaded one. Import it again."
+                )
+            source.seek(0)
             scheme = batch.options.get("scheme")  # only CoNLL has one
             batch.format = (
                 batch.format or stated_format("", scheme) or recognise_source(source, problems=problems)

@@ -19,6 +19,7 @@ from evalsvc.core.jobs.exceptions import RetryLater, caught
 PARTIAL = ".partial"
 PIECE_BYTES = 1 << 18
 MISSING_TRIES = 5  # about a minute
+PROBES = "probes"
 PROBE = b"Is this storage in order?"
 LOST = (
     "The stored file is missing, though the storage works. "
@@ -61,7 +62,7 @@ def storage_fault(others: Iterable[str] = ()) -> str:
 
 
 def _probe() -> None:
-    name = default_storage.save(f"probes/{uuid4().hex}", ContentFile(PROBE))
+    name = default_storage.save(f"{PROBES}/{uuid4().hex}", ContentFile(PROBE))
     try:
         with default_storage.open(name, "rb") as file:
             if file.read() != PROBE:

@@ -82,6 +82,7 @@ def _dump(path: Path) -> str:
             return boards_digest(target.execute)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # pg_dump takes its time
         cursor.execute("SELECT pg_export_snapshot()")
         snapshot = cursor.fetchone()[0]
         _run("pg_dump", "--format=custom", f"--snapshot={snapshot}", f"--file={path}")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 LOG_BYTES_MAX = 10_000_000
 STABLE_SECONDS = 60
-MAX_PAUSE_SECONDS = 30
+# With start, lease and tick, the jobs of a dead worker run again within 30 s.
+MAX_PAUSE_SECONDS = 10
+LOOK_SECONDS = 5
 PR_SET_PDEATHSIG = 1
 
 
@@ -20,6 +24,22 @@ def stop_with_parent() -> None:
     libc = ctypes.CDLL(None)
     if hasattr(libc, "prctl"):
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def children(pid: int) -> list[int]:
+    """Return the child processes; none outside Linux."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def is_suspended(pid: int) -> bool:
+    """True for a process stopped by a signal, on Linux."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
 
 
 class ChildProcess:
@@ -31,6 +51,8 @@ class ChildProcess:
         self.deaths = 0
         self.started_at = 0.0
         self.restart_at = 0.0
+        self.next_look = 0.0
+        self.suspended: set[int] = set()
 
     def start(self) -> None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +77,27 @@ class ChildProcess:
         if self.process is None and time.monotonic() >= self.restart_at:
             self.start()
             return f"{self.name} restarted"
+        if self.process is not None and time.monotonic() >= self.next_look:
+            self.next_look = time.monotonic() + LOOK_SECONDS
+            return self._kill_suspended(self.process.pid)
         return ""
+
+    def _kill_suspended(self, main: int) -> str:
+        """Kill processes suspended at two looks: they hold locks and do no work."""
+        before, self.suspended = self.suspended, {pid for pid in (main, *children(main)) if is_suspended(pid)}
+        still = self.suspended & before
+        if main in still:
+            self.kill()
+        for pid in still - {main}:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return f"{self.name} was suspended, and is killed. See {self.log}." if still else ""
+
+    def kill(self) -> None:
+        """Kill the process and its children, at once."""
+        if self.process and self.process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
 
     def _schedule_restart(self, code: int) -> str:
         lived = time.monotonic() - self.started_at

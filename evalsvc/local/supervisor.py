@@ -20,6 +20,7 @@ from evalsvc.local.embedded_broker import BrokerFailed, EmbeddedBroker
 
 START_SECONDS = 120
 STOP_SECONDS = 15
+PROBE_SECONDS, PROBES = 10, 3
 ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 - only if HOST_ADDRESS is set to it
 
 
@@ -32,6 +33,7 @@ class Supervisor:
         self.stopping = threading.Event()
         self.broker: EmbeddedBroker | None = None
         self.children: list[ChildProcess] = []
+        self.next_probe, self.silent = 0.0, 0
 
     @property
     def hides_host_names(self) -> bool:
@@ -95,6 +97,19 @@ class Supervisor:
         """Watch until a signal arrives."""
         while not self.stopping.wait(0.5):
             self.watch()
+            self.probe_web()
+
+    def probe_web(self) -> None:
+        """Kill a web server that gives no answer at all several times; it is then restarted."""
+        if time.monotonic() < self.next_probe:
+            return
+        self.next_probe = time.monotonic() + PROBE_SECONDS
+        self.silent = 0 if answers(f"{self.address}/healthz", any_status=True) else self.silent + 1
+        web = next((child for child in self.children if child.name == "web"), None)
+        if web and web.process and self.silent >= PROBES:
+            self.report(f"web gave no answer {PROBES} times, and is killed")
+            web.kill()
+            self.silent = 0
 
     def stop(self) -> None:
         """Stop web, beat and workers in that order, then the broker."""
@@ -129,12 +144,12 @@ def worker_options(name: str, queues: str, *, processes: int) -> list[str]:
     return ["--hostname", f"{name}@%h", "-Q", queues, "--concurrency", str(processes)]
 
 
-def answers(url: str) -> bool:
+def answers(url: str, *, any_status: bool = False) -> bool:
     """True for 200, and for 400, which rejects the host name."""
     try:
         with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310 - our own address
             return bool(response.status == 200)
     except urllib.error.HTTPError as error:
-        return error.code == 400
+        return any_status or error.code == 400
     except (urllib.error.URLError, OSError):
         return False

@@ -15,6 +15,7 @@ from django.core.files.storage import default_storage
 from django.db.models import Model
 from django.utils import timezone
 
+from evalsvc.core.storage import PROBES
 from evalsvc.core.upkeep.registry import Finding
 
 # A file is stored seconds before its row is committed, and an upload read in minutes.
@@ -131,9 +132,13 @@ def sweep_orphans(*, most: int = ORPHANS_ALLOWED) -> int:
     for folder, rows in _folders.items():
         names = list(orphans(folder))
         for name in names if not is_suspicious(folder, len(names), most) else ():
-            if not rows.named([name]):  # a row may have come since
+            # a row may have come since; or another sweep deleted it, and an upload has its name now
+            if not rows.named([name]) and _is_old(name):
                 default_storage.delete(name)
                 removed += 1
+    for name in filter(_is_old, _walk(PROBES)):  # of killed processes
+        default_storage.delete(name)
+        removed += 1
     return removed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -308,3 +309,17 @@ def test_relations_in_a_project_for_entities_are_rejected_by_line() -> None:
     batch = import_lines(create_project(kind="entities"), lines)
     assert [(problem["line"], problem["code"]) for problem in batch.problems] == [(1, "mixed_forms")]
     assert (batch.state, batch.counts["items"]) == ("done", 1)
+
+
+def test_a_file_damaged_in_the_storage_is_not_imported(tmp_path: Path, settings: Any) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    upload = jsonl_file([sentence(at) for at in range(3)])
+    project = create_project()
+    batch = batches.receive(
+        content="items", upload=upload, filename="lines.jsonl", by=curator(), project=project
+    )
+    path = tmp_path / batch.file.name
+    path.write_bytes(path.read_bytes().replace(b"Turin", b"Turim", 1))
+    job = run_job("import", batch.pk)
+    assert (job.state, job.error_code) == ("failed", "file_changed")
+    assert not project.items.exists()

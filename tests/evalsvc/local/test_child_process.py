@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evalsvc.local import child_process
 from evalsvc.local.child_process import ChildProcess
 from tests.places.workers import until
 
@@ -50,13 +52,30 @@ def test_a_process_that_dies_is_reported_and_restarted_after_a_pause(child: Make
     assert part.process is not None
 
 
-def test_pauses_before_restarts_double_up_to_half_a_minute(child: Make) -> None:
+def test_pauses_before_restarts_double_up_to_ten_seconds(child: Make) -> None:
     part = child("true")
     assert part.process
     part.process.wait()
     messages = [part._schedule_restart(-9) for _ in range(7)]
-    assert [int(message.split(" s.")[0].split()[-1]) for message in messages] == [1, 2, 4, 8, 16, 30, 30]
+    assert [int(message.split(" s.")[0].split()[-1]) for message in messages] == [1, 2, 4, 8, 10, 10, 10]
     assert "signal SIGKILL" in messages[0]
+
+
+@pytest.mark.parametrize("main", [True, False])
+def test_a_suspended_process_is_killed_at_the_second_look(
+    child: Make, monkeypatch: pytest.MonkeyPatch, main: bool
+) -> None:
+    monkeypatch.setattr(child_process, "LOOK_SECONDS", 0)
+    part = child("sleep 600 & wait; exit 3")
+    assert part.process
+    (inner,) = until(lambda: child_process.children(part.process.pid), seconds=30)
+    pid = part.process.pid if main else inner
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: child_process.is_suspended(pid), seconds=30)
+    assert part.watch() == ""
+    assert "was suspended, and is killed" in part.watch()
+    reason = "signal SIGKILL" if main else "exit code 3"
+    assert reason in until(part.watch, seconds=30)
 
 
 def test_a_process_that_ignores_SIGTERM_is_killed(child: Make) -> None:

@@ -163,3 +163,19 @@ def test_upkeep_jobs_check_one_share_after_the_other(db: None, settings: Any, mo
         Job.objects.update(state=Job.State.DONE, created_at="2026-01-01T00:00:00Z")
     shares = [registry.share_of(job.subject) for job in Job.objects.order_by("pk")]
     assert "".join(shares) == "0123456789abcdef0"
+
+
+def test_probes_of_killed_processes_are_removed(cast: BenchmarkCast) -> None:
+    old, new = store("probes/old"), store("probes/new", at=time.time())
+    assert stored_files.sweep_orphans() == 1
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_a_file_stored_while_orphans_are_swept_stays(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orphan = store("predictions/ab/cd/abcd")
+    monkeypatch.setattr(stored_files, "orphans", lambda folder: iter(["predictions/ab/cd/abcd"]))
+    os.utime(orphan)  # another sweep removed it, and an upload took its name
+    stored_files.sweep_orphans()
+    assert orphan.exists()

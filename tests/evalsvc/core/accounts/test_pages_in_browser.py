@@ -35,6 +35,7 @@ def team(kim: User) -> Team:
 def log_in(page: Page) -> None:
     """Log in with the keyboard; the first field has the focus."""
     page.goto(reverse("login"))
+    page.locator("#id_username:focus").wait_for()  # a page is drawn once before the focus is set
     page.keyboard.type("kim")
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)

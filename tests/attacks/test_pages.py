@@ -18,6 +18,7 @@ from evalsvc.core.web.downloads import FORMULAS
 from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
 from tests.permissions.requester import Requester, rolled_back
 from tests.permissions.table import API, PAGES
+from tests.places.extent import FULL
 
 MARKER = "\"'><i7 onerror=x>"
 TEXTS = {
@@ -36,6 +37,7 @@ TEXTS = {
     Submission: ("run", "filename", "reason"),
 }
 SENT = sorted(row for row, method in PAGES if method == "POST")
+VIEWERS = ("anon", "anno", "adju", "cura", "memb", "orga", "root")
 AWAY = ("https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "///evil.example")
 
 
@@ -51,12 +53,10 @@ def with_markers(requester: Requester) -> Iterator[Requester]:
 
 def test_no_page_holds_an_element_from_a_text(with_markers: Requester) -> None:
     found, escaped = [], 0
-    for row, method in PAGES:
-        if method != "GET":
-            continue
-        for who in ("anon", "anno", "adju", "cura", "memb", "orga", "root"):
-            if not PAGES[row, method][who].startswith("2"):
-                continue
+    for at, (row, method) in enumerate(PAGES):
+        admitted = [who for who in VIEWERS if PAGES[row, method][who].startswith("2") and method == "GET"]
+        # the one who sees most, and the others in turn
+        for who in admitted if FULL else {*admitted[-1:], *admitted[at % len(VIEWERS) :: len(VIEWERS)]}:
             reply = with_markers.request(row, method, who)
             kind = reply.response.headers.get("Content-Type", "")
             escaped += "&lt;i7" in reply.content

@@ -12,13 +12,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from evalsvc import environment
+from tests.places.configuration import settings_with
 from tests.places.workers import ROOT
-
-
-def run(folder: object, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(folder), **more}
-    command = [sys.executable, "manage.py", *words]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.parametrize(
@@ -39,24 +34,28 @@ def run(folder: object, *words: str, **more: str) -> subprocess.CompletedProcess
 def test_an_invalid_value_gives_one_line_that_names_it(
     tmp_path: Path, name: str, value: str, shown: str
 ) -> None:
-    done = run(tmp_path, "check", **{name: value})
+    with pytest.raises(ImproperlyConfigured) as error:
+        settings_with(tmp_path, **{name: value})
+    message = str(error.value)
+    assert message.startswith(name)
+    assert shown in message
+    assert "\n" not in message
+    assert "lamp" not in message
+
+
+@pytest.mark.parametrize("options", [[], ["--traceback"]])
+def test_a_command_prints_one_line_and_on_request_a_traceback(tmp_path: Path, options: list[str]) -> None:
+    env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(tmp_path), "DEBUG": "maybe"}
+    command = [sys.executable, "manage.py", "check", *options]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
-    assert done.stderr.startswith(name)
-    assert shown in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert "lamp" not in done.stderr
-
-
-def test_a_traceback_is_shown_on_request(tmp_path: Path) -> None:
-    assert "Traceback" in run(tmp_path, "check", "--traceback", DEBUG="maybe").stderr
+    assert ("Traceback" in done.stderr) == (done.stderr.count("\n") > 1) == bool(options)
 
 
 def test_a_data_folder_that_is_a_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
-    done = run(tmp_path / "data", "up")
-    assert done.returncode == 1
-    assert f"{tmp_path}/data (it is a file)" in done.stderr
-    assert "EVALSVC_DATA" in done.stderr
+    with pytest.raises(ImproperlyConfigured, match=r"/data \(it is a file\).*EVALSVC_DATA"):
+        settings_with(tmp_path / "data")
 
 
 def test_a_read_only_data_folder_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,26 +125,19 @@ def test_a_truncated_key_is_rejected_with_its_path(tmp_path: Path, monkeypatch: 
 
 
 # ---- HTTPS -----------------------------------------------------------------------------------------
-SAY = "from django.conf import settings as s; print(s.SECURE_HSTS_SECONDS, s.SECURE_HSTS_INCLUDE_SUBDOMAINS, "
-SAY += "s.SECURE_HSTS_PRELOAD)"
-
-
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
-        ({}, "31536000 False False"),
-        ({"HSTS_SUBDOMAINS": "true", "HSTS_PRELOAD": "true"}, "31536000 True True"),
+        ({}, (31_536_000, False, False)),
+        ({"HSTS_SUBDOMAINS": "true", "HSTS_PRELOAD": "true"}, (31_536_000, True, True)),
     ],
 )
 def test_hsts_binds_other_hosts_only_on_request(
-    tmp_path: Path, variables: dict[str, str], expected: str
+    tmp_path: Path, variables: dict[str, str], expected: tuple[int, bool, bool]
 ) -> None:
-    env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(tmp_path), "EVALSVC_HTTPS": "true", **variables}
-    env |= {"SECRET_KEY": "k1" * 30, "DJANGO_SETTINGS_MODULE": "evalsvc.settings"}
-    done = subprocess.run(
-        [sys.executable, "-c", SAY], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
-    )
-    assert done.stdout.strip() == expected, done.stderr
+    values = settings_with(tmp_path, EVALSVC_HTTPS="true", SECRET_KEY="k1" * 30, **variables)
+    names = ("SECURE_HSTS_SECONDS", "SECURE_HSTS_INCLUDE_SUBDOMAINS", "SECURE_HSTS_PRELOAD")
+    assert tuple(values[name] for name in names) == expected
 
 
 def test_a_new_data_folder_is_closed_to_other_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -172,13 +164,5 @@ def test_files_of_the_service_are_for_its_user_alone(tmp_path: Path) -> None:
 
 
 def test_https_and_debug_exclude_each_other(tmp_path: Path) -> None:
-    values = {"EVALSVC_HTTPS": "true", "DEBUG": "true", "SECRET_KEY": "0123456789" * 6}
-    env = {**os.environ, "EVALSVC_DATA": str(tmp_path), **values}
-    started = subprocess.run(
-        [sys.executable, "-c", "import evalsvc.settings"],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "DEBUG" in started.stderr.splitlines()[-1]
+    with pytest.raises(ImproperlyConfigured, match="DEBUG"):
+        settings_with(tmp_path, EVALSVC_HTTPS="true", DEBUG="true", SECRET_KEY="0123456789" * 6)

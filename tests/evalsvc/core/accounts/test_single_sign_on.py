@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import settings as project
+from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
@@ -20,6 +22,7 @@ import evalsvc.urls  # noqa: F401 - read once, as it is where single sign-on is 
 from evalsvc.core.accounts import invitations, teams
 from evalsvc.core.accounts.models import Identity, User
 from tests.evalsvc.core.accounts.provider import CLIENT, ISSUER, FakeProvider, running
+from tests.places.configuration import settings_with
 
 
 @pytest.fixture
@@ -197,18 +200,14 @@ COMPLETE = ENDPOINTS | {"OIDC_CLIENT_ID": CLIENT, "OIDC_CLIENT_SECRET": "secret"
 SCRIPT = "import evalsvc.wsgi; from django.urls import reverse; print(reverse('single-sign-on'))"
 
 
-def started(tmp_path: Any, **variables: str) -> subprocess.CompletedProcess[str]:
-    env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(tmp_path)} | variables
+def test_environment_variables_enable_it(tmp_path: Path) -> None:
+    env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(tmp_path)} | COMPLETE
     command = [sys.executable, "-c", SCRIPT]
-    return subprocess.run(command, env=env, cwd=project.BASE_DIR, capture_output=True, text=True, check=False)
-
-
-def test_environment_variables_enable_it(tmp_path: Any) -> None:
-    run = started(tmp_path, **COMPLETE)
+    run = subprocess.run(command, env=env, cwd=project.BASE_DIR, capture_output=True, text=True, check=False)
     assert run.stdout.strip() == "/single-sign-on/", run.stderr[-2000:]
 
 
 @pytest.mark.parametrize("missing", ["OIDC_CLIENT_SECRET", "OIDC_ISSUER", "OIDC_JWKS_URL"])
-def test_a_missing_variable_stops_the_start_and_is_named(tmp_path: Any, missing: str) -> None:
-    run = started(tmp_path, **{name: value for name, value in COMPLETE.items() if name != missing})
-    assert f"{missing} is not" in run.stderr
+def test_a_missing_variable_stops_the_start_and_is_named(tmp_path: Path, missing: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=f"{missing} is not"):
+        settings_with(tmp_path, **{name: value for name, value in COMPLETE.items() if name != missing})

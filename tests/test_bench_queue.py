@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 
 from bench.queue import rounds, servers
-from tests.places.postgres import binary
+from tests.places.postgres import binary, prepared_folder
 from tests.places.skipping import skip_or_fail
 
 pytestmark = pytest.mark.postgres
 
 
 @pytest.fixture(scope="module")
-def cluster(django_db_setup: None) -> Iterator[servers.SyncedCluster]:
+def cluster(django_db_setup: None, django_db_blocker: Any) -> Iterator[servers.SyncedCluster]:
     if not (binary("initdb") and binary("pg_ctl")):
         skip_or_fail("postgres", "initdb is not installed (apt-get install postgresql)")
-    cluster = servers.SyncedCluster()
+    with django_db_blocker.unblock():
+        cluster = servers.SyncedCluster(prepared_folder())
     yield cluster
     cluster.close()
 

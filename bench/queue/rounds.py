@@ -81,11 +81,10 @@ class Application:
         cls, cluster: servers.SyncedCluster, name: str, items: int, people: int, folder: Path
     ) -> Iterator[Application]:
         database = f"{name}_{items}"
-        with pg.database(cluster.url, database) as entry:
+        with pg.database(cluster.url, database, tables=name == "ours") as entry:
             url = cluster.address(database)
             if name == "ours":
                 with pg.default_is(entry):
-                    pg.migrate()
                     project = seeding.seed_service(url, items=items, people=people)
             else:
                 migrate = [sys.executable, "-m", "django", "migrate", "--run-syncdb", "--verbosity", "0"]

@@ -170,7 +170,7 @@ def _let_loose(plan: Plan, result: LoadResult, project: int, users: list[int], f
     running = {
         at: _fork(project, user, folder / str(at), deadline, plan.seed) for at, user in enumerate(users)
     }
-    next_kill, next_lapse, changes = time.time() + 2, time.time(), [(0.6, 3), (0.75, 2), (0.85, 3)]
+    next_kill, next_lapse, changes = time.time() + 1, time.time(), [(0.6, 3), (0.75, 2), (0.85, 3)]
     result.k = [2]
     while True:
         time.sleep(0.1)
@@ -279,8 +279,8 @@ def main() -> None:
     django.setup()
     from tests.places import postgres as pg
 
-    with pg.server() as url, pg.database(url, f"evalsvc_load_{os.getpid()}") as entry, pg.default_is(entry):
-        pg.migrate()
+    name = f"evalsvc_load_{os.getpid()}"
+    with pg.server() as url, pg.database(url, name, tables=True) as entry, pg.default_is(entry):
         result = prove(plan)
     print(json.dumps(asdict(result), indent=1, ensure_ascii=False))  # noqa: T201
     raise SystemExit(any(result.wrong.values()))

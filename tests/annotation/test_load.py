@@ -14,8 +14,8 @@ from tests.annotation.load import Plan, prove
 def test_no_vote_is_lost_under_killed_late_and_repeating_clients(
     postgres: dict[str, Any],
 ) -> None:
-    seconds = min(60, max(6, int(os.environ.get("CI_SECONDS", "20")) / 2))
-    result = prove(Plan(clients=8, items=400, operations=10_000, seconds=seconds, kill_every=1))
+    seconds = min(60, max(3, int(os.environ.get("CI_SECONDS", "10")) / 3))
+    result = prove(Plan(clients=8, items=200, operations=10_000, seconds=seconds, kill_every=0.7))
     assert result.wrong == dict.fromkeys(result.wrong, 0), result.unexpected
     assert len(result.wrong) == 9
     assert result.k[:2] == [2, 3]

@@ -81,16 +81,20 @@ def server() -> Iterator[str]:
         return
     if not (binary("initdb") and binary("pg_ctl")):
         skip_or_fail("postgres", "no TEST_DATABASE_URL and no initdb (apt-get install postgresql)")
-    version = Path(binary("initdb") or "").parent.parent.name
-    cluster = Cluster(made_once(f"postgres-{version}", _make_data_folder))
+    cluster = Cluster(prepared_folder())
     try:
         yield cluster.url
     finally:
         cluster.close()
 
 
+def prepared_folder() -> Path:
+    """The data folder of a server with a migrated database, made once."""
+    version = Path(binary("initdb") or "").parent.parent.name
+    return made_once(f"postgres-{version}", _make_data_folder)
+
+
 def _make_data_folder(path: Path) -> None:
-    """Create the data folder of a server with a migrated database."""
     cluster = Cluster()
     try:
         with psycopg.connect(cluster.url, autocommit=True) as admin:

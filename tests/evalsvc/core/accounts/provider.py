@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,13 +19,19 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 ISSUER, CLIENT = "https://id.example.org", "evalsvc-client"
 
 
+@cache
+def own_key() -> rsa.RSAPrivateKey:
+    """Return the provider's key, the same for all tests."""
+    return rsa.generate_private_key(65537, 2048)
+
+
 @dataclass
 class FakeProvider:
     """Claims of the logged-in user, and the requests received."""
 
     claims: dict[str, Any] = field(default_factory=lambda: {"sub": "u1", "email": "nora@example.org"})
     tampered: dict[str, Any] = field(default_factory=dict)
-    key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
+    key: rsa.RSAPrivateKey = field(default_factory=own_key)
     signs_with: rsa.RSAPrivateKey | None = None
     nonce: str = ""
     requests: list[dict[str, list[str]]] = field(default_factory=list)
@@ -68,7 +75,7 @@ def running() -> Iterator[FakeProvider]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     provider.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
         yield provider

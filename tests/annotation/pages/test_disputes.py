@@ -78,7 +78,7 @@ def test_each_voted_relation_both_and_none_have_a_key(client: Client, cast: Proj
     client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
     assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "/", "B", "E"]
-    assert "Ask a third person" in page
+    assert 'name="action" value="ask"' in page
 
 
 def test_a_decision_settles_the_sentence_and_opens_the_next(client: Client, cast: ProjectCast) -> None:
@@ -125,9 +125,9 @@ def test_a_second_decision_is_rejected_and_shown(client: Client, cast: ProjectCa
     client.post(address(item), decision(item))
     client.force_login(cast.people["judy"])
     second = decision(item, "born_in", reason="It names a birth.")
-    page = client.post(address(item), second).content.decode()
-    assert re.search("<b>place of birth</b>, because “It names a birth.”", page)
-    assert "Cleo Doe decided first." in page
+    page = client.post(address(item), second)
+    assert page.context["decision"].by == cast.curator
+    assert re.search("<b>place of birth</b>.*It names a birth.", page.content.decode())
     assert Adjudication.objects.count() == 1
     assert client.post(address(item), second | {"choice": odd}).status_code == 200
 
@@ -150,14 +150,13 @@ def test_asking_one_more_annotator_returns_the_sentence_to_the_queue(
     client.post(address(item), {"action": "ask"})
     item.refresh_from_db()
     assert (item.state, item.extra, item.free) == (Item.State.OPEN, 1, 1)
-    assert "needs more answers" in client.get(address(item)).content.decode()
+    assert 'value="unask"' in client.get(address(item)).content.decode()
 
 
 def test_a_request_for_one_more_annotator_is_undone(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     client.post(address(item), {"action": "ask"})
-    assert "Decide without another answer" in client.get(address(item)).content.decode()
     assert client.post(address(item), {"action": "unask"}).headers["Location"] == address(item)
     item.refresh_from_db()
     assert (item.state, item.extra, item.free) == (Item.State.DISPUTED, 0, 0)
@@ -173,13 +172,12 @@ def test_unanswerable_items_are_listed_and_decided_with_their_reasons(
             item, cast.people[who], client_id=uuid4(), reason="undecided", comment=f"Hard, says {at(who)}."
         )
     client.force_login(cast.people["judy"])
-    page = client.get(reverse("disputes", args=["harbour"])).content.decode()
-    assert "1 skipped by everyone" in page
-    assert address(item) in page
+    listed = client.get(reverse("disputes", args=["harbour"]))
+    assert listed.context["unanswerable"] == 1
+    assert address(item) in listed.content.decode()
     page = client.get(address(item)).content.decode()
     shown = " ".join(re.sub(r"<[^>]+>", " ", page).split())
-    assert "2 people skipped it, and nobody answered." in shown
-    assert "Can’t decide 2 of 2 “Hard, says 1.” “Hard, says 2.”" in shown
+    assert re.search(r"2 of 2 .*Hard, says 1\..*Hard, says 2\.", shown)
     assert re.findall(r'data-key="(.)"', page) == ["N", "/", "B", "E"]
     assert not re.search(r"\b([Aa]nn|[Bb]ob)\b", shown)
     answer = client.post(address(item), decision(item, "died_in", reason="It says so."))

@@ -128,9 +128,11 @@ def test_a_misspelt_label_can_be_merged_into_the_intended_one(client: Client, db
     client.force_login(cast.curator)
     many = (sentence(at, relations=["born_in"]) for at in range(1, 8))
     batch = cast.import_lines(*many, sentence(8, relations=["bornin"]), sentence(9, relations=["died_in"]))
-    page = client.get(f"/imports/{batch.pk}/").content.decode()
-    assert "3 labels added to the ontology" in page
-    assert "<b>bornin</b> (1 line) may be a misspelling of <b>born_in</b>" in page
+    context = client.get(f"/imports/{batch.pk}/").context
+    assert len(context["added"]) == 3
+    assert [(each.name, each.lines, each.like) for each in context["misspellings"]] == [
+        ("bornin", 1, "born_in")
+    ]
     client.post(f"/imports/{batch.pk}/", {"action": "merge", "name": "bornin", "like": "born_in"})
     ontology = client.get(f"{HOME}ontology/").content.decode()
     assert "2 labels and N/A" in ontology
@@ -226,8 +228,9 @@ def test_a_project_without_labels_cannot_be_opened_on_its_page(client: Client, d
 
 def test_a_guideline_preview_has_no_html(client: Client, cast: ProjectCast) -> None:
     text = {"guideline": "# Read\n<script>x()</script> [here](javascript:x) **all**", "na_means": "none"}
-    shown = client.post(f"{HOME}guideline/", text | {"action": "show"}).content.decode()
-    assert "Not saved yet." in shown
+    response = client.post(f"{HOME}guideline/", text | {"action": "show"})
+    assert response.context["unsaved"]
+    shown = response.content.decode()
     assert "<h3>Read</h3>" in shown
     assert "<script>x" not in shown
     assert 'href="javascript' not in shown
@@ -250,7 +253,7 @@ def imported_page(client: Client, content: bytes, name: str) -> str:
 def test_a_line_with_two_problems_counts_as_one_rejected_line(client: Client, cast: ProjectCast) -> None:
     good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
     page = imported_page(client, UNITS + good + b"u2\tBob\tRome\tNobody was there.\nu3\tAda\n", "units.tsv")
-    assert "2 lines rejected" in page
+    assert Batch.objects.latest("pk").refused == 2
     rows = re.findall(r"<tr><td[^>]*>([0-9,]+)</td><td[^>]*>(.*?)</td>", page)
     assert [line for line, _ in rows] == ["3", "3", "4"]
     assert not any(words.startswith("Line ") for _, words in rows)
@@ -262,7 +265,6 @@ def test_tabs_of_a_rejected_line_are_visible(client: Client, cast: ProjectCast) 
     assert "u3 ⇥ Ada" in page
     right = re.findall(r"<code>(.*?)</code>", page)
     assert any(example.count(" ⇥ ") == 3 for example in right)
-    assert "⇥ is a tab" in page
     assert ">wrong_columns<" not in page
 
 

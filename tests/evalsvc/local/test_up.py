@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 
 from evalsvc.local.startup_checks import parse_port, require_free_port
 from evalsvc.local.supervisor import Supervisor, answers
@@ -102,16 +102,15 @@ def test_the_whole_service_starts_recovers_and_stops_completely(up: Up, tmp_path
     assert not (data / "broker.url").exists()
 
 
-def test_a_port_in_use_is_reported_before_anything_starts(up: Up, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_before_anything_starts(tmp_path: Path, settings: Any) -> None:
+    settings.DATA_DIR = tmp_path
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        assert up(port).wait(120) != 0
-    output = (tmp_path / "up0.out").read_text()
-    assert f"port {port} of 127.0.0.1" in output
-    assert f"make up PORT={port + 1}" in output
-    assert not (tmp_path / "data" / "logs").exists()
+        with pytest.raises(CommandError, match=f"port {port} of 127.0.0.1 .* make up PORT={port + 1}"):
+            call_command("up", port=port, host="127.0.0.1")
+    assert [path.name for path in tmp_path.iterdir()] == ["up.lock"]
 
 
 @pytest.mark.parametrize("port", ["harbour", "0", "65536", "80.5", "²"])

@@ -19,9 +19,6 @@ from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.corpus.broken import BROKEN, ELSEWHERE, ROOM, TOO_LARGE, Broken
 
 SOFTWARE = re.compile(r"\b(str|int|float|bool|dict|None|NoneType|Error|Traceback)\b")
-ABOUT_A_LINE = [
-    broken for broken in BROKEN if KINDS[broken.code].use_file_line and broken.code != "wrong_columns"
-]
 
 
 SCORES = jsonl({"id": f"s{n}", "scores": {"born_in": 0.5}} for n in range(1, 7))
@@ -60,7 +57,9 @@ def send(address: str, content: bytes, bearer: dict[str, str]) -> Any:
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: f"{broken.board}: {broken.name}")
 @pytest.mark.usefixtures("little_room")
-def test_a_broken_file_gets_the_codes_of_the_table(broken: Broken, bearer: dict[str, str]) -> None:
+def test_a_broken_file_gets_the_codes_of_the_table_and_an_example_that_fits(
+    broken: Broken, bearer: dict[str, str]
+) -> None:
     checked = send(f"{broken.board}/check", broken.content, bearer)
     reply = checked.json()
     assert checked.status_code == 200
@@ -74,19 +73,14 @@ def test_a_broken_file_gets_the_codes_of_the_table(broken: Broken, bearer: dict[
     assert first["message"]
     assert [key for key in ("found", "expected", "example") if not first.get(key)] == []
     assert not SOFTWARE.search(first["message"])
+    if KINDS[broken.code].use_file_line and broken.code != "wrong_columns":
+        again = send(f"{broken.board}/check", f"{first['example']}\n".encode(), bearer).json()
+        columns = "\t" in first["example"]  # one word stands for a sentence there
+        assert again["errors_by_code"].keys() <= {"missing_id"} | ({"token_mismatch"} if columns else set())
     refused = send(f"{broken.board}/submissions?system=Net&run=1", broken.content, bearer)
     assert (refused.status_code, refused.json()["errors"]) == (422, reply["errors"])
     assert not Submission.objects.exists()
     assert not Job.objects.exists()
-
-
-@pytest.mark.parametrize("broken", ABOUT_A_LINE, ids=lambda broken: f"{broken.board}: {broken.name}")
-@pytest.mark.usefixtures("little_room")
-def test_the_example_line_is_accepted(broken: Broken, bearer: dict[str, str]) -> None:
-    reply = send(f"{broken.board}/check", broken.content, bearer).json()["errors"][0]
-    checked = send(f"{broken.board}/check", f"{reply['example']}\n".encode(), bearer).json()
-    columns = "\t" in reply["example"]  # one word stands for a sentence there
-    assert checked["errors_by_code"].keys() <= {"missing_id"} | ({"token_mismatch"} if columns else set())
 
 
 @pytest.mark.parametrize("left", [1, 60, 300])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -32,6 +32,20 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test's own kinds, known to this process too."""
     for name in ("slow", "deadly"):
         monkeypatch.setitem(kinds._kinds, name, kinds.Kind(name, "score"))
+
+
+@pytest.fixture(scope="module")
+def steady(
+    embedded_broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory, django_db_setup: None
+) -> Iterator[Worker]:
+    """A worker on SQLite for the tests at the end of this file, which leave it running.
+
+    Those before start workers of their own, and this one would take their jobs.
+    """
+    log = tmp_path_factory.mktemp("steady") / "worker.log"
+    started = Worker(SLOW, broker_url=embedded_broker.url, log=log, **QUICK)
+    yield started.wait_until_ready()
+    started.kill()
 
 
 def state(job: Job) -> str:
@@ -85,37 +99,35 @@ def test_a_stopped_worker_hands_its_job_back_at_once_and_uncounted(
 
 
 def test_a_job_that_kills_its_worker_fails_after_three_attempts(
-    sqlite: None, worker: Callable[..., Worker]
+    sqlite: None, broker: EmbeddedBroker, steady: Worker
 ) -> None:
-    one = worker(SLOW, **QUICK)
     job = enqueue("deadly", 1)
-    until(lambda: state(job) == "failed", seconds=150, details=one.log_text)
+    until(lambda: state(job) == "failed", seconds=150, details=steady.log_text)
     job.refresh_from_db()
     assert (job.error_code, job.attempt) == ("worker_lost", 3)
 
 
-def test_a_running_job_can_be_cancelled_from_outside(sqlite: None, worker: Callable[..., Worker]) -> None:
-    one = worker(SLOW, **QUICK)
+def test_a_running_job_can_be_cancelled_from_outside(
+    sqlite: None, broker: EmbeddedBroker, steady: Worker
+) -> None:
     job = enqueue("slow", 600)
-    until(lambda: state(job) == "running", details=one.log_text)
+    until(lambda: state(job) == "running", details=steady.log_text)
     request_cancel(job)
-    until(lambda: state(job) == "cancelled", details=one.log_text)
+    until(lambda: state(job) == "cancelled", details=steady.log_text)
     assert Team.objects.count() == 0
 
 
 def test_jobs_are_accepted_without_a_broker_and_run_when_it_returns(
-    sqlite: None, worker: Callable[..., Worker], broker: EmbeddedBroker
+    sqlite: None, broker: EmbeddedBroker, steady: Worker
 ) -> None:
-    one = worker(SLOW, **QUICK)
     broker.stop()
     job = enqueue("slow", 1)  # comes back, though no worker gets the message
     assert state(job) == "queued"
     broker.start()
-    until(lambda: state(job) == "done", seconds=90, details=one.log_text)
+    until(lambda: state(job) == "done", seconds=90, details=steady.log_text)
     assert Team.objects.count() == 1
 
 
-def test_a_lost_message_only_delays_a_job(sqlite: None, worker: Callable[..., Worker]) -> None:
-    one = worker(SLOW, **QUICK)
+def test_a_lost_message_only_delays_a_job(sqlite: None, broker: EmbeddedBroker, steady: Worker) -> None:
     job = Job.objects.create(kind="slow", queue="score", subject=1)  # no message was ever sent
-    until(lambda: state(job) == "done", details=one.log_text)
+    until(lambda: state(job) == "done", details=steady.log_text)

@@ -82,7 +82,10 @@ def available_items(project: Project, user: User, *, role: str) -> int:
     questions = _gold_questions(project, annotator, Item.Use.QUALIFY) if qualifying else 0
     if not project.check_every or role == CURATOR:
         return leased + work + again + questions
-    return leased + work + again + questions + _checks(project, user, annotator, work)
+    left = _gold_questions(project, annotator, Item.Use.CHECK)  # hidden checks still to come
+    position = annotator or Annotator(project=project, user=user)
+    checks = min(left, gold_questions.checks_among(position, work, project.check_every))
+    return leased + work + again + questions + checks
 
 
 def answers_needed(project: Project) -> int:
@@ -168,13 +171,6 @@ def _gold_questions(project: Project, annotator: Annotator | None, use: str) -> 
     own = Lease.objects.filter(annotator=annotator) if use == Item.Use.CHECK else _leases(annotator)
     leases = own.filter(item=OuterRef("pk"))
     return items.exclude(Exists(votes)).exclude(Exists(leases)).count()
-
-
-def _checks(project: Project, user: User, annotator: Annotator | None, work: int) -> int:
-    """Count the hidden checks still to come."""
-    left = _gold_questions(project, annotator, Item.Use.CHECK)
-    position = annotator or Annotator(project=project, user=user)
-    return min(left, gold_questions.checks_among(position, work, project.check_every))
 
 
 def _leases(annotator: Annotator) -> QuerySet[Lease]:

@@ -88,7 +88,14 @@ class MasiAlpha:
     def __init__(self, set_answers: SetAnswers, *, most_kept: int = MOST_SETS) -> None:
         self.answers, self.members = set_answers.answers, set_answers.members
         self.kept = _distances(set_answers.members) if len(set_answers.members) <= most_kept else None
-        self.apart = self._apart()
+        answers = self.answers
+        bounds = np.searchsorted(answers.item, np.arange(answers.n_items + 1))
+        total = np.zeros(answers.n_items)
+        for item in np.flatnonzero(np.diff(bounds) > 1):
+            rows = slice(bounds[item], bounds[item + 1])
+            held, count = answers.category[rows], answers.count[rows]
+            total[item] = count @ self._between(held, held) @ count
+        self.apart = np.asarray(divide(total, answers.votes - 1, undefined=0.0))
 
     def __call__(self, weights: ArrayLike | None = None) -> float:
         """Compute α with item i taken weights[i] times."""
@@ -110,17 +117,6 @@ class MasiAlpha:
         if self.kept is not None:
             return np.asarray(self.kept[np.ix_(some, others)])
         return masi_distance(self.members[some], self.members[others])
-
-    def _apart(self) -> Floats:
-        """Sum of distances between answers per item, over (answers − 1)."""
-        answers = self.answers
-        bounds = np.searchsorted(answers.item, np.arange(answers.n_items + 1))
-        total = np.zeros(answers.n_items)
-        for item in np.flatnonzero(np.diff(bounds) > 1):
-            rows = slice(bounds[item], bounds[item + 1])
-            held, count = answers.category[rows], answers.count[rows]
-            total[item] = count @ self._between(held, held) @ count
-        return np.asarray(divide(total, answers.votes - 1, undefined=0.0))
 
 
 def _distances(members: NDArray[np.bool_]) -> Floats:

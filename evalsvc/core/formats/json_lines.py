@@ -70,7 +70,14 @@ def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, proble
         _report_shape(str(error), decoder.type, text, line=line, problems=problems)
         return None
     except (msgspec.DecodeError, RecursionError) as error:
-        _report_json(text, str(error), line=line, problems=problems)
+        code = _code_of_strictness(text)
+        if code == "bad_score":
+            _report_score(text, line=line, problems=problems)
+        elif code == "lone_surrogate":
+            hint = "Write the character itself in UTF-8."
+            problems.add(code, line=line, value=ascii(text), expected="complete characters", hint=hint)
+        else:
+            _report_not_json(text, line=line, problems=problems, where=_place_of_fault(text, str(error)))
         return None
     if "\\u0000" in text and NUL.search(text):
         example = problems.example_of("not_json")
@@ -234,17 +241,6 @@ def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
         elif key and isinstance(value, dict) and key in value:
             value = value[key]
     return json.dumps(value, ensure_ascii=False)
-
-
-def _report_json(text: str, message: str, *, line: int, problems: Problems) -> None:
-    code = _code_of_strictness(text)
-    if code == "bad_score":
-        _report_score(text, line=line, problems=problems)
-    elif code == "lone_surrogate":
-        hint = "Write the character itself in UTF-8."
-        problems.add(code, line=line, value=ascii(text), expected="complete characters", hint=hint)
-    else:
-        _report_not_json(text, line=line, problems=problems, where=_place_of_fault(text, message))
 
 
 def _report_not_json(text: str, *, line: int, problems: Problems, where: str = "") -> None:

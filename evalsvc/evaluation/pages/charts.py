@@ -181,25 +181,19 @@ def curve(
     if points:
         parts.append(element("path", class_="l1", d=_path([frame.at(r, p) for r, p in points])))
     if best is not None:
-        parts += _best(best, tau, frame)
+        (recall, precision), (x, y) = best, frame.at(*best)
+        title = element("title", f"best F1 at recall {recall:.2f}, precision {precision:.2f}")
+        left = recall > (0.7 if frame is WIDE else 0.6)
+        # on the empty side of the curve
+        place = {"x": x - 10, "y": y + 18, "text_anchor": "end"} if left else {"x": x + 10, "y": y - 9}
+        lines = f"M{x:.1f} {y:.1f}V{frame.bottom}M{x:.1f} {y:.1f}H{frame.left}"
+        parts += [
+            element("path", class_="axis", stroke_dasharray="3 3", d=lines),
+            element("rect", title, class_="f1 halo", x=x - 5, y=y - 5, width=10, height=10),
+            element("text", f"τ* = {tau}", class_="lab-b", **place),
+        ]
     beside = 44 if narrow else 52  # room for the labels of the contours
     return drawing(frame.right + beside, frame.bottom + 44, name, *parts, **more)
-
-
-def _best(best: Point, tau: str, frame: Frame) -> list[SafeString]:
-    (recall, precision), (x, y) = best, frame.at(*best)
-    title = element("title", f"best F1 at recall {recall:.2f}, precision {precision:.2f}")
-    left = recall > (0.7 if frame is WIDE else 0.6)
-    place = (
-        {"x": x - 10, "y": y + 18, "text_anchor": "end"} if left else {"x": x + 10, "y": y - 9}
-    )  # on the empty side of the curve
-
-    lines = f"M{x:.1f} {y:.1f}V{frame.bottom}M{x:.1f} {y:.1f}H{frame.left}"
-    return [
-        element("path", class_="axis", stroke_dasharray="3 3", d=lines),
-        element("rect", title, class_="f1 halo", x=x - 5, y=y - 5, width=10, height=10),
-        element("text", f"τ* = {tau}", class_="lab-b", **place),
-    ]
 
 
 # ---- ranks ---------------------------------------------------------------------------------------

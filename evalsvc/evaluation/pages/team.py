@@ -48,7 +48,22 @@ def team_page(request: HttpRequest, slug: str) -> HttpResponse:
     counted_systems = [(system, counts.get(system.pk, 0)) for system in systems]
     context = {"team": team, "inside": inside, "systems": counted_systems, "quotas": quotas_of(team, boards)}
     if inside or boards:
-        context |= _history(request, submissions)
+        show = request.GET.get("show", "all")
+        in_progress = submissions.filter(state__in=run_list.IN_PROGRESS).count()
+        scored = sum(counts_by_system(submissions).values())
+        parts = [f"{counted(scored, 'run')} scored"] if scored else []
+        parts += [f"{in_progress:,} in progress"] if in_progress else []
+        listed, older = run_list.page_of(
+            submissions.filter(SHOWS.get(show, SHOWS["all"])[1]), request, size=30
+        )
+        context |= {
+            "lead": f"{', '.join(parts)}." if parts else "No run is scored yet.",
+            "filters": [(key, title, submissions.filter(q).count()) for key, (title, q) in SHOWS.items()],
+            "show": show,
+            "runs": listed,
+            "older": older,
+            "empty": "No runs. Submit a prediction file with the name of the system and the run.",
+        }
     if inside:
         # without a choice: the benchmark of the last run, else the only one
         open_to = {board.slug: board for board in boards}
@@ -58,23 +73,6 @@ def team_page(request: HttpRequest, slug: str) -> HttpResponse:
         command = curl(request, chosen, team=team) if chosen else None
         context |= {"boards": boards, "chosen": chosen, "curl": command}
     return render(request, "evaluation/team.html", context | _people(request, team, inside=inside))
-
-
-def _history(request: HttpRequest, submissions: QuerySet[Submission]) -> dict[str, Any]:
-    show = request.GET.get("show", "all")
-    in_progress = submissions.filter(state__in=run_list.IN_PROGRESS).count()
-    scored = sum(counts_by_system(submissions).values())
-    parts = [f"{counted(scored, 'run')} scored"] if scored else []
-    parts += [f"{in_progress:,} in progress"] if in_progress else []
-    listed, older = run_list.page_of(submissions.filter(SHOWS.get(show, SHOWS["all"])[1]), request, size=30)
-    return {
-        "lead": f"{', '.join(parts)}." if parts else "No run is scored yet.",
-        "filters": [(key, title, submissions.filter(q).count()) for key, (title, q) in SHOWS.items()],
-        "show": show,
-        "runs": listed,
-        "older": older,
-        "empty": "No runs. Submit a prediction file with the name of the system and the run.",
-    }
 
 
 def _systems(team: Team) -> QuerySet[System]:

@@ -101,9 +101,9 @@ def _hints_of_strangers(
 
 def _named(setting: Setting, contract: FileContract) -> str:
     phase = f" of the {setting.phase} phase" if setting.phase else ""
-    return f"“{setting.title}”{phase}." + (
-        f" Choose the phase {setting.phase}." if _is_open(setting, contract) else ""
-    )
+    is_open = file_contract.state_at(setting, timezone.now()) == "open"
+    is_other = is_open and setting.phase not in ("", contract.phase)
+    return f"“{setting.title}”{phase}." + (f" Choose the phase {setting.phase}." if is_other else "")
 
 
 def _are_inputs_of(inputs: FileContract, answers: Answers) -> bool:
@@ -127,11 +127,6 @@ def _downloadable(contract: FileContract, by: User) -> list[Setting]:
     if roles.role_in(benchmark, by) == roles.ORGANISER:
         return settings
     return [each for each in settings if file_contract.state_at(each, now) != "coming"]
-
-
-def _is_open(setting: Setting, contract: FileContract) -> bool:
-    is_open = file_contract.state_at(setting, timezone.now()) == "open"
-    return is_open and setting.phase not in ("", contract.phase)
 
 
 def _alike(sets: set[int], strangers: Sequence[Stranger]) -> defaultdict[int, set[str]]:

@@ -23,7 +23,7 @@ PRODUCTION := EVALSVC_HTTPS=true DEBUG=false ALLOWED_HOSTS=evalsvc.example.org \
   SECRET_KEY=only-for-the-check-of-the-settings-0123456789-abcdefghijklmnopqrstuvwxyz \
   EVALSVC_DATA=$(VENV)/check-data
 
-.PHONY: help up test lint format bench api prove fuzz attack lock audit sbom digests clean python
+.PHONY: help up test lint format bench api prove fuzz crash attack lock audit sbom digests clean python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ prove: $(VENV)/dev.stamp ## stress the labelling queue on PostgreSQL with 100,00
 
 fuzz: $(VENV)/dev.stamp ## a million damaged files through every reader (INPUTS=1000000)
 	@FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q tests/fuzz
+
+crash: $(VENV)/dev.stamp ## faults in a real service on PostgreSQL (FAULTS=1000 SEED=1 SETTINGS=short or production)
+	$(BIN)/python -m tests.crash --faults $${FAULTS:-1000} --seed $${SEED:-1} --settings $${SETTINGS:-short}
 
 attack: $(VENV)/dev.stamp ## every attack of docs/security.md in full, with a million damaged files (INPUTS=1000000)
 	@FULL=1 FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q -m attack $(TESTS)

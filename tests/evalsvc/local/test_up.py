@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from evalsvc.local import supervisor as supervisor_module
+from evalsvc.local.child_process import ChildProcess
 from evalsvc.local.startup_checks import parse_port, require_free_port
 from evalsvc.local.supervisor import Supervisor, answers
 from evalsvc.management.commands.up import Command
@@ -186,3 +188,22 @@ def command(pid: int) -> bytes:
 
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
+
+
+def test_a_web_server_that_gives_no_answer_is_killed_at_the_third_probe(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    reports: list[str] = []
+    monkeypatch.setattr(supervisor_module, "PROBE_SECONDS", 0)
+    monkeypatch.setattr(supervisor_module, "answers", lambda url, **_: False)
+    service = Supervisor(host="127.0.0.1", port=8000, report=reports.append)
+    web = ChildProcess("web", ["/bin/sleep", "600"], env={}, log=tmp_path / "web.log")
+    service.children.append(web)
+    web.start()
+    assert web.process
+    service.probe_web()
+    service.probe_web()
+    assert web.process.poll() is None
+    service.probe_web()
+    assert web.process.wait(30) == -signal.SIGKILL
+    assert "gave no answer 3 times" in reports[0]

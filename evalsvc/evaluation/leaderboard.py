@@ -35,6 +35,7 @@ from evalsvc.evaluation.disclosure.policy import (
     held_back_from,
     needs_claims,
     shown_values,
+    withheld_values,
 )
 from evalsvc.evaluation.measures.menu import MENU, as_shown, shown_measures
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
@@ -309,10 +310,11 @@ def _read_values(readings: Collection[_Reading], measures: Collection[str] | Non
             run = past.earlier.get(pk, pk)
             if run != pk and system_of.get(run) == system:
                 continue
-            if (at := evaluation_of.get(run)) is not None:
-                ladder = past.ladder.get(pk)
+            at, ladder = evaluation_of.get(run), past.ladder.get(pk)
+            values = withheld_values(reading.policy)
+            if at is not None:
                 values = shown_values(reading.policy, scores.get(at, ()), rows.get(at, []), ladder=ladder)
-                reading.values[pk] = {value.measure: value for value in values}
+            reading.values[pk] = {value.measure: value for value in values}
 
 
 class _Stored(NamedTuple):
@@ -452,7 +454,7 @@ def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed
                 evaluation,
                 policy,
                 created_at=evaluation.created_at if is_own else submission.scored_at or submission.created_at,
-                earlier=(past.earlier[submission.pk], source) if source else None,
+                earlier=(past.earlier[submission.pk], source) if submission.pk in past.earlier else None,
                 ladder=past.ladder.get(submission.pk),
             )
         )
@@ -464,17 +466,22 @@ def main_values(scored: Sequence[Scored], person: Person) -> list[float | None]:
     hidden = held_back_from({evaluation.setting for _, evaluation in scored}, person)
     policies = [Policy(each.setting, each.setting_id in hidden, _version_of(each)) for _, each in scored]
     pasts, earlier = _pasts(scored, policies)
-    sources = [source or evaluation for (_, evaluation), source in zip(scored, earlier, strict=True)]
-    main = Score.objects.filter(evaluation__in=sources, measure=F("evaluation__setting__main"))
+    sources = [
+        source if submission.pk in past.earlier else evaluation
+        for (submission, evaluation), past, source in zip(scored, pasts, earlier, strict=True)
+    ]
+    main = Score.objects.filter(evaluation__in=filter(None, sources), measure=F("evaluation__setting__main"))
     scores = {score.evaluation_id: score for score in main}
-    counting = [source.pk for source, policy in zip(sources, policies, strict=True) if needs_claims(policy)]
+    both = zip(sources, policies, strict=True)
+    counting = [source.pk for source, policy in both if source and needs_claims(policy)]
     rows: dict[int, list[dict[str, Any]]] = {}
     if counting:
         rows = dict(Evaluation.objects.filter(pk__in=counting).values_list("pk", "classes"))
     figures = []
     for (submission, _), policy, past, source in zip(scored, policies, pasts, sources, strict=True):
-        stored = [scores[source.pk]] if source.pk in scores else []
-        values = shown_values(policy, stored, rows.get(source.pk, []), ladder=past.ladder.get(submission.pk))
+        stored = [scores[source.pk]] if source and source.pk in scores else []
+        of_run = rows.get(source.pk, []) if source else []
+        values = shown_values(policy, stored, of_run, ladder=past.ladder.get(submission.pk))
         figures.append(next((value.value for value in values), None))
     return figures
 

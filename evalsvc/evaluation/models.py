@@ -277,16 +277,22 @@ class Submission(models.Model):
 
 
 class NearDuplicate(models.Model):
-    """Run that shows the figures of an earlier, similar one."""
+    """Run that shows the figures of an earlier, similar one.
+
+    It shows none if the setting has not scored that one.
+    """
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="near")
     setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="+")
+    gold_sha256 = models.CharField(max_length=64)
     earlier = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="+")
     claims = models.PositiveIntegerField(help_text="Number of claims that only one of the two makes.")
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["submission", "setting"], name="near_to_one_run_per_setting")
+            models.UniqueConstraint(
+                fields=["submission", "setting", "gold_sha256"], name="near_to_one_run_per_gold"
+            )
         ]
 
     def __str__(self) -> str:
@@ -351,7 +357,7 @@ class Evaluation(models.Model):
 
 
 class EvaluationClaims(models.Model):
-    """Claims of a file under a hidden setting, as sorted 64-bit numbers."""
+    """Claims of a file under a hidden setting, as 64-bit numbers."""
 
     evaluation = models.OneToOneField(Evaluation, on_delete=models.CASCADE, related_name="claims")
     codes = models.BinaryField()

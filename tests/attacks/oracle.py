@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.evaluation.disclosure.policy import Policy, shown_values
-from evalsvc.evaluation.disclosure.rules import near_below
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
 from evalsvc.evaluation.disclosure.split import Part
 from evalsvc.evaluation.models import Benchmark, Score, Setting
-from workers.scoring.claims import Codes, claim_codes
+from workers.scoring.claims import ClaimCodes, changed_claims, claim_codes
 from workers.scoring.gold import Gold
 from workers.scoring.predictions import Predictions
 from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
@@ -41,9 +40,11 @@ class Oracle:
     labels: Labels
     hidden: bool = True
     class_rows: bool = False
+    compares: bool = True
+    """False without the rule on near-duplicates."""
     part: Part | None = None
     """Of a split: the items scored while the phase is open."""
-    sent: list[tuple[Codes, dict[str, float | None]]] = field(default_factory=list)
+    sent: list[tuple[ClaimCodes, dict[str, float | None]]] = field(default_factory=list)
     repeated: bool = False
     """True when the last file was answered with earlier figures."""
 
@@ -80,11 +81,15 @@ class Oracle:
         return ScoringCase.of(self.gold, predictions, options)
 
     def figures(self, answers: Labels) -> dict[str, float | None]:
-        """Return the figures shown of a file with a label per item; a near-duplicate shows earlier ones."""
-        case, positives = self._case(_labelled(answers)), self.policy.gold.positives
+        """Return the figures shown of a file with a label per item."""
+        return self.shown(labelled(answers))
+
+    def shown(self, predictions: Predictions) -> dict[str, float | None]:
+        """Return the figures shown of a file; a near-duplicate shows earlier ones."""
+        case, positives = self._case(predictions), self.policy.gold.positives
         codes = claim_codes(case, positives)
-        for earlier, shown in self.sent if self.hidden else ():
-            self.repeated = len(np.setxor1d(codes, earlier, assume_unique=True)) < near_below(positives)
+        for earlier, shown in self.sent if self.hidden and self.compares else ():
+            self.repeated = changed_claims(codes, earlier, positives) is not None
             if self.repeated:
                 return shown
         report = report_of(case)
@@ -100,7 +105,7 @@ class Oracle:
 
     def classes(self, answers: Labels) -> dict[str, dict[str, Any]]:
         """Return the class rows shown of a file with a label per item."""
-        rows = self.policy.classes(_rows(report_of(self._case(_labelled(answers)))))
+        rows = self.policy.classes(_rows(report_of(self._case(labelled(answers)))))
         return {row["label"]: row for row in rows}
 
     def curve(self, order: NDArray[np.int64]) -> dict[str, Any] | None:
@@ -115,8 +120,20 @@ class Oracle:
         shown: dict[str, Any] | None = self.policy.detail({"curve": points})["curve"]
         return shown
 
+    def ranking(self, answers: Labels, *, seed: int) -> Predictions:
+        """Return a file of scores that makes the same claims; by the seed, others follow far behind."""
+        random, size = np.random.Generator(np.random.PCG64(seed)), len(answers)
+        made = np.flatnonzero(answers < NEGATIVE)
+        cells = made * RELATIONS + answers[made]
+        others = np.setdiff1d(np.arange(size * RELATIONS), cells)
+        behind = random.choice(others, self.policy.gold.positives, replace=False)
+        scores = np.concatenate([np.ones(len(cells)), random.random(len(behind)) / 2])
+        owner, label = np.divmod(np.concatenate([cells, behind]), RELATIONS)
+        ids = [f"s{at}" for at in range(size)]
+        return Predictions("scores", ids, np.arange(size), owner, label, scores)
 
-def _labelled(answers: Labels) -> Predictions:
+
+def labelled(answers: Labels) -> Predictions:
     ids, rows = [f"s{at}" for at in range(len(answers))], np.arange(len(answers))
     return Predictions("label", ids, rows, rows, answers)
 

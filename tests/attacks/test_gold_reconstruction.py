@@ -12,7 +12,7 @@ import pytest
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
 from evalsvc.evaluation.disclosure.split import Part
-from tests.attacks.oracle import NEGATIVE, RELATIONS, Labels, Oracle, simulated_gold
+from tests.attacks.oracle import NEGATIVE, RELATIONS, Labels, Oracle, labelled, simulated_gold
 
 FILES = 100
 
@@ -37,6 +37,55 @@ def test_changes_of_one_item_give_few_labels_away(items: int, most: int) -> None
     gold = simulated_gold(items)
     assert probe(Oracle(gold, hidden=False)) > 20
     assert probe(Oracle(gold)) <= most
+
+
+def at_border(gold: Labels, share: float) -> Labels:
+    """Label a share of the items rightly and a fifth wrongly; one more right answer raises the display."""
+    random, size = np.random.Generator(np.random.PCG64(2)), len(gold)
+    positives, step = int((gold < NEGATIVE).sum()), Oracle(gold).policy.step("micro_f1")
+    base = np.where(random.random(size) < share, gold, NEGATIVE)
+    wrong = random.permutation(np.flatnonzero(base != gold))[: size // 5]
+    base[wrong] = (gold[wrong] + 1 + random.integers(0, 5, len(wrong))) % RELATIONS
+    for item in wrong[gold[wrong] < NEGATIVE]:
+        made, right = int((base < NEGATIVE).sum()), int(((base == gold) & (gold < NEGATIVE)).sum())
+        now, then = (rules.rounded(2 * hits / (made + positives), step or 1) for hits in (right, right + 1))
+        if now < then:
+            break
+        base[item] = gold[item]
+    return base
+
+
+def guess_one_at_a_time(oracle: Oracle, share: float, forms: tuple[str, str], *, files: int) -> int:
+    """Change one answer of a file at the border of a step; return the guesses that the display decides."""
+    random, base = np.random.Generator(np.random.PCG64(9)), at_border(oracle.labels, share)
+
+    def shown(form: str, answers: Labels, seed: int) -> float | None:
+        file = labelled(answers) if form == "label" else oracle.ranking(answers, seed=seed)
+        return oracle.shown(file)["micro_f1"]
+
+    before, decided = shown(forms[0], base, 0) or 0.0, 0
+    for seed, item in enumerate(random.permutation(np.flatnonzero(base < NEGATIVE))[:files], start=1):
+        changed = base.copy()
+        changed[item] = (base[item] + 1 + random.integers(0, 5)) % RELATIONS
+        after = shown(forms[1], changed, seed) or 0.0
+        right = changed[item] == oracle.labels[item]
+        decided += not oracle.repeated and (after > before) is bool(right)
+    return decided
+
+
+FORMS = [("label", "label"), ("label", "scores"), ("scores", "label"), ("scores", "scores")]
+
+
+@pytest.mark.parametrize("forms", FORMS)
+@pytest.mark.parametrize(("items", "share", "files"), [(286, 0.1, 30), (286, 0.9, 30), (5_000, 0.5, 5)])
+def test_one_change_in_another_form_is_no_free_probe(
+    items: int, share: float, files: int, forms: tuple[str, str]
+) -> None:
+    """Rankings have the answers at the top, and below them something else each time."""
+    gold = simulated_gold(items)
+    without = guess_one_at_a_time(Oracle(gold, compares=False), share, forms, files=files)
+    assert without > 0.8 * files
+    assert guess_one_at_a_time(Oracle(gold), share, forms, files=files) == 0
 
 
 def add_one_to_the_union(items: int, step: float) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import hashlib
 import math
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any, BinaryIO
@@ -21,16 +21,15 @@ from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import leaderboard, submission_states
-from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
+from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
-from evalsvc.evaluation.disclosure import gold_counts, rules
-from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.split import part_of
-from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Score, Setting, Submission
+from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
 from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
+from workers.handlers import near_duplicates
 from workers.metrics.report import Curve, Report
-from workers.scoring.claims import Codes, answers_digest, claim_codes
+from workers.scoring.claims import ClaimCodes, answers_digest, claim_codes
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of
@@ -49,8 +48,9 @@ class SettingResult:
     report: Report
     detail: dict[str, Any]
     answers_sha256: str
-    positives: int = 0
-    claims: Codes | None = None
+    claims: ClaimCodes | None = None
+    earlier: list[tuple[Evaluation, ClaimCodes]] = field(default_factory=list)
+    """Claims of the team's runs from before the setting was hidden."""
 
 
 class ScoringProgress:
@@ -82,14 +82,13 @@ def score(subject: int, progress: Progress) -> Store:
     libraries |= {name: version(name) for name in ("numpy", "scipy") if results}
 
     def store() -> None:
+        quotas.lock(submission.system.team)  # its files are compared, also those in other benchmarks
         file_contract.lock_settings(submission.benchmark)
+        compared = near_duplicates.compared(submission)
         stored = [_stored(submission, result, libraries) for result in results]
         submission.evaluations.add(*existing.values(), *stored)
-        for evaluation, result in zip(stored, results, strict=True):
-            if result.claims is not None:
-                record_claims(submission, evaluation, result.claims, result.positives)
-        for evaluation in existing.values():
-            record_again(submission, evaluation)
+        for evaluation in (*stored, *existing.values()):
+            near_duplicates.record(submission, evaluation, compared)
         every = file_contract.settings_of(submission.benchmark)
         gold_exposure.mark(submission, every)
         # A setting may have been added or revised in the meantime.
@@ -138,9 +137,23 @@ def _results(
             "curve": _points(report.curve),
             "notes": list(report.notes),
         }
-        positives = positives_if_hidden(setting)
-        claims = claim_codes(case, positives) if positives else None
-        yield SettingResult(setting, options, report, detail, answers_digest(case), positives, claims)
+        result = SettingResult(setting, options, report, detail, answers_digest(case))
+        if positives := near_duplicates.positives_if_hidden(setting):
+            earlier = list(_earlier_claims(submission, setting, gold, positives))
+            result = replace(result, claims=claim_codes(case, positives), earlier=earlier)
+        yield result
+
+
+def _earlier_claims(
+    submission: Submission, setting: Setting, gold: Gold, positives: int
+) -> Iterator[tuple[Evaluation, ClaimCodes]]:
+    for run, evaluation in near_duplicates.without_claims(submission, setting):
+        try:
+            predictions = _stored_predictions(run, file_contract.of_submission(run), lambda done: None)
+        except InputFault:  # the file is lost, or the contract has changed since
+            continue
+        case = ScoringCase.of(gold, predictions, scoring_options(evaluation.options))
+        yield evaluation, claim_codes(case, positives)
 
 
 def _stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:
@@ -263,7 +276,10 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
             )
             for key, value in result.report.values.items()
         )
-    elif not evaluation.answers_sha256:  # from before there were digests
+    for each, claims in ((evaluation, result.claims), *result.earlier):
+        if claims is not None:
+            near_duplicates.keep_claims(each, claims)
+    if not evaluation.answers_sha256:  # from before there were digests
         Evaluation.objects.filter(pk=evaluation.pk).update(answers_sha256=result.answers_sha256)
     return evaluation
 
@@ -280,59 +296,3 @@ def _points(curve: Curve | None) -> dict[str, Any] | None:
 def number(value: float) -> float | None:
     """Return the number, or None for nan, which JSON lacks."""
     return None if math.isnan(value) else float(value)
-
-
-def positives_if_hidden(setting: Setting) -> int:
-    """Return the gold labels of a hidden setting, else 0."""
-    return gold_counts.of_version(setting).positives if is_hidden(setting) else 0
-
-
-def record_claims(submission: Submission, evaluation: Evaluation, codes: Codes, positives: int) -> None:
-    """Store the claims of an evaluation, and the run it resembles."""
-    EvaluationClaims.objects.get_or_create(evaluation=evaluation, defaults={"codes": codes.tobytes()})
-    near = _nearest(submission, evaluation, codes, rules.near_below(positives))
-    of_run = NearDuplicate.objects.filter(submission=submission, setting=evaluation.setting_id)
-    if near is None:
-        of_run.delete()
-    else:
-        values = {"earlier_id": near[0], "claims": near[1]}
-        NearDuplicate.objects.update_or_create(
-            submission=submission, setting_id=evaluation.setting_id, defaults=values
-        )
-
-
-def _nearest(
-    submission: Submission, evaluation: Evaluation, codes: Codes, least: int
-) -> tuple[int, int] | None:
-    """Return the team's first run that differs too little.
-
-    Only runs that show figures of their own are compared.
-    """
-    earlier = (
-        Submission.objects.filter(
-            system__team=submission.system.team_id,
-            evaluations__setting=evaluation.setting_id,
-            evaluations__gold_sha256=evaluation.gold_sha256,
-            evaluations__claims__isnull=False,
-            scored_at__isnull=False,
-        )
-        .exclude(pk=submission.pk)
-        .exclude(near__setting=evaluation.setting_id)
-        .order_by("scored_at", "pk")
-    )
-    if submission.scored_at:
-        earlier = earlier.filter(scored_at__lte=submission.scored_at)
-    for pk, stored in earlier.values_list("pk", "evaluations__claims__codes"):
-        others = np.frombuffer(bytes(stored), dtype=np.uint64)
-        if abs(len(others) - len(codes)) < least:
-            differing = len(np.setxor1d(codes, others, assume_unique=True))
-            if differing < least:
-                return pk, differing
-    return None
-
-
-def record_again(submission: Submission, evaluation: Evaluation) -> None:
-    """Compare a run whose scores exist, by the claims stored with them."""
-    stored = EvaluationClaims.objects.filter(evaluation=evaluation).values_list("codes", flat=True).first()
-    if stored is not None and (positives := positives_if_hidden(evaluation.setting)):
-        record_claims(submission, evaluation, np.frombuffer(bytes(stored), dtype=np.uint64), positives)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evalsvc.evaluation.disclosure.rules import near_below
 from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 
 Codes = NDArray[np.uint64]
@@ -14,23 +16,63 @@ Codes = NDArray[np.uint64]
 START_BITS, LENGTH_BITS, LABEL_BITS = 20, 12, 11
 
 
-def claim_codes(case: ScoringCase, positives: int) -> Codes:
-    """Return the sorted codes of the claims made.
+class ClaimCodes(NamedTuple):
+    """Codes of distinct claims: of a ranking by falling score, else sorted."""
 
-    Of a ranking its first ones, as many as the gold has.
-    """
+    codes: Codes
+    ranked: bool
+
+
+def claim_codes(case: ScoringCase, positives: int) -> ClaimCodes:
+    """Return the codes of the claims made, of a ranking its first ones."""
     if case.suite == "entities":
         spans = case.predicted_spans
-        return _codes(spans.document, spans.label, spans.start, spans.end - spans.start)
+        return _sorted(spans.document, spans.label, spans.start, spans.end - spans.start)
     if case.suite == "ranking":
         claims = case.claims
-        first = np.lexsort((claims.relation, claims.pair, -claims.score))[:positives]
-        return _codes(claims.pair[first], claims.relation[first])
+        first = np.lexsort((claims.relation, claims.pair, -claims.score))[: _depth(case, positives)]
+        return ClaimCodes(_codes(claims.pair[first], claims.relation[first]), ranked=True)
     if case.suite == "single labels":
         _, answer = case.answers
         made = np.flatnonzero((answer >= 0) & (answer < len(case.options.labels)))
-        return _codes(made, answer[made])
-    return _codes(*case.predicted_sets)
+        return _sorted(made, answer[made])
+    return _sorted(*case.predicted_sets)
+
+
+def _depth(case: ScoringCase, positives: int) -> int:
+    """Return the number of first claims that rankings are compared by.
+
+    Among more than a quarter of all possible claims any two rankings resemble each other.
+    """
+    units = case.facts.n_pairs
+    return max(positives, min(units + positives, units * case.facts.n_relations // 4))
+
+
+def _sorted(*columns: NDArray[np.integer]) -> ClaimCodes:
+    return ClaimCodes(np.unique(_codes(*columns)), ranked=False)
+
+
+def changed_claims(first: ClaimCodes, second: ClaimCodes, positives: int) -> int | None:
+    """Return the number of changed claims of near-duplicates, else None.
+
+    The verdict does not depend on the gold, and a ranking may count as made down to any depth. So rankings
+    are compared down to the number of gold labels, or of the labels beside them, with the usual limit; and
+    since honest ones agree on much somewhere, with half of it down to other depths.
+    """
+    files, least = (first, second), near_below(positives)
+    if not (first.ranked or second.ranked):
+        changed = len(np.setxor1d(first.codes, second.codes, assume_unique=True))
+        return changed if changed < least else None
+    lengths = [len(each.codes) for each in files]
+    made = [length for each, length in zip(files, lengths, strict=True) if not each.ranked]
+    depths = np.array(made or np.arange(1, min(lengths) + 1))
+    places = np.intersect1d(first.codes, second.codes, assume_unique=True, return_indices=True)[1:]
+    place = np.maximum(*(at * each.ranked for at, each in zip(places, files, strict=True)))
+    changes = sum(np.minimum(depths, length) for length in lengths)
+    changes = changes - 2 * np.searchsorted(np.sort(place), depths)
+    limits = least * np.minimum(1, depths / positives) * np.where(made or depths == positives, 1, 0.5)
+    near = np.flatnonzero((depths >= positives // 5) & (changes < limits))
+    return int(changes[near[0]]) if len(near) else None
 
 
 def _codes(
@@ -43,7 +85,7 @@ def _codes(
     for column, bits in ((label, LABEL_BITS), (start, START_BITS), (length, LENGTH_BITS)):
         part = np.asarray(column).astype(np.uint64) & np.uint64((1 << bits) - 1)
         code = (code << np.uint64(bits)) | part
-    return np.unique(code)
+    return code
 
 
 def answers_digest(case: ScoringCase) -> str:

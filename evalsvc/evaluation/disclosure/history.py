@@ -13,6 +13,7 @@ from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import NearDuplicate, Setting, Submission
 
+Near = Mapping[tuple[int, str], Mapping[int, int]]
 Gold = tuple[int, str, str]
 
 
@@ -32,10 +33,10 @@ def histories(readings: Sequence[tuple[Policy, Collection[int]]]) -> list[Histor
     hiding = {policy.setting.pk: policy.setting for policy, runs in readings if policy.hidden and runs}
     if not hiding:
         return [History() for _ in readings]
-    near: dict[int, dict[int, int]] = defaultdict(dict)
+    near: dict[tuple[int, str], dict[int, int]] = defaultdict(dict)
     rows = NearDuplicate.objects.filter(setting__in=hiding)
-    for setting, submission, earlier in rows.values_list("setting_id", "submission_id", "earlier_id"):
-        near[setting][submission] = earlier
+    for row in rows:
+        near[row.setting_id, row.gold_sha256][row.submission_id] = row.earlier_id
     ladders = _ladders([each for each in hiding.values() if each.ladder], near)
     return [_history(policy, runs, near, ladders) for policy, runs in readings]
 
@@ -43,25 +44,23 @@ def histories(readings: Sequence[tuple[Policy, Collection[int]]]) -> list[Histor
 def _history(
     policy: Policy,
     submissions: Collection[int],
-    near: Mapping[int, Mapping[int, int]],
+    near: Near,
     ladders: Mapping[Gold, Mapping[int, float]],
 ) -> History:
     if not policy.hidden or not submissions:
         return History()
     setting, version = policy.setting, policy.version
-    of_setting = near.get(setting.pk, {})
-    earlier = {pk: of_setting[pk] for pk in submissions if pk in of_setting}
-    if not setting.ladder:
-        return History(earlier)
     if version is None:
         version = next(each for each in setting.versions.all() if each.number == setting.version)
+    of_gold = near.get((setting.pk, version.gold_sha256), {})
+    earlier = {pk: of_gold[pk] for pk in submissions if pk in of_gold}
+    if not setting.ladder:
+        return History(earlier)
     steps = ladders.get((setting.pk, version.gold_sha256, version.scorer), {})
     return History(earlier, {pk: steps[at] for pk in submissions if (at := earlier.get(pk, pk)) in steps})
 
 
-def _ladders(
-    settings: Sequence[Setting], near: Mapping[int, Mapping[int, int]]
-) -> dict[Gold, dict[int, float]]:
+def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, float]]:
     """Climb the Ladder with every file of each team.
 
     Withdrawn ones count; the order is that of scoring.
@@ -79,7 +78,7 @@ def _ladders(
     )
     of_team: dict[tuple[Gold, int], dict[int, float]] = defaultdict(dict)
     for setting, sha256, scorer, team, submission, value in rows:
-        if submission not in near.get(setting, {}):
+        if submission not in near.get((setting, sha256), {}):
             of_team[(setting, sha256, scorer), team][submission] = value
     named = {setting.pk: setting for setting in settings}
     ladders: dict[Gold, dict[int, float]] = defaultdict(dict)

@@ -11,7 +11,7 @@ from evalsvc.core.accounts.models import Team
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from evalsvc.evaluation.models import Benchmark, NearDuplicate, Setting, Submission
 from evalsvc.evaluation.roles import is_sealed
 
 
@@ -81,7 +81,8 @@ class Ledger:
         if is_sealed(self.setting):
             return []
         runs = Submission.objects.filter(evaluations__setting=self.setting, scored_at__isnull=False)
-        runs = runs.exclude(near__setting=self.setting)
+        near = NearDuplicate.objects.filter(setting=self.setting, gold_sha256=self.setting.test_set.sha256)
+        runs = runs.exclude(pk__in=near.values("submission"))
         files = dict(runs.values_list("system__team").annotate(n=Count("pk", distinct=True)).order_by("-n"))
         teams = Team.objects.in_bulk(files)
         return [

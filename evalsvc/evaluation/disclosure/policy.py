@@ -25,6 +25,7 @@ from evalsvc.evaluation.roles import Person, organised
 BESIDE_MAIN, DIRECTION = 2, "(e1,e2)"
 CLASS_FAMILY = {"sentence": "classification", "bag": "bags", "document": "conll"}
 KEPT_COUNTS = ("missing", "left_out")
+REPEATS = "the file hardly differs from one that was scored on this gold under another setting"
 
 
 class StoredValue(Protocol):
@@ -265,14 +266,19 @@ def disclose(
     policy: Policy,
     *,
     created_at: datetime,
-    earlier: tuple[int, Evaluation] | None = None,
+    earlier: tuple[int, Evaluation | None] | None = None,
     ladder: float | None = None,
 ) -> Disclosed:
     """Return what a policy lets out of an evaluation.
 
     `earlier` is the run, with its evaluation, that a near-duplicate shows; `ladder` the figure of the Ladder.
+    Without an evaluation nothing is shown.
     """
     shown_run, source = earlier or (None, evaluation)
+    values, classes, detail = withheld_values(policy), [], {}
+    if source is not None:
+        values = shown_values(policy, source.scores.all(), source.classes, ladder=ladder)
+        classes, detail = source.classes, source.detail
     return Disclosed(
         pk=evaluation.pk,
         setting=evaluation.setting,
@@ -283,11 +289,17 @@ def disclose(
         scorer=evaluation.scorer,
         libraries=evaluation.libraries,
         created_at=created_at,
-        scores=shown_values(policy, source.scores.all(), source.classes, ladder=ladder),
-        classes=policy.classes(source.classes),
-        detail=policy.detail(source.detail),
-        figures_of=shown_run,
+        scores=values,
+        classes=policy.classes(classes),
+        detail=policy.detail(detail),
+        figures_of=shown_run if source else None,
     )
+
+
+def withheld_values(policy: Policy) -> list[ShownValue]:
+    """Return the values of a near-duplicate that has no earlier figures."""
+    reason = f"withheld {policy.until}: {REPEATS}"
+    return [ShownValue(key, None, reason, withheld=True) for key in policy.measures]
 
 
 def shown_values(

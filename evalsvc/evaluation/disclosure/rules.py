@@ -8,13 +8,10 @@ curve are held back as well.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import accumulate
 from math import ceil, log2
-from typing import TypeVar
-
-Claim = TypeVar("Claim")
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 CLASS_STEP, LEAST_CLASS = 0.01, 200
@@ -93,11 +90,6 @@ def in_total(items: int) -> int:
 def near_below(positives: int) -> int:
     """Return the number of changed claims from which two files differ."""
     return max(20, ceil(positives / 50))
-
-
-def distance(first: Collection[Claim], second: Collection[Claim]) -> int:
-    """Count the claims that only one of two files makes."""
-    return len(set(first) ^ set(second))
 
 
 # ---- the ledger ----------------------------------------------------------------------------------

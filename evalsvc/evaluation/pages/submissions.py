@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
@@ -134,16 +135,19 @@ def _notice(submission: Submission) -> Notice | None:
 
 def _near(submission: Submission) -> Notice | None:
     """Name the earlier run whose figures teams see for a near-duplicate."""
-    rows = submission.near.select_related("setting__benchmark", "setting__test_set", "earlier__system")
+    rows = submission.near.filter(gold_sha256=F("setting__test_set__sha256"))
+    rows = rows.select_related("setting__benchmark", "setting__test_set", "earlier__system")
     hidden = [near for near in rows if is_hidden(near.setting) and not roles.is_sealed(near.setting)]
     if not hidden:
         return None
     titles = listed([f"“{near.setting.title}”" for near in hidden])
     earlier, claims = hidden[0].earlier, counted(hidden[0].claims, "changed prediction")
-    detail = (
-        f"It hardly differs from run {earlier.run} of {earlier.system}: {claims}. It counts towards quotas."
-    )
-    return Notice("warn", f"Under {titles}, teams see the figures of an earlier run.", detail)
+    if earlier.evaluations.filter(setting=hidden[0].setting, gold_sha256=hidden[0].gold_sha256).exists():
+        title, named = "teams see the figures of an earlier run", f"run {earlier.run} of {earlier.system}"
+    else:  # of another benchmark, perhaps, that this reader may not see
+        title, named = "teams see no figure of this run", "an earlier run that another setting scored"
+    detail = f"It hardly differs from {named}: {claims}. It counts towards quotas."
+    return Notice("warn", f"Under {titles}, {title}.", detail)
 
 
 def _left_out(submission: Submission) -> Notice | None:

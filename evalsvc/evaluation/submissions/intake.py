@@ -27,6 +27,7 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import (
     Benchmark,
+    Evaluation,
     NearDuplicate,
     PredictionFile,
     Setting,
@@ -305,7 +306,7 @@ def _score_or_reuse(submission: Submission, contract: FileContract, settings: li
     existing = scoring_identity.existing(submission, contract, settings)
     if len(existing) == len(settings):
         submission.evaluations.set(existing.values())
-        _mark_repeats(submission, settings)
+        _mark_repeats(submission, existing.values())
         submission_states.move(submission, S.SCORED)
     elif submission.format == PIPELINE:
         submission_states.queue(submission, kind="predict")
@@ -317,15 +318,14 @@ def _score_or_reuse(submission: Submission, contract: FileContract, settings: li
         submission.refresh_from_db(fields=["scored_at", "ended_at"])
 
 
-def _mark_repeats(submission: Submission, settings: list[Setting]) -> None:
+def _mark_repeats(submission: Submission, evaluations: Iterable[Evaluation]) -> None:
     """Record that a file repeats an earlier one, under hidden settings."""
-    same = {"file": submission.file, "system__team": submission.system.team_id, "scored_at__isnull": False}
-    earlier = Submission.objects.filter(**same).exclude(pk=submission.pk).order_by("scored_at", "pk").first()
-    if earlier is None:
-        return
-    shown = {near.setting_id: near.earlier for near in earlier.near.select_related("earlier")}
-    NearDuplicate.objects.bulk_create(
-        NearDuplicate(submission=submission, setting=each, earlier=shown.get(each.pk, earlier), claims=0)
-        for each in settings
-        if is_hidden(each)
-    )
+    for evaluation in evaluations:
+        own = {"evaluations": evaluation, "system__team": submission.system.team_id}
+        runs = Submission.objects.filter(**own, scored_at__isnull=False).exclude(pk=submission.pk)
+        earlier = runs.order_by("scored_at", "pk").first()
+        if earlier is not None and is_hidden(evaluation.setting):
+            gold = {"setting": evaluation.setting, "gold_sha256": evaluation.gold_sha256}
+            shown = earlier.near.filter(**gold).values_list("earlier", flat=True).first()
+            values = {"submission": submission, "earlier_id": shown or earlier.pk, "claims": 0}
+            NearDuplicate.objects.create(**values, **gold)

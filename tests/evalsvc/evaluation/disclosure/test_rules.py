@@ -178,9 +178,7 @@ def test_the_ladder_goes_down_where_lower_is_better() -> None:
     assert rules.ladder([0.5, 0.495, 0.47, 0.6], 0.01, higher=False) == [0.5, 0.5, 0.47, 0.47]
 
 
-def test_files_differ_by_the_claims_that_one_of_them_makes() -> None:
-    assert rules.distance([("1", "A"), ("2", "B")], [("1", "A"), ("2", "C")]) == 2
-    assert rules.distance([("1", "A"), ("1", "B")], [("1", "A")]) == 1
+def test_a_near_duplicate_has_fewer_changes_than_one_per_fifty_labels_or_twenty() -> None:
     assert (rules.near_below(183), rules.near_below(1_001)) == (20, 21)
 
 

@@ -1,0 +1,222 @@
+"""Near-duplicates show no figures of their own, in whatever form and under whichever setting they come."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.evaluation import leaderboard, submission_states
+from evalsvc.evaluation.benchmarks import creation, scoring_identity, versions
+from evalsvc.evaluation.models import Benchmark, EvaluationClaims, Setting, Submission
+from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze
+from tests.evalsvc.evaluation.disclosure.phase import (
+    NEGATIVE,
+    gold_labels,
+    gold_lines,
+    hidden_phase,
+    labels_file,
+    setting_of,
+    wrong,
+)
+from workers.runner import run_next
+
+pytestmark = pytest.mark.django_db
+GOLD = gold_labels(400)
+ANSWERS = wrong(GOLD, 0.5)
+Labels = Mapping[str, str]
+Form = Callable[[Labels, int], list[Line]]
+
+
+def label(answers: Labels, seed: int) -> list[Line]:
+    return labels_file(answers)
+
+
+def label_sets(answers: Labels, seed: int) -> list[Line]:
+    return [{"id": name, "labels": [one] if one != NEGATIVE else []} for name, one in answers.items()]
+
+
+def scores(answers: Labels, seed: int) -> list[Line]:
+    """The answers at the top; all other labels follow far behind, in an order of the seed."""
+    drawn = random.Random(seed)
+    return [
+        {"id": name, "scores": {each: 1.0 if each == one else drawn.random() / 2 for each in LABELS}}
+        for name, one in answers.items()
+    ]
+
+
+def triples(answers: Labels, seed: int) -> list[Line]:
+    return [
+        {"h": f"Q{line['id']}", "t": "T", "relation": each, "score": score}
+        for line in scores(answers, seed)
+        for each, score in line["scores"].items()
+    ]
+
+
+def changed(answers: Labels, n: int = 1) -> dict[str, str]:
+    """The answers with the gold of n items that were wrong."""
+    repaired = [name for name in answers if answers[name] != GOLD[name] != NEGATIVE][:n]
+    return dict(answers) | {name: GOLD[name] for name in repaired}
+
+
+def sent(cast: BenchmarkCast, benchmark: Benchmark, lines: list[Line], **fields: Any) -> Submission:
+    submission = cast.submit(benchmark, lines, **fields)
+    while run_next("score"):
+        pass
+    submission.refresh_from_db()
+    assert submission.state == "scored", submission.reason
+    return submission
+
+
+def figures(client: Client, cast: BenchmarkCast, submission: Submission, **query: Any) -> dict[str, Any]:
+    client.force_login(cast.kim)
+    reply = client.get(reverse("api-scores", args=[submission.pk]), query).json()
+    evaluation: dict[str, Any] = reply["evaluations"][0]
+    return evaluation
+
+
+@pytest.mark.parametrize(
+    ("unit", "first", "second"),
+    [
+        ("sentence", label, scores),
+        ("sentence", scores, label),
+        ("sentence", scores, scores),
+        ("sentence", label_sets, label),
+        ("bag", label, triples),
+        ("bag", triples, scores),
+        ("bag", label_sets, scores),
+    ],
+)
+def test_one_change_in_another_form_shows_the_earlier_figures(
+    client: Client, cast: BenchmarkCast, unit: str, first: Form, second: Form
+) -> None:
+    benchmark = hidden_phase(cast, GOLD, unit=unit)
+    before = sent(cast, benchmark, first(ANSWERS, 1), run="1")
+    after = sent(cast, benchmark, second(changed(ANSWERS), 2), run="2", aggregate="AVG")
+    assert [near.earlier for near in after.near.all()] == [before]
+    shown = figures(client, cast, after)
+    assert shown["figures_of"] == before.pk
+    assert shown["scores"] == figures(client, cast, before)["scores"]
+
+
+@pytest.mark.parametrize("second", [label, label_sets, scores])
+def test_forty_changes_in_another_form_show_figures_of_their_own(cast: BenchmarkCast, second: Form) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    sent(cast, benchmark, label(ANSWERS, 1), run="1")
+    assert not sent(cast, benchmark, second(changed(ANSWERS, 40), 2), run="2").near.exists()
+
+
+def test_a_ranking_is_no_near_duplicate_of_a_file_without_labels(cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    sent(cast, benchmark, label(dict.fromkeys(GOLD, NEGATIVE), 1), run="1")
+    assert not sent(cast, benchmark, scores(ANSWERS, 2), run="2").near.exists()
+
+
+def same_gold(cast: BenchmarkCast, benchmark: Benchmark, *, slug: str = "other", **fields: Any) -> Benchmark:
+    """Another benchmark on the gold of the first, hidden as well."""
+    test_set = setting_of(benchmark).test_set
+    values = {"key": "test", "title": "Other", "unit": "sentence", "main": "micro_f1", "phase": "test"}
+    other = cast.benchmark(slug)
+    creation.add_setting(other, test_set=test_set, by=cast.olga, **values | fields)
+    return other
+
+
+@pytest.mark.parametrize("second", [label, scores])
+def test_one_change_under_another_setting_on_the_gold_shows_no_figure(
+    client: Client, cast: BenchmarkCast, second: Form
+) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    other = same_gold(cast, benchmark)
+    sent(cast, benchmark, label(ANSWERS, 1))
+    after = sent(cast, other, second(changed(ANSWERS), 2))
+    shown = figures(client, cast, after)
+    assert {score["value"] for score in shown["scores"].values()} == {None}
+    assert "under another setting" in shown["scores"]["micro_f1"]["reason"]
+    assert (shown["figures_of"], shown["classes"], shown["detail"]["counts"]) == (None, [], {})
+    page = client.get(reverse("submission", args=[after.pk])).content.decode()
+    assert "teams see no figure of this run" in page
+    assert "1 changed prediction" in page or "2 changed predictions" in page
+    row = leaderboard.board(setting_of(other), person=cast.kim).rows[0]
+    assert row.rank is None
+    assert row.figures["micro_f1"].mean is None
+    assert "under another setting" in row.figures["micro_f1"].reason
+    for address in (
+        reverse("submissions"),
+        reverse("team", args=["kelpie"]),
+        reverse("board", args=["other"]),
+    ):
+        assert client.get(address).status_code == 200
+    exact = leaderboard.board(setting_of(other), person=cast.olga).rows[0]
+    assert exact.figures["micro_f1"].mean is not None
+
+
+def test_the_same_file_under_another_setting_has_figures_of_its_own(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    others = [same_gold(cast, benchmark, slug=slug, main="macro_f1") for slug in ("other", "third")]
+    sent(cast, benchmark, scores(ANSWERS, 1))
+    for other, lines in ((others[0], scores(ANSWERS, 1)), (others[1], label(wrong(GOLD, 0.2), 1))):
+        sent(cast, other, lines, run="2")
+        again = sent(cast, other, list(reversed(lines)), run="3")
+        assert figures(client, cast, again)["scores"]["macro_f1"]["value"] is not None
+
+
+def test_other_teams_and_other_gold_are_not_compared(cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    other = cast.benchmark("other")
+    fields = {"key": "test", "title": "Other", "unit": "sentence", "main": "micro_f1", "by": cast.olga}
+    again = freeze(
+        "again", [line | {"text": f"{line['text']} Again."} for line in gold_lines(GOLD)], by=cast.olga
+    )
+    creation.add_setting(other, test_set=again, **fields)
+    sent(cast, benchmark, label(ANSWERS, 1))
+    rival = sent(cast, benchmark, label(changed(ANSWERS), 1), team=cast.lugworm, by=cast.lars)
+    elsewhere = sent(cast, other, label(changed(ANSWERS), 1))
+    assert not rival.near.exists()
+    assert not elsewhere.near.exists()
+
+
+def test_files_from_before_a_setting_was_hidden_are_compared(cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD, disclosure="open")
+    before = sent(cast, benchmark, label(ANSWERS, 1), run="1")
+    assert not EvaluationClaims.objects.exists()
+    creation.change_setting(setting_of(benchmark), by=cast.olga, disclosure="hidden")
+    after = sent(cast, benchmark, scores(changed(ANSWERS), 2), run="2")
+    assert [near.earlier for near in after.near.all()] == [before]
+
+
+def test_a_version_with_another_gold_changes_no_verdict_on_the_one_before(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """The earlier run is withdrawn, so only the near-duplicate is scored again."""
+    benchmark = hidden_phase(cast, GOLD)
+    before = sent(cast, benchmark, label(ANSWERS, 1), run="1")
+    after = sent(cast, benchmark, label(changed(ANSWERS), 1), run="2")
+    shown = figures(client, cast, after)["scores"]
+    submission_states.withdraw(before, by=cast.kim)
+    revised = freeze("revised", gold_lines(GOLD | {"s0": "part_of"}), by=cast.olga)
+    creation.revise_setting(setting_of(benchmark), test_set=revised, by=cast.olga)
+    while run_next("score"):
+        pass
+    assert figures(client, cast, after, version=1)["scores"] == shown
+    assert figures(client, cast, after)["figures_of"] is None
+
+
+def test_a_new_scorer_compares_no_run_again(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    sent(cast, benchmark, label(ANSWERS, 1), run="1")
+    after = sent(cast, benchmark, label(changed(ANSWERS), 1), run="2")
+    verdict = list(after.near.values())
+    Submission.objects.filter(run="1").update(withdrawn_at=after.scored_at)
+    monkeypatch.setattr(scoring_identity, "SCORER", "9.9")
+    versions.keep_up(benchmark)
+    while run_next("score"):
+        pass
+    assert after.evaluations.count() == 2
+    assert list(after.near.values()) == verdict
+    assert Setting.objects.get().version == 2

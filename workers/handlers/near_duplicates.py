@@ -1,0 +1,135 @@
+"""Near-duplicates of a team's earlier files, under hidden settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db.models import Exists, OuterRef, Q
+
+from evalsvc.evaluation.disclosure import gold_counts
+from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Setting, Submission
+from workers.scoring.claims import ClaimCodes, changed_claims
+from workers.scoring.scorer import SCORED_FORMS
+
+
+class Earlier(NamedTuple):
+    """Run of the team with figures of its own, and its claims."""
+
+    submission: int
+    file: str
+    aggregate: str
+    columns: list[str]
+    options: dict[str, Any]
+    codes: bytes | memoryview[int]
+
+    @property
+    def claims(self) -> ClaimCodes:
+        return stored_claims(self.codes, self.options)
+
+
+def stored_claims(codes: bytes | memoryview[int], options: dict[str, Any]) -> ClaimCodes:
+    return ClaimCodes(np.frombuffer(bytes(codes), dtype=np.uint64), options["form"] in SCORED_FORMS)
+
+
+def positives_if_hidden(setting: Setting) -> int:
+    """Return the gold labels of a hidden setting, else 0."""
+    return gold_counts.of_version(setting).positives if is_hidden(setting) else 0
+
+
+def compared(submission: Submission) -> set[tuple[int, str]]:
+    """Return settings and golds under which a run was compared before."""
+    evaluations = submission.evaluations.filter(claims__isnull=False)
+    return set(evaluations.values_list("setting_id", "gold_sha256"))
+
+
+def keep_claims(evaluation: Evaluation, claims: ClaimCodes) -> None:
+    values = {"codes": claims.codes.tobytes()}
+    EvaluationClaims.objects.get_or_create(evaluation=evaluation, defaults=values)
+
+
+def record(submission: Submission, evaluation: Evaluation, before: set[tuple[int, str]]) -> None:
+    """Store the run that another resembles, unless they were compared before."""
+    gold = (evaluation.setting_id, evaluation.gold_sha256)
+    stored = EvaluationClaims.objects.filter(evaluation=evaluation).values_list("codes", flat=True).first()
+    positives = positives_if_hidden(evaluation.setting)
+    if stored is None or gold in before or not positives:
+        return
+    claims = stored_claims(stored, evaluation.options)
+    if near := _nearest(submission, evaluation, claims, positives):
+        earlier, changed = near
+        NearDuplicate.objects.create(
+            submission=submission,
+            setting=evaluation.setting,
+            gold_sha256=evaluation.gold_sha256,
+            earlier_id=earlier.submission,
+            claims=changed,
+        )
+
+
+def without_claims(submission: Submission, setting: Setting) -> list[tuple[Submission, Evaluation]]:
+    """Return the team's runs from before the setting was hidden."""
+    runs = Submission.objects.filter(system__team=submission.system.team_id, scored_at__isnull=False)
+    links = Submission.evaluations.through.objects.filter(
+        submission__in=runs.exclude(pk=submission.pk),
+        evaluation__setting=setting,
+        evaluation__gold_sha256=setting.test_set.sha256,
+        evaluation__claims__isnull=True,
+    )
+    related = ("submission__benchmark", "submission__file", "submission__system", "evaluation")
+    by_evaluation = {link.evaluation_id: link for link in links.select_related(*related).order_by("-pk")}
+    return [(link.submission, link.evaluation) for link in by_evaluation.values()]
+
+
+def _nearest(
+    submission: Submission, evaluation: Evaluation, claims: ClaimCodes, positives: int
+) -> tuple[Earlier, int] | None:
+    """Return the team's first run that differs too little, and how much.
+
+    Under another setting with the same gold the same answers may be scored again.
+    """
+    for here in (True, False):
+        for earlier in _earlier(submission, evaluation, here=here):
+            changed = changed_claims(claims, earlier.claims, positives)
+            if changed is not None and (here or not _is_repeat(submission, claims, earlier)):
+                return earlier, changed
+    return None
+
+
+def _earlier(submission: Submission, evaluation: Evaluation, *, here: bool) -> Iterator[Earlier]:
+    """Yield earlier runs on the same items, under this setting or elsewhere."""
+    own = Q(evaluation__setting=evaluation.setting_id)
+    if not here:
+        own = ~own & Q(evaluation__setting__share=None)
+        if evaluation.setting.share is not None:
+            return
+    names = ("submission", "evaluation__setting", "evaluation__gold_sha256")
+    same = dict(zip(("submission", "setting", "gold_sha256"), map(OuterRef, names), strict=True))
+    links = Submission.evaluations.through.objects.filter(
+        own,
+        ~Exists(NearDuplicate.objects.filter(**same)),
+        submission__system__team=submission.system.team_id,
+        submission__scored_at__isnull=False,
+        evaluation__gold_sha256=evaluation.gold_sha256,
+        evaluation__claims__isnull=False,
+    ).exclude(submission=submission)
+    if submission.scored_at:
+        links = links.filter(submission__scored_at__lte=submission.scored_at)
+    rows = links.order_by("submission__scored_at", "submission", "evaluation").values_list(
+        *("submission", "evaluation__file", "submission__aggregate", "submission__columns"),
+        *("evaluation__options", "evaluation__claims__codes"),
+    )
+    for earlier in map(Earlier._make, rows):
+        if all(earlier.options.get(key) == evaluation.options.get(key) for key in ("only", "labels")):
+            yield earlier
+
+
+def _is_repeat(submission: Submission, claims: ClaimCodes, earlier: Earlier) -> bool:
+    """True for the same file, or the same labels in another one."""
+    sent = (submission.file_id, submission.aggregate, submission.columns)
+    if sent == (earlier.file, earlier.aggregate, earlier.columns):
+        return True
+    is_ranked = claims.ranked or earlier.claims.ranked
+    return not is_ranked and np.array_equal(claims.codes, earlier.claims.codes)

@@ -295,6 +295,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--settings", choices=("short", "production"), default="short")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # ends the service, too
     print(f"seed {options.seed}, {options.faults} faults, {options.settings} settings", flush=True)  # noqa: T201
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
     django.setup()

@@ -83,7 +83,7 @@ class ChildProcess:
         return ""
 
     def _kill_suspended(self, main: int) -> str:
-        """Kill processes suspended at two looks: they hold locks and do no work."""
+        """Kill processes suspended at two looks, as they may hold locks."""
         before, self.suspended = self.suspended, {pid for pid in (main, *children(main)) if is_suspended(pid)}
         still = self.suspended & before
         if main in still:

@@ -100,7 +100,7 @@ class Supervisor:
             self.probe_web()
 
     def probe_web(self) -> None:
-        """Kill a web server that gives no answer at all several times; it is then restarted."""
+        """Kill a web server that repeatedly gives no answer; it is restarted."""
         if time.monotonic() < self.next_probe:
             return
         self.next_probe = time.monotonic() + PROBE_SECONDS

@@ -149,7 +149,10 @@ def _welch(name: str, a: list[Report], b: list[Report]) -> ComparedMeasure:
 
 
 def _medians(name: str, reports: Sequence[Report], n: int) -> tuple[int, int]:
-    """Return the median run of each side: of an even number the lower middle one, ties by place."""
+    """Return the median run of each side.
+
+    Of an even number it is the lower middle one; ties go by place.
+    """
     places = sorted(range(len(reports)), key=lambda at: (at >= n, reports[at].values[name].value, at))
     return places[(n - 1) // 2], places[n + (len(reports) - n - 1) // 2]
 
@@ -160,7 +163,10 @@ def _all_paired(
     medians: Mapping[str, tuple[int, int]],
     draws: Draws,
 ) -> list[ComparedMeasure]:
-    """Compare the median runs by each measure; measures with the same ones share the replicates."""
+    """Compare the median runs by each measure.
+
+    Measures with the same runs share the replicates.
+    """
     tested: dict[str, ResampledMeasure] = {}
     for pair in set(medians.values()):
         a, b = (cases[at] for at in pair)

@@ -24,7 +24,7 @@ class ClaimCodes(NamedTuple):
 
 
 def claim_codes(case: ScoringCase, positives: int) -> ClaimCodes:
-    """Return the codes of the claims made, of a ranking its first ones."""
+    """Return the codes of the claims, of a ranking its first."""
     if case.suite == "entities":
         spans = case.predicted_spans
         return _sorted(spans.document, spans.label, spans.start, spans.end - spans.start)

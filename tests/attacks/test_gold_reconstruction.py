@@ -84,7 +84,7 @@ def test_one_change_in_another_form_is_no_free_probe(
     """Rankings have the answers at the top, and below them something else each time."""
     gold = simulated_gold(items)
     without = guess_one_at_a_time(Oracle(gold, compares=False), share, forms, files=files)
-    assert without > 0.8 * files
+    assert without >= files - 1
     assert guess_one_at_a_time(Oracle(gold), share, forms, files=files) == 0
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from gunicorn.glogging import Logger
 
 from evalsvc.logs import SecretsFilter, without_secrets
+from evalsvc.serving.request_buffer import LINE_BYTES
 
 FIELDS = ("r", "U", "q", "f", "{referer}i")
 
@@ -13,6 +14,7 @@ logger_class = "evalsvc.serving.gunicorn_settings.MaskedLogger"
 # each may have a temporary file: within the 1,024 open files of a usual process
 worker_connections = 400
 umask = 0o077
+limit_request_line = LINE_BYTES
 accesslog = "-"
 control_socket_disable = True
 sendfile = False  # sent in slices, with a deadline for each

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-HEAD_SECONDS, HEAD_BYTES = 10, 65_536
+HEAD_SECONDS, HEAD_BYTES, LINE_BYTES = 10, 65_536, 8_190
 BODY_GRACE_SECONDS, BODY_BYTES_PER_SECOND = 10, 10_000
 MEMORY_BYTES = 65_536  # of a body; a longer one goes to a temporary file
 END_OF_HEAD = b"\r\n\r\n"
@@ -95,10 +95,14 @@ class RequestBuffer:
         return body
 
     def _frame(self, head: bytes) -> None:
-        """Set the length of the body from the head."""
+        """Set the length of the body from the head, or refuse the request."""
         lengths = [value.strip() for value in LENGTH.findall(head)]
         self.missing = 0
-        if CHUNKED.search(head):
+        if head.find(b"\r\n") > LINE_BYTES:
+            self.refusal = Refusal(
+                414, f"The address has more than {LINE_BYTES:,} bytes. Send long fields in a form."
+            )
+        elif CHUNKED.search(head):
             self.refusal = Refusal(411, "Send the body with Content-Length, not in chunks.")
         elif len(lengths) == 1 and lengths[0].isdigit() and len(lengths[0]) < 20:
             self.missing = int(lengths[0])

@@ -16,6 +16,7 @@ STATUSES: dict[int, tuple[str, str]] = {
     408: ("too_slow", "Request timeout"),
     411: ("length_required", "Length required"),
     413: ("too_large", "Content too large"),
+    414: ("address_too_long", "Address too long"),
     415: ("unsupported_media_type", "Unsupported media type"),
     422: ("refused", "Invalid file"),
     429: ("too_many_requests", "Too many requests"),

@@ -91,6 +91,15 @@ def test_headers_without_end_are_refused_with_431(web: Web) -> None:
     assert status(connect(web, b"GET / HTTP/1.1\r\nX-A: " + b"a" * 70_000)) == 431
 
 
+def test_a_long_address_is_answered_up_to_the_limit_and_refused_with_414_beyond(web: Web) -> None:
+    for size, expected in ((8_100, 404), (8_200, 414)):
+        line = b"GET /api/v1/x?y=" + b"a" * (size - 25) + b" HTTP/1.1\r\n"
+        head, _, body = answer(connect(web, line + HEAD + b"Connection: close\r\n\r\n")).partition(
+            b"\r\n\r\n"
+        )
+        assert (int(head.split(b" ")[1]), json.loads(body)["status"]) == (expected, expected)
+
+
 def test_a_client_that_asks_before_it_sends_may_send(web: Web) -> None:
     head = b"Expect: 100-continue\r\nConnection: close\r\nContent-Length: 6\r\n\r\n"
     client = connect(web, b"POST /api/v1/projects HTTP/1.1\r\n" + HEAD + head)

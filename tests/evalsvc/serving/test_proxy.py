@@ -1,0 +1,140 @@
+"""The proxy of compose.yaml as nginx runs it, in front of a server that repeats what it got."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from evalsvc.core.errors.handlers import problem
+from evalsvc.evaluation.submissions.request_body import FORM_OVERHEAD
+from tests.places.proxy import NGINX, Proxy, render
+from tests.places.skipping import skip_or_fail
+
+LIMIT = 1_000_000
+
+
+class Upstream(BaseHTTPRequestHandler):
+    """Answers with the headers it got, and the size of the body."""
+
+    def do_GET(self) -> None:
+        size = int(self.headers.get("Content-Length") or 0)
+        self.server.seen.append((self.path, time.monotonic()))  # type: ignore[attr-defined]
+        body = json.dumps(dict(self.headers) | {"size": len(self.rfile.read(size))}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *args: Any) -> None:
+        return
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Any]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Upstream) as server:
+        server.seen = []  # type: ignore[attr-defined]
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def nginx() -> None:
+    if NGINX is None:
+        skip_or_fail("nginx", "the program is not installed")
+
+
+@pytest.fixture(scope="module")
+def proxy(nginx: None, upstream: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    folder = tmp_path_factory.mktemp("nginx")
+    started = Proxy(folder, upstream=f"http://127.0.0.1:{upstream.server_port}", limit=LIMIT)
+    begun = started.run()
+    assert begun.returncode == 0, begun.stderr
+    yield started
+    started.run("-s", "stop")
+
+
+def ask(proxy: Proxy, path: str = "/", body: bytes | None = None, **headers: str) -> tuple[int, Any]:
+    request = Request(f"http://127.0.0.1:{proxy.port}{path}", data=body, headers=headers)
+    try:
+        with urlopen(request, timeout=20) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        content = error.read()
+        return error.code, json.loads(content) if content.startswith(b"{") else content
+
+
+def test_the_template_takes_all_its_values_from_the_container() -> None:
+    site = render(UPLOAD_MAX_BYTES="5000", MODEL_MAX_BYTES="7000")
+    assert "${" not in site
+    for size in (5_000, 7_000):
+        assert f"client_max_body_size {size + FORM_OVERHEAD};" in site
+
+
+def test_nginx_accepts_the_template(nginx: None, tmp_path: Path) -> None:
+    tested = Proxy(tmp_path, upstream="http://127.0.0.1:1").run("-t")
+    assert tested.returncode == 0, tested.stderr
+    assert "warn" not in tested.stderr
+
+
+def test_a_slow_upload_reaches_the_web_server_when_it_is_complete(proxy: Proxy, upstream: Any) -> None:
+    content = b"x" * 90_000
+    head = f"POST /slow HTTP/1.0\r\nHost: a\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as client:
+        client.sendall(head)
+        for start in range(0, len(content), 30_000):
+            assert not [path for path, _ in upstream.seen if path == "/slow"]
+            client.sendall(content[start : start + 30_000])
+            time.sleep(0.1)
+        answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["size"] == len(content)
+
+
+def test_a_visitor_cannot_choose_an_address(proxy: Proxy) -> None:
+    for named, taken in {"6.6.6.6": "6.6.6.6", "6.6.6.6, 10.0.0.9": "10.0.0.9", "": "127.0.0.1"}.items():
+        _, headers = ask(proxy, **{"X-Forwarded-For": named, "Forwarded": "for=6.6.6.6"})
+        assert headers["X-Forwarded-For"] == taken
+        assert "Forwarded" not in headers
+
+
+def test_a_form_around_a_file_of_the_greatest_size_passes(proxy: Proxy) -> None:
+    assert ask(proxy, "/", b"x" * (LIMIT + 500))[1]["size"] == LIMIT + 500
+    status, body = ask(proxy, "/", b"x" * (LIMIT + FORM_OVERHEAD + 1))
+    assert (status, body) == (413, problem(413, detail=body["detail"]))
+    assert ask(proxy, "/api/v1/benchmarks/b/models", b"x" * (2 * LIMIT))[0] == 200
+
+
+def test_headers_beyond_the_limit_are_answered_as_by_the_service(proxy: Proxy) -> None:
+    status, body = ask(proxy, **{f"X-{at}": "a" * 15_000 for at in range(5)})
+    assert (status, body) == (431, problem(431, detail=body["detail"]))
+
+
+def test_metrics_do_not_leave(proxy: Proxy, upstream: Any) -> None:
+    assert ask(proxy, "/metrics")[0] == 404
+    assert not [path for path, _ in upstream.seen if path == "/metrics"]
+
+
+def test_a_web_server_that_is_away_is_503_and_its_addresses_stay_out_of_logs(
+    nginx: None, tmp_path: Path
+) -> None:
+    alone = Proxy(tmp_path, upstream="http://127.0.0.1:1")
+    assert alone.run().returncode == 0
+    try:
+        status, body = ask(alone, "/join/sesame/")
+    finally:
+        alone.run("-s", "stop")
+    assert (status, body) == (503, problem(503, detail=body["detail"]))
+    assert " 503 " in alone.logs
+    assert "sesame" not in alone.logs

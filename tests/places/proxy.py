@@ -1,0 +1,69 @@
+"""The proxy of compose.yaml: its template rendered as its container does, and nginx with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+USER = "user root;" if os.geteuid() == 0 else ""  # else nginx would choose one without access to the folder
+MAIN = """
+{user}
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log notice;
+events {{ worker_connections 256; }}
+http {{
+  client_body_temp_path {folder}; proxy_temp_path {folder};
+  fastcgi_temp_path {folder}; uwsgi_temp_path {folder}; scgi_temp_path {folder};
+  include {folder}/site.conf;
+}}
+"""
+
+
+def render(**environment: str) -> str:
+    """The template with the values that the container's command computes from its environment."""
+    (_, _, command) = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["proxy"]["entrypoint"]
+    computing = command.replace("$$", "$").partition("exec ")[0]
+    shown = subprocess.run(
+        ["sh", "-c", f"{computing} env"], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    values = dict(line.split("=", 1) for line in shown.splitlines())
+    template = (ROOT / "nginx.conf.template").read_text()
+    return re.sub(r"\$\{(\w+)\}", lambda match: values[match[1]], template)
+
+
+class Proxy:
+    """nginx on a free port in front of an upstream, until stopped."""
+
+    def __init__(self, folder: Path, *, upstream: str, limit: int = 1_000_000) -> None:
+        self.folder = folder
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        site = render(UPLOAD_MAX_BYTES=str(limit), MODEL_MAX_BYTES=str(2 * limit))
+        for text, ours in {
+            "listen 80;": f"listen 127.0.0.1:{self.port};",
+            "http://web:8000": upstream,
+            "/dev/stdout": f"{folder}/access.log",
+            "/dev/stderr": f"{folder}/site-error.log",
+        }.items():
+            assert text in site
+            site = site.replace(text, ours)
+        (folder / "site.conf").write_text(site)
+        (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user=USER))
+
+    def run(self, *words: str) -> Any:
+        command = [str(NGINX), "-p", str(self.folder), "-c", str(self.folder / "nginx.conf"), *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=30)
+
+    @property
+    def logs(self) -> str:
+        return "".join(path.read_text() for path in self.folder.glob("*.log"))

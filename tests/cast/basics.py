@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -46,11 +47,10 @@ def jsonl(lines: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def run_job(kind: str, subject: int) -> Job:
-    """Run the newest job of this kind in this process."""
-    return run_inline(Job.objects.filter(kind=kind, subject=subject).latest("pk"))
+    """Run the newest job of this kind in this process; agreement is computed with few resamples."""
+    with patch("workers.scoring.agreement.REPLICATES", 20) if kind == "agreement" else nullcontext():
+        return run_inline(Job.objects.filter(kind=kind, subject=subject).latest("pk"))
 
 
 def compute_agreement(project: Project, *, by: User) -> Job:
-    """Compute agreement with few resamples, for tests that do not look at the intervals."""
-    with patch("workers.scoring.agreement.REPLICATES", 20):
-        return run_job("agreement", agreement.request_report(project, by=by).pk)
+    return run_job("agreement", agreement.request_report(project, by=by).pk)

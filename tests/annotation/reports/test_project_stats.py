@@ -15,7 +15,7 @@ from annotation.models import Project, Vote
 from annotation.queue import exclusions, leases, votes
 from annotation.reports import agreement, project_stats
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
-from tests.cast.basics import person, run_job
+from tests.cast.basics import compute_agreement, person, run_job
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
@@ -107,9 +107,8 @@ def test_annotators_cannot_read_statistics() -> None:
 
 
 def reported(project: Project) -> dict:
-    report = agreement.request_report(project, by=curator())
-    run_job("agreement", report.pk)
-    report.refresh_from_db()
+    job = compute_agreement(project, by=curator())
+    report = project.agreements.get(pk=job.subject)
     assert report.state == "done", report.reason
     return report.figures
 

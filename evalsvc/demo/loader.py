@@ -21,7 +21,7 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.freezing import builder
 from annotation.imports import batches
-from annotation.models import Item, Project
+from annotation.models import Item, Project, Vote
 from annotation.ontology import inventory
 from annotation.queue import votes
 from annotation.testset import TestSet
@@ -151,13 +151,13 @@ def _relation_test_set(accounts: DemoAccounts) -> TestSet:
     _import(project, "items", "relations.jsonl", "harbour-news.jsonl", curator)
     projects.open_for_work(project, by=curator)
     items = {item.external_id: item for item in project.items.live()}
+    stored = set(Vote.objects.filter(item__project=project).values_list("client_id", flat=True))
     for vote in _lines("relation_votes.jsonl"):
-        votes.answer(
-            items[vote["item"]],
-            accounts.users[vote["annotator"]],
-            client_id=_client_id("vote", vote["item"], vote["annotator"]),
-            payload={"spans": [], "relations": vote["relations"]},
-        )
+        client_id = _client_id("vote", vote["item"], vote["annotator"])
+        if client_id not in stored:
+            payload = {"spans": [], "relations": vote["relations"]}
+            user = accounts.users[vote["annotator"]]
+            votes.answer(items[vote["item"]], user, client_id=client_id, payload=payload)
     # every fifth dispute is left for visitors to decide
     disputed = {item.external_id: item for item in project.items.live().filter(state=Item.State.DISPUTED)}
     for decision in _lines("relation_decisions.jsonl"):

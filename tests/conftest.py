@@ -20,6 +20,7 @@ from hypothesis import settings as examples
 
 from evalsvc.celery import app as celery_app
 from evalsvc.local.embedded_broker import EmbeddedBroker
+from tests.cast.replay import NotedPatch
 from tests.places import browser as browsers
 from tests.places import postgres as pg
 from tests.places.extent import FULL
@@ -96,6 +97,12 @@ def either_database(request: pytest.FixtureRequest) -> str:
     """Real transactions, once on each database."""
     request.getfixturevalue(request.param)
     return str(request.param)
+
+
+@pytest.fixture
+def monkeypatch() -> Iterator[pytest.MonkeyPatch]:
+    with NotedPatch.context() as patch:
+        yield patch
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl, person, sentence
+from tests.cast.replay import replayed
 
 LABELS = ["born_in", "works_for", "part_of"]
 Line = dict[str, Any]
@@ -94,6 +95,7 @@ class BenchmarkCast:
     lugworm: Team
 
     @classmethod
+    @replayed
     def create(cls) -> BenchmarkCast:
         olga, kim, lars = person("olga", may_organise=True), person("kim"), person("lars")
         return cls(olga, kim, lars, create_team(name="Kelpie", by=kim), create_team(name="Lugworm", by=lars))
@@ -116,11 +118,13 @@ class BenchmarkCast:
             )
         return benchmark
 
+    @replayed
     def relations(self, unit: str = "sentence", main: str = "micro_f1", **fields: Any) -> Benchmark:
         """One setting over the six sentences."""
         gold = freeze(f"gold-{unit}", RELATION_GOLD, by=self.olga)
         return self.benchmark(settings=[("main", gold, unit, main)], **fields)
 
+    @replayed
     def entities(self, **fields: Any) -> Benchmark:
         gold = freeze("spans", ENTITY_GOLD, by=self.olga, labels=["PER", "LOC"], kind="entities")
         fields = {"task": "entities", "labels": ["PER", "LOC"], "negative": ""} | fields

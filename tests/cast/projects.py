@@ -22,6 +22,7 @@ from annotation.ontology import inventory
 from annotation.queue import votes
 from evalsvc.core.accounts.models import User
 from tests.cast.basics import person, run_job, sentence
+from tests.cast.replay import replayed
 
 LABELS: tuple[Mapping[str, Any], ...] = (
     {"name": "lived_in", "title": "place lived", "phrase": "lived in", "definition": "The head lived there."},
@@ -57,6 +58,7 @@ def error_codes(response: Any, field: str | None) -> list[str]:
     return [error.code for form in shown.values() for error in form.errors.as_data().get(name, [])]
 
 
+@replayed
 def create_project(
     kind: str = "relations", *, labels: Sequence[str] = ("A", "B", "C"), **fields: Any
 ) -> Project:
@@ -97,6 +99,7 @@ def import_lines(
     return batch
 
 
+@replayed
 def project_with_items(n: int = 3, *, opened: bool = True, **fields: Any) -> Project:
     """A project with the items s0, s1, …; open for labelling unless stated otherwise."""
     project = create_project(**fields)
@@ -135,6 +138,7 @@ class ProjectCast:
     people: dict[str, User] = field(default_factory=dict)
 
     @classmethod
+    @replayed
     def create(cls, *, kind: str = "relations", k: int = 2, labels: Iterable[Any] = LABELS) -> ProjectCast:
         cleo = person("cleo", first_name="Cleo", last_name="Doe", may_organise=True)
         project = projects.create(title="Harbour news", slug="harbour", kind=kind, k=k, by=cleo)

@@ -30,6 +30,7 @@ from evalsvc.evaluation.submissions import intake
 from tests.cast import basics
 from tests.cast.basics import jsonl, sentence
 from tests.cast.projects import answer_item, import_lines
+from tests.cast.replay import replayed
 
 LABELS = ("lived_in", "born_in", "died_in")
 TEXT = "canary text"
@@ -94,6 +95,7 @@ class ServiceCast:
     token: ApiToken = field(init=False)
 
     @classmethod
+    @replayed
     def create(cls) -> ServiceCast:
         cast = cls()
         cast._create_users()

@@ -21,7 +21,7 @@ from tests.places.workers import ROOT
 
 FOLDER = ROOT / ".pytest_cache" / "databases"
 Make = Callable[[Path], object]
-MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
+MADE_BY_MIGRATIONS = ("django_content_type", "auth_permission", "django_migrations")
 
 
 @cache
@@ -83,10 +83,16 @@ def _make_sqlite(path: Path) -> None:
             cursor.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
 
 
+@cache
+def tables_of_models() -> list[str]:
+    """The tables whose rows tests make."""
+    models = apps.get_models(include_auto_created=True)
+    return sorted({model._meta.db_table for model in models}.difference(MADE_BY_MIGRATIONS))
+
+
 def empty() -> None:
     """Delete all rows but those of migrations, also from frozen sets, which triggers protect."""
-    tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
-    rows = (f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {table})" for table in tables - MADE_BY_MIGRATIONS)
+    rows = (f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {table})" for table in tables_of_models())
     with transaction.atomic(), connections["default"].cursor() as cursor:
         cursor.execute(" UNION ALL ".join(rows))
         delete = [f"DELETE FROM {table}" for (table,) in cursor.fetchall()]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from django.core.management import call_command
+from nervaluate import Evaluator
 
 from tests.workers.cli.conftest import Write
 from workers.cli.command import main
@@ -269,3 +270,38 @@ def test_the_measures_are_a_module_to_run(two):
         [sys.executable, "-m", "workers.metrics", *two], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert "micro_f1" in run.stdout
+
+
+# ---- SemEval-2013 task 9.1 against nervaluate -------------------------------------------------------
+# token, gold, predicted: right, wrong type, wrong bounds, both, missed, spurious, a split, a merge, a repair
+SENTENCES = """
+Ada B-PER B-PER, Lovelace I-PER I-PER, left O O, Turin B-LOC B-ORG, for O O, Porto B-LOC O, Alegre I-LOC B-LOC
+The O O, North B-ORG B-LOC, Sea I-ORG I-LOC, Board I-ORG O, met O O, in O O, Oslo B-LOC O
+Rain O B-PER, fell O O, on O O, Bo B-PER B-PER, Berg I-PER B-PER, and O O, Cy B-PER O
+It O O, rained O O
+Acme B-ORG B-ORG, Dover B-LOC I-ORG, sold O O, Mars B-LOC B-LOC, City I-LOC I-LOC, twice O O
+We O O, saw O O, New B-LOC I-LOC, York I-LOC I-LOC, Times B-ORG O
+"""
+
+
+def test_the_semeval_2013_figures_of_columns_are_those_of_nervaluate(write, capsys):
+    rows = [[cell.split() for cell in line.split(", ")] for line in SENTENCES.strip().splitlines()]
+    files = [
+        write(f"{name}.txt", "\n\n".join("\n".join(f"{r[0]}\t{r[at]}" for r in row) for row in rows))
+        for at, name in ((1, "gold"), (2, "predicted"))
+    ]
+    gold, predicted = ([[row[at] for row in sentence] for sentence in rows] for at in (1, 2))
+    theirs = Evaluator(gold, predicted, tags=["LOC", "ORG", "PER"], loader="list").evaluate()["overall"]
+    words = ["--task", "entities", "--scheme", "IOB2", "--family", "muc", "conll", "--json"]
+    assert main([*map(str, files), *words]) == 0
+    figures = json.loads(capsys.readouterr().out)["measures"]
+    for ours, name in (
+        ("strict", "strict"),
+        ("exact", "exact"),
+        ("partial", "partial"),
+        ("type", "ent_type"),
+    ):
+        for part in ("precision", "recall", "f1"):
+            assert figures[f"muc_{ours}_{part}"] == pytest.approx(getattr(theirs[name], part)), (ours, part)
+        assert min(theirs[name].correct, theirs[name].missed, theirs[name].spurious) > 0
+    assert figures["muc_strict_f1"] == figures["conll_micro_f1"]

@@ -29,19 +29,16 @@ class NotedPatch(pytest.MonkeyPatch):
     """A monkeypatch: what it changes may change what a builder makes."""
 
     def setattr(self, *args: Any, **options: Any) -> None:
-        global is_paused
-        is_paused = True
+        patches.add(id(self))
         super().setattr(*args, **options)
 
     def setitem(self, *args: Any) -> None:
-        global is_paused
-        is_paused = True
+        patches.add(id(self))
         super().setitem(*args)
 
     def undo(self) -> None:
-        global is_paused
         super().undo()
-        is_paused = False
+        patches.discard(id(self))
 
 
 class NotReplayable(Exception):
@@ -79,7 +76,7 @@ class Recording:
 EMPTY = Recording({}, [], {}, b"")
 recordings: dict[tuple[Any, ...], Recording] = {(): EMPTY}
 state: tuple[tuple[Any, ...], int] = (), -1  # the last builder, and the writes of the connection until then
-is_paused = False  # while a monkeypatch is in force
+patches: set[int] = set()  # monkeypatches in force
 
 
 def replayed(build: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -90,7 +87,7 @@ def replayed(build: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         global state
         try:
             before = _state_before()
-            key = (before, build.__qualname__, _key(args), _key(kwargs))
+            key = (before, build.__module__, build.__qualname__, _key(args), _key(kwargs))
         except NotReplayable:
             return build(*args, **kwargs)
         if key in recordings:
@@ -108,7 +105,7 @@ def replayed(build: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
 
 def _state_before() -> tuple[Any, ...]:
     """Return the key of the rows as they are."""
-    if is_paused or connection.vendor != "sqlite" or _changed_settings():
+    if patches or connection.vendor != "sqlite" or _changed_settings():
         raise NotReplayable
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT 1 FROM sqlite_sequence WHERE seq > 0 AND name NOT IN {MADE_BY_MIGRATIONS}")

@@ -17,6 +17,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person
 from tests.cast.projects import annotators, answer_item, answered_item, curator, project_with_items
+from tests.cast.replay import replayed
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +41,7 @@ def decided(item: Item, *relations: str) -> Item:
     return item
 
 
+@replayed
 def disputed(**more: object) -> Item:
     return answered_item(project_with_items(k=2, **more), ["A"], ["B"])
 
@@ -127,6 +129,7 @@ def test_undoing_a_merge_reopens_decisions_for_its_label() -> None:
     assert item.state == "disputed"
 
 
+@replayed
 def five_decisions() -> Project:
     """A project of five disputes, A against B, each decided as C with a reason."""
     project = project_with_items(5, k=2)

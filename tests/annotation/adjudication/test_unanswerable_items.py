@@ -16,6 +16,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import person, run_job
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
+from tests.cast.replay import replayed
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
@@ -29,6 +30,7 @@ def waiting(project: Project) -> list[tuple[str, str]]:
     return [(item.external_id, item.split) for item in decisions.disputes(project)]  # type: ignore[attr-defined]
 
 
+@replayed
 def skipped(n: int = 2, *, k: int = 2) -> tuple[Project, Item, list[User]]:
     """Three sentences, the first skipped by all n annotators; each of them has begun."""
     project = project_with_items(3, k=k)

@@ -30,9 +30,11 @@ from tests.cast.projects import (
     import_lines,
     project_with_items,
 )
+from tests.cast.replay import replayed
 from tests.errors import code
 
 
+@replayed
 def voting_project(*, sealed: bool = True) -> Project:
     """s0 settled as A, s1 settled as N/A, s2 disputed, s3 open."""
     project = create_project(k=2)

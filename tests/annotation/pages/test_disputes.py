@@ -16,12 +16,14 @@ from annotation.queue import votes as voting
 from tests.cast.basics import sentence
 from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
+from tests.cast.replay import replayed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
 @pytest.fixture
+@replayed
 def cast(db: None) -> ProjectCast:
     cast = ProjectCast.create()
     cast.import_lines(*(sentence(at) for at in (1, 2, 3)))

@@ -36,6 +36,7 @@ from tests.cast.projects import (
     response_of,
     seen,
 )
+from tests.cast.replay import replayed
 
 pytestmark = pytest.mark.django_db
 
@@ -188,6 +189,7 @@ def test_labels_are_sorted_by_disputes_or_frequency() -> None:
         assert [row[0] for row in table.rows] == names
 
 
+@replayed
 def disagreeing() -> Project:
     """Two say N/A and one a relation: disputed by majority, N/A by the other rule."""
     project = project_with_items(2, k=3)

@@ -8,6 +8,7 @@ from annotation import projects
 from annotation.queue import leases
 from tests.cast.basics import person, sentence
 from tests.cast.projects import ProjectCast
+from tests.cast.replay import replayed
 
 ROLES = ("ann", "judy", "vera", "curator", "stranger")
 ALLOWED = {
@@ -22,6 +23,7 @@ ALLOWED = {
 
 
 @pytest.fixture
+@replayed
 def cast(db: None) -> ProjectCast:
     cast = ProjectCast.create()
     cast.import_lines(sentence(1), sentence(2))

@@ -14,6 +14,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
+from tests.cast.replay import replayed
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
@@ -25,6 +26,7 @@ def checks_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gold_questions, "check_place", lambda annotator, block, every: every)
 
 
+@replayed
 def with_known(use: str, n: int = 2, **quality: object) -> tuple[Project, User]:
     """Three items of work and n whose answer is A."""
     project = project_with_items(3, k=1)

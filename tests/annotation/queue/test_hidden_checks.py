@@ -16,6 +16,7 @@ from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
+from tests.cast.replay import replayed
 
 pytestmark = pytest.mark.django_db
 
@@ -23,6 +24,7 @@ SENTENCES, CHECKS = 6, 2
 
 
 @pytest.fixture
+@replayed
 def project() -> Project:
     """A check with every three sentences; two answers decide a sentence."""
     project = project_with_items(SENTENCES, k=2)

@@ -13,6 +13,7 @@ from annotation.pages.agreement_heatmap import heatmap_of
 from annotation.roles import display_names
 from tests.cast.basics import compute_agreement, person
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items, seen
+from tests.cast.replay import replayed
 
 pytestmark = pytest.mark.django_db
 
@@ -23,6 +24,7 @@ def named(username: str, first: str, last: str = "") -> None:
     user.save()
 
 
+@replayed
 def judged() -> Project:
     """Two people and a pseudonym on every sentence; one of the people has a name to show."""
     project = project_with_items(12, k=3)

@@ -17,10 +17,12 @@ from annotation.reports import agreement, project_stats
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast.basics import compute_agreement, person, run_job
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
+from tests.cast.replay import replayed
 
 pytestmark = pytest.mark.django_db
 
 
+@replayed
 def labelled() -> Project:
     """Three people on three items: agreement on s0, a dispute on s1, a late third answer on s0."""
     project = project_with_items(3, k=2)

@@ -13,6 +13,7 @@ from evalsvc.evaluation.board_figures import EqualRuns
 from evalsvc.evaluation.leaderboard import BoardRow, board, boards
 from evalsvc.evaluation.models import Benchmark, Evaluation, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
+from tests.cast.replay import replayed
 from workers.metrics.ranking_profiles import FEW_CLAIMS
 from workers.runner import run_next
 
@@ -27,6 +28,7 @@ def answers(right: int) -> list[Line]:
     ]
 
 
+@replayed
 def scored(cast: BenchmarkCast, benchmark: Benchmark, system: str, *rights: int) -> list[Submission]:
     submissions = [
         cast.submit(benchmark, answers(right), system=system, run=str(run))

@@ -22,6 +22,7 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.submissions.timeline import timeline
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
+from tests.cast.replay import replayed
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "N/A"} for line in RELATION_GOLD]
@@ -231,6 +232,7 @@ def test_a_run_of_an_open_phase_is_withdrawn_beside_an_ended_one(cast: Benchmark
     assert fresh(open_run).withdrawn_at is not None
 
 
+@replayed
 def failed(cast: BenchmarkCast, code: str = "worker_lost") -> Submission:
     submission = cast.submit(cast.relations(), LINES)
     job = queue.claim("score")

@@ -18,6 +18,7 @@ from evalsvc.evaluation.benchmarks import creation, quotas, scoring_identity, ve
 from evalsvc.evaluation.leaderboard import board
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
+from tests.cast.replay import replayed
 from workers.handlers.score import score
 from workers.runner import run_next
 
@@ -42,6 +43,7 @@ def added(benchmark: Benchmark, test_set: TestSet, cast: BenchmarkCast, **fields
     return creation.add_setting(benchmark, test_set=test_set, by=cast.olga, disclosure="open", **fields)
 
 
+@replayed
 def scored(cast: BenchmarkCast, lines: list[Line] = LINES, **fields: Any) -> tuple[Submission, Setting]:
     benchmark = cast.relations(**fields)
     submission = cast.submit(benchmark, lines)
@@ -236,6 +238,7 @@ def test_settings_that_no_run_covers_queue_nothing(cast: BenchmarkCast) -> None:
 
 
 # ---- the switch of a board to a new version ------------------------------------------------------
+@replayed
 def revised(cast: BenchmarkCast) -> Setting:
     """Three scored systems, of which none is scored under version 2 yet."""
     benchmark = cast.relations()

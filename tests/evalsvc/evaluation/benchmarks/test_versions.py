@@ -19,6 +19,7 @@ from evalsvc.evaluation.pages import score_view
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
+from tests.cast.replay import replayed
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
@@ -32,6 +33,7 @@ def work() -> None:
         pass
 
 
+@replayed
 def scored(cast: BenchmarkCast) -> tuple[Benchmark, Setting]:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)

@@ -9,6 +9,7 @@ from typing import Any
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze, gold_sentence
+from tests.cast.replay import replayed
 from workers.runner import run_next
 
 NEGATIVE = "N/A"
@@ -27,6 +28,7 @@ def gold_lines(gold: Mapping[str, str]) -> list[Line]:
     ]
 
 
+@replayed
 def hidden_phase(
     cast: BenchmarkCast, gold: Mapping[str, str], *, unit: str = "sentence", **fields: Any
 ) -> Benchmark:
@@ -62,6 +64,7 @@ def wrong(gold: Mapping[str, str], share: float, *, seed: int = 2) -> dict[str, 
     }
 
 
+@replayed
 def scored(cast: BenchmarkCast, benchmark: Benchmark, labels: Mapping[str, str], **fields: Any) -> Submission:
     """Submit labels and score them."""
     submission = cast.submit(benchmark, labels_file(labels), **fields)

@@ -13,6 +13,7 @@ from django.urls import reverse
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import PredictionFile, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
+from tests.cast.replay import replayed
 from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
 from workers.runner import run_next
 
@@ -23,6 +24,7 @@ def page(client: Client, submission: Submission, name: str = "submission", **que
     return response.content.decode()
 
 
+@replayed
 def bags(cast: BenchmarkCast) -> Submission:
     """Scored by bag, with a curve."""
     submission = cast.submit(cast.relations("bag", "ap"), SCORE_LINES)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from annotation.testset import TestSet, TestSetRow
@@ -130,6 +131,7 @@ class BenchmarkCast:
         fields = {"task": "entities", "labels": ["PER", "LOC"], "negative": ""} | fields
         return self.benchmark("ner", settings=[("main", gold, "document", "conll_micro_f1")], **fields)
 
+    @partial(replayed, publishes=True)
     def submit(
         self,
         benchmark: Benchmark,

@@ -75,6 +75,7 @@ def jsonl_file(lines: Iterable[Mapping[str, Any] | str]) -> io.BytesIO:
     return io.BytesIO("\n".join(texts).encode())
 
 
+@replayed
 def import_lines(
     project: Project | None,
     lines: Iterable[Mapping[str, Any] | str],

@@ -79,14 +79,19 @@ state: tuple[tuple[Any, ...], int] = (), -1  # the last builder, and the writes 
 patches: set[int] = set()  # monkeypatches in force
 
 
-def replayed(build: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Replay a builder whose rows follow from its arguments and the rows before."""
+def replayed(build: Callable[Arguments, Result], *, publishes: bool = False) -> Callable[Arguments, Result]:
+    """Replay a builder whose rows follow from its arguments and the rows before.
+
+    If it publishes a message to workers, it is replayed in transactions only, where no message leaves.
+    """
 
     @wraps(build)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         global state
         try:
             before = _state_before()
+            if publishes and not connection.in_atomic_block:
+                raise NotReplayable
             key = (before, build.__module__, build.__qualname__, _key(args), _key(kwargs))
         except NotReplayable:
             return build(*args, **kwargs)

@@ -52,6 +52,7 @@ NAMES = {path: name for name, path in endpoints().items()}
 # These reject valid shapes for their values: stored objects, or one field against another.
 VALIDATED_BY_CONTENT = {
     ("get", "api-board"): "order is a measure of this board, version one of its versions",
+    ("get", "api-benchmark-inputs"): "the phase is open",
     ("get", "api-scores"): "version is one of the settings' versions",
     ("get", "api-benchmark-limits"): "team is one of your teams",
     ("post", "api-project-effects"): "the labels of a change are those of the project",

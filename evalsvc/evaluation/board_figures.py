@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -25,7 +24,6 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.disclosure.policy import hidden_among
-from evalsvc.evaluation.measures.menu import Measure, as_shown
 from evalsvc.evaluation.models import (
     NearDuplicate,
     Setting,
@@ -81,86 +79,43 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sharing: list[int]
 
 
-@dataclass(frozen=True)
-class Column:
-    """Measure of a board by system; `title` names it in sentences."""
-
-    measure: Measure
-    figures: Mapping[int, RunStatistics]
-    title: str
-
-    @cached_property
-    def ranks(self) -> dict[int, int]:
-        """Ranks by mean; equal means share the better one, undefined have none."""
-        means = {system: figure.mean for system, figure in self.figures.items() if figure.mean is not None}
-        first: dict[float, int] = {}
-        for rank, mean in enumerate(sorted(means.values(), reverse=self.measure.higher_is_better), start=1):
-            first.setdefault(mean, rank)
-        return {system: first[mean] for system, mean in means.items()}
-
-    @cached_property
-    def order(self) -> list[int]:
-        return sorted(self.ranks, key=lambda system: (self.ranks[system], system))
-
-    def ahead(self, first: int, second: int) -> float | None:
-        """Return the lead of one system over another, if both are defined."""
-        a, b = self.figures.get(first), self.figures.get(second)
-        if a is None or b is None or a.mean is None or b.mean is None:
-            return None
-        return (a.mean - b.mean) * (1 if self.measure.higher_is_better else -1)
-
-
-class Columns(Mapping[str, Column]):
-    """Columns of a board by key; stored ones are read on demand."""
+class FiguresByMeasure:
+    """Statistics and run values by measure and system; stored ones are read on demand."""
 
     def __init__(
         self,
-        setting: Setting,
         figures: Mapping[str, Mapping[int, RunStatistics]],
-        values: Mapping[str, Mapping[int, list[float]]],
-        *,
-        stored: int | None = None,
+        run_values: Mapping[str, Mapping[int, list[float]]],
     ) -> None:
-        self._setting, self._figures, self._values, self._stored = (
-            setting,
-            dict(figures),
-            dict(values),
-            stored,
-        )
-        self._columns: dict[str, Column] = {}
+        self.keys = list(figures)
+        self._figures, self._run_values, self._stored = dict(figures), dict(run_values), 0
+
+    @classmethod
+    def stored(cls, board: int, keys: Iterable[str]) -> FiguresByMeasure:
+        """Return the figures of a stored board, none of them read yet."""
+        figures = cls({}, {})
+        figures.keys, figures._stored = list(keys), board
+        return figures
 
     def load(self, keys: Iterable[str]) -> None:
-        """Read several stored columns in one query."""
-        wanted = {key for key in keys if key in self._figures and key not in self._columns}
-        if self._stored is not None and wanted:
-            rows = StoredColumn.objects.filter(board=self._stored, measure__in=wanted)
-            self._figures |= {
-                key: _FIGURES.decode(content) for key, content in rows.values_list("measure", "figures")
-            }
-        for key in wanted:
-            measure = as_shown(self._setting, key)
-            self._columns[key] = Column(measure, self._figures[key], measure.title)
+        """Read several measures of a stored board in one query."""
+        missing = {key for key in keys if key in self.keys} - self._figures.keys()
+        if missing:
+            rows = StoredColumn.objects.filter(board=self._stored, measure__in=missing)
+            for key, content in rows.values_list("measure", "figures"):
+                self._figures[key] = _FIGURES.decode(content)
+
+    def of(self, key: str) -> Mapping[int, RunStatistics]:
+        """Return the statistics of a measure by system."""
+        self.load([key])
+        return self._figures[key]
 
     def run_values(self, key: str) -> Mapping[int, list[float]]:
         """Return the defined values of the runs by system."""
-        if self._stored is not None and key not in self._values:
+        if self._stored and key not in self._run_values:
             row = StoredColumn.objects.get(board=self._stored, measure=key)
-            self._values[key] = _VALUES.decode(row.run_values)
-        return self._values.get(key, {})
-
-    def __getitem__(self, key: str) -> Column:
-        if key not in self._columns:
-            self.load([key])
-        return self._columns[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._figures
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._figures)
-
-    def __len__(self) -> int:
-        return len(self._figures)
+            self._run_values[key] = _VALUES.decode(row.run_values)
+        return self._run_values.get(key, {})
 
 
 _FIGURES = msgspec.msgpack.Decoder(dict[int, RunStatistics])
@@ -170,7 +125,7 @@ _RUNS = msgspec.msgpack.Decoder(list[SystemRuns])
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Runs and columns of a board under a version.
+    """Runs and figures of a board under a version.
 
     `computed_at` is set if newer results have come since.
     """
@@ -178,7 +133,7 @@ class Figures:
     version: SettingVersion
     rescoring: Rescoring | None
     runs: list[SystemRuns]
-    columns: Columns
+    by_measure: FiguresByMeasure
     computed_at: datetime | None = None
 
 
@@ -268,7 +223,7 @@ def read(
             versions[row.version_id],
             Rescoring(*row.rescoring) if row.rescoring else None,
             _RUNS.decode(runs[row.pk]),
-            Columns(setting, {key: {} for key in row.measures}, {}, stored=row.pk),
+            FiguresByMeasure.stored(row.pk, row.measures),
             None if row.stamp == _digest(stamps[setting.pk]) else row.computed_at,
         )
         for setting, row in asked.items()
@@ -303,17 +258,16 @@ def compute(setting: Setting, figures: Callable[[bool], Figures]) -> Callable[[]
 
 
 def _packed(figures: Figures) -> tuple[dict[str, Any], dict[str, dict[str, bytes]]]:
-    encode, progress = msgspec.msgpack.encode, figures.rescoring
+    encode, progress, by_measure = msgspec.msgpack.encode, figures.rescoring, figures.by_measure
     values = {
         "version": figures.version,
         "rescoring": [progress.version, progress.scored, progress.total] if progress else [],
-        "measures": list(figures.columns),
+        "measures": by_measure.keys,
         "runs": encode(figures.runs),
     }
-    columns = figures.columns
     return values, {
-        key: {"figures": encode(column.figures), "run_values": encode(columns.run_values(key))}
-        for key, column in columns.items()
+        key: {"figures": encode(by_measure.of(key)), "run_values": encode(by_measure.run_values(key))}
+        for key in by_measure.keys
     }
 
 

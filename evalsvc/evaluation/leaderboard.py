@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -19,10 +19,9 @@ from evalsvc.evaluation import board_figures
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.versions import Rescoring, Run
 from evalsvc.evaluation.board_figures import (
-    Column,
-    Columns,
     EqualRuns,
     Figures,
+    FiguresByMeasure,
     RunStatistics,
     SystemRuns,
 )
@@ -37,7 +36,7 @@ from evalsvc.evaluation.disclosure.policy import (
     shown_values,
     withheld_values,
 )
-from evalsvc.evaluation.measures.menu import MENU, as_shown, shown_measures
+from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, shown_measures
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person, sealed_from
 from evalsvc.evaluation.submissions import gold_exposure
@@ -45,6 +44,62 @@ from evalsvc.evaluation.submissions import gold_exposure
 NOT_COMPUTED = "not computed for this form of predictions"
 COMPARED = 50  # systems whose pairs a board compares
 NO_VALUE = "the measure has no value for these predictions"
+
+
+@dataclass(frozen=True)
+class Column:
+    """Measure of a board by system; `title` names it in sentences."""
+
+    measure: Measure
+    figures: Mapping[int, RunStatistics]
+    title: str
+
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        """Ranks by mean; equal means share the better one, undefined have none."""
+        means = {system: figure.mean for system, figure in self.figures.items() if figure.mean is not None}
+        first: dict[float, int] = {}
+        for rank, mean in enumerate(sorted(means.values(), reverse=self.measure.higher_is_better), start=1):
+            first.setdefault(mean, rank)
+        return {system: first[mean] for system, mean in means.items()}
+
+    @cached_property
+    def order(self) -> list[int]:
+        return sorted(self.ranks, key=lambda system: (self.ranks[system], system))
+
+    def ahead(self, first: int, second: int) -> float | None:
+        """Return the lead of one system over another, if both are defined."""
+        a, b = self.figures.get(first), self.figures.get(second)
+        if a is None or b is None or a.mean is None or b.mean is None:
+            return None
+        return (a.mean - b.mean) * (1 if self.measure.higher_is_better else -1)
+
+
+class Columns(Mapping[str, Column]):
+    """Columns of a board by the key of their measure."""
+
+    def __init__(self, setting: Setting, by_measure: FiguresByMeasure) -> None:
+        self._setting, self.by_measure = setting, by_measure
+        self._columns: dict[str, Column] = {}
+
+    def load(self, keys: Iterable[str]) -> None:
+        """Read several columns at once."""
+        self.by_measure.load(keys)
+
+    def __getitem__(self, key: str) -> Column:
+        if key not in self._columns:
+            measure = as_shown(self._setting, key)
+            self._columns[key] = Column(measure, self.by_measure.of(key), measure.title)
+        return self._columns[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.by_measure.keys
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_measure.keys)
+
+    def __len__(self) -> int:
+        return len(self.by_measure.keys)
 
 
 class BoardSystem(NamedTuple):
@@ -119,6 +174,7 @@ class Board:
 
     policy: Policy
     figures: Figures
+    columns: Columns
     ordering: Column
     systems: Systems
     teams_with_gold: Collection[int] = ()
@@ -131,10 +187,6 @@ class Board:
     @property
     def version(self) -> SettingVersion:
         return self.figures.version
-
-    @property
-    def columns(self) -> Columns:
-        return self.figures.columns
 
     @property
     def rescoring(self) -> Rescoring | None:
@@ -204,7 +256,7 @@ def boards(
         policies[pk] = Policy(setting, pk in hidden, of_version)
         order = _ordering(policies[pk], order_by)
         if pk in shown and pk in sealed:
-            figures[pk] = Figures(shown[pk].version, None, [], Columns(setting, {}, {}))
+            figures[pk] = Figures(shown[pk].version, None, [], FiguresByMeasure({}, {}))
         elif pk in shown:
             readings.append(_Reading(policies[pk], shown[pk], order))
     if readings:
@@ -361,7 +413,7 @@ def _figures(reading: _Reading) -> Figures:
             run_values[key][system] = defined
     shown = {each.key: columns[each.key] for each in shown_measures(policy.setting, columns)}
     version, rescoring, _ = reading.shown
-    return Figures(version, rescoring, reading.systems(), Columns(policy.setting, shown, run_values))
+    return Figures(version, rescoring, reading.systems(), FiguresByMeasure(shown, run_values))
 
 
 def _ranked(
@@ -374,11 +426,10 @@ def _ranked(
     ranked = []
     for (policy, figures), teams_with_gold in zip(boards, teams, strict=True):
         setting, key = policy.setting, order_by or policy.setting.main
-        ordering = figures.columns.get(key)
-        if ordering is None:
-            measure = as_shown(setting, key)
-            ordering = Column(measure, {}, measure.title)
-        ranked.append(Board(policy, figures, ordering, systems, teams_with_gold, setting.pk in sealed))
+        columns, measure = Columns(setting, figures.by_measure), as_shown(setting, key)
+        ordering = columns.get(key) or Column(measure, {}, measure.title)
+        is_sealed = setting.pk in sealed
+        ranked.append(Board(policy, figures, columns, ordering, systems, teams_with_gold, is_sealed))
     return ranked
 
 

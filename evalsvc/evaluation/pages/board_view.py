@@ -16,11 +16,19 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, percent, signed
 from evalsvc.evaluation.benchmarks.file_contract import count_items
-from evalsvc.evaluation.board_figures import Column, RunStatistics
+from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
-from evalsvc.evaluation.leaderboard import COMPARED, NOT_COMPUTED, Board, BoardRow, Reversal, reversals
+from evalsvc.evaluation.leaderboard import (
+    COMPARED,
+    NOT_COMPUTED,
+    Board,
+    BoardRow,
+    Column,
+    Reversal,
+    reversals,
+)
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, scheme_measures
 from evalsvc.evaluation.models import Setting, SettingVersion
@@ -197,7 +205,7 @@ def _row(
     strip: SafeString | str = ""
     if scale and figure and figure.mean is not None:
         strip = charts.run_strip(
-            board.columns.run_values(main.key)[row.system.pk],
+            board.figures.by_measure.run_values(main.key)[row.system.pk],
             mean=figure.mean,
             sd=figure.sd,
             scale=scale,

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc.core.web.formatting import counted, percent
 from evalsvc.core.web.svg import Scale, drawing, element
-from evalsvc.evaluation.board_figures import Column
+from evalsvc.evaluation.leaderboard import Column
 
 Point = tuple[float, float]
 

@@ -39,7 +39,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> int:
 
 def content(board: Board) -> list[Any]:
     rows = [(row.rank, row.system, row.runs, row.figures, row.saw_gold) for row in board.rows]
-    values = {key: board.columns.run_values(key) for key in board.columns}
+    values = {key: board.figures.by_measure.run_values(key) for key in board.columns}
     return [board.order_by, board.version, board.rescoring, board.held_back, board.measures, rows, values]
 
 

@@ -51,8 +51,8 @@ def test_a_system_has_mean_deviation_and_range_over_its_runs(cast: BenchmarkCast
     assert figure.mean == pytest.approx(sum(values) / 3)
     assert figure.sd == pytest.approx(stdev(values))
     assert (figure.n, figure.minimum, figure.maximum) == (3, 0.5, 1.0)
-    columns = board(benchmark.settings.get()).columns
-    assert list(columns.run_values("accuracy").values()) == [pytest.approx(values)]
+    figures = board(benchmark.settings.get()).figures.by_measure
+    assert list(figures.run_values("accuracy").values()) == [pytest.approx(values)]
 
 
 def test_one_run_has_no_deviation(cast: BenchmarkCast) -> None:
@@ -102,7 +102,7 @@ def test_files_with_the_same_answers_are_one_run(cast: BenchmarkCast, second: li
     row = rows(benchmark)["Net"]
     figure = row.figures["accuracy"]
     assert (row.n, figure.n, row.runs.equal) == (2, 2, [EqualRuns("2", "1")])
-    assert figure.sd == pytest.approx(stdev(row.columns.run_values("accuracy")[row.system.pk]))
+    assert figure.sd == pytest.approx(stdev(row.columns.by_measure.run_values("accuracy")[row.system.pk]))
 
 
 def test_a_withdrawn_file_leaves_its_run_to_an_equal_one(cast: BenchmarkCast) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.board_figures import Column, RunStatistics
+from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.disclosure.policy import ShownValue
-from evalsvc.evaluation.leaderboard import NOT_COMPUTED, reversals, run_statistics
+from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Column, reversals, run_statistics
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.pages.board_view import cell, leader, sentence
 

@@ -22,6 +22,7 @@ from django.utils import timezone
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks.scoring_identity import SCORER
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.models import (
@@ -39,6 +40,8 @@ LARGE = 100  # runs from which a board is stored; below, computing it costs as m
 PAUSE_SECONDS, SHARE_OF_TIME = 5.0, 10
 # Changes of these change what a reader may see, so that figures from before must not be shown.
 RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at")
+FORMAT = 1  # of stored figures and of the rules on what is shown; a board of another one is not read
+FAILURE_PAUSE = timedelta(hours=1)
 Stamp = tuple[Any, ...]
 _next_look = 0.0
 
@@ -192,7 +195,7 @@ def _digest(*values: object) -> str:
 
 
 def _rules(setting: Setting, hidden: bool) -> str:
-    return _digest(hidden, *(getattr(setting, name) for name in RULES))
+    return _digest(FORMAT, SCORER, hidden, *(getattr(setting, name) for name in RULES))
 
 
 # ---- reading and writing -------------------------------------------------------------------------------
@@ -203,8 +206,8 @@ def read(
 
     `held_back` are the settings with exact figures hidden from the reader; `number` is the version asked for.
     """
-    rows = StoredBoard.objects.filter(setting__in=settings).defer("runs")
-    found = {(row.setting_id, row.held_back): row for row in rows}
+    rows = StoredBoard.objects.filter(setting__in=settings).defer("runs").order_by("pk")
+    found = {(row.setting_id, row.held_back): row for row in rows}  # the newest
     if not found:
         return {}
     hidden, usable = hidden_among(settings), {}
@@ -240,7 +243,11 @@ def compute(setting: Setting, figures: Callable[[bool], Figures]) -> Callable[[]
 
     def store() -> None:
         with transaction.atomic():
-            StoredBoard.objects.filter(setting=setting).delete()
+            Setting.objects.select_for_update().get(pk=setting.pk)
+            # a page that is being answered reads on in the board before this one
+            before = StoredBoard.objects.filter(setting=setting)
+            newest = before.values("held_back").annotate(newest=Max("pk")).values("newest")
+            before.exclude(pk__in=list(newest.values_list("newest", flat=True))).delete()
             for held_back, (values, columns) in computed.items():
                 board = StoredBoard.objects.create(
                     setting=setting,
@@ -287,9 +294,11 @@ def queue_outdated() -> None:
     settings = list(either.select_related("benchmark", "test_set", "only"))
     if not settings:
         return
-    stored = {row.setting_id: row for row in StoredBoard.objects.filter(setting__in=settings).defer("runs")}
+    rows = StoredBoard.objects.filter(setting__in=settings).defer("runs").order_by("pk")
+    stored = {row.setting_id: row for row in rows}
     hidden, stamps, now = hidden_among(settings), changes(settings).stamps, timezone.now()
-    jobs = Job.objects.filter(kind=KIND).exclude(state__in=Job.ENDED)
+    failed = Q(state__in=(Job.State.FAILED, Job.State.CANCELLED), ended_at__gt=now - FAILURE_PAUSE)
+    jobs = Job.objects.filter(~Q(state__in=Job.ENDED) | failed, kind=KIND)
     busy = set(jobs.values_list("subject", flat=True))
     for setting in settings:
         row = stored.get(setting.pk)

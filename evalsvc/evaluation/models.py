@@ -397,11 +397,6 @@ class StoredBoard(models.Model):
     measures = models.JSONField(help_text="Keys of its columns, in order.")
     runs = models.BinaryField(help_text="Systems with their runs.")
 
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["setting", "held_back"], name="one_stored_board_per_reader")
-        ]
-
     def __str__(self) -> str:
         return f"{self.setting}, {self.computed_at}"
 

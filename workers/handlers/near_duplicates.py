@@ -60,12 +60,11 @@ def record(submission: Submission, evaluation: Evaluation, before: set[tuple[int
     claims = stored_claims(stored, evaluation.options)
     if near := _nearest(submission, evaluation, claims, positives):
         earlier, changed = near
-        NearDuplicate.objects.create(
+        NearDuplicate.objects.get_or_create(  # a repeated file was entered when it was accepted
             submission=submission,
             setting=evaluation.setting,
             gold_sha256=evaluation.gold_sha256,
-            earlier_id=earlier.submission,
-            claims=changed,
+            defaults={"earlier_id": earlier.submission, "claims": changed},
         )
 
 

@@ -17,7 +17,7 @@ from annotation.testset import TestSet, TestSetRow, export_batches
 from evalsvc.core.formats import jsonl_items, npy
 from evalsvc.core.formats.problems import FileRejected, Problem, Problems
 from evalsvc.core.formats.text_lines import Limits
-from evalsvc.core.jobs.exceptions import InputFault
+from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import leaderboard, submission_states
@@ -150,7 +150,11 @@ def _earlier_claims(
     for run, evaluation in near_duplicates.without_claims(submission, setting):
         try:
             predictions = _stored_predictions(run, file_contract.of_submission(run), lambda done: None)
-        except InputFault:  # the file is lost, or the contract has changed since
+        except InputFault:  # the contract has changed since
+            continue
+        except RetryLater as error:
+            if error.code != "file_lost":
+                raise
             continue
         case = ScoringCase.of(gold, predictions, scoring_options(evaluation.options))
         yield evaluation, claim_codes(case, positives)

@@ -38,10 +38,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.AddConstraint(
-            model_name='storedboard',
-            constraint=models.UniqueConstraint(fields=('setting', 'held_back'), name='one_stored_board_per_reader'),
-        ),
-        migrations.AddConstraint(
             model_name='storedcolumn',
             constraint=models.UniqueConstraint(fields=('board', 'measure'), name='one_stored_column'),
         ),

@@ -149,6 +149,7 @@ def _csv_lines(shown: Board) -> Iterator[list[object]]:
     computed = in_one_line(
         of_setting(shown.setting, shown.version, gold=gold_digest.of_version(shown.version))
     )
+    shown.columns.load(shown.columns)
     for row in shown.rows:
         for key, column in shown.columns.items():
             if figure := column.figures.get(row.system.pk):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models.functions import Now
 
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import board_figures, leaderboard, submission_states
@@ -52,7 +54,6 @@ def test_a_stored_board_equals_the_computed_one_for_every_reader(
         computed = [content(leaderboard.board(setting, person=person)) for person in (None, cast.olga)]
         assert (computed[0] == computed[1]) == (disclosure == "open")
         assert store(monkeypatch) == 1
-        assert StoredBoard.objects.count() == (1 if disclosure == "open" else 2)
         with monkeypatch.context() as patch:
             patch.delattr(leaderboard, "_read_values")  # nothing is computed
             assert [
@@ -104,6 +105,30 @@ def test_a_board_is_queued_once_and_only_if_large_and_outdated(
     StoredBoard.objects.all().delete()
     monkeypatch.setattr(board_figures, "LARGE", 5)
     assert store(monkeypatch) == 0
+
+
+def test_a_page_reads_on_in_a_board_that_is_replaced_meanwhile(
+    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(monkeypatch)
+    expected, begun = content(leaderboard.board(setting)), leaderboard.board(setting)
+    for right in (6, 2):
+        scored(cast, setting.benchmark, f"New {right}", right)
+    store(monkeypatch)
+    assert content(begun) == expected
+    assert len(leaderboard.board(setting).rows) == 5
+    assert StoredBoard.objects.count() == 2
+
+
+def test_a_failed_board_is_not_queued_again_at_once(
+    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board_figures, "_next_look", 0.0)
+    board_figures.queue_outdated()
+    Job.objects.filter(kind=board_figures.KIND).update(state="failed", ended_at=Now())
+    assert store(monkeypatch) == 0
+    Job.objects.filter(kind=board_figures.KIND).update(ended_at=Now() - timedelta(hours=2))
+    assert store(monkeypatch) == 1
 
 
 def test_a_board_that_takes_long_is_computed_for_a_share_of_the_time(

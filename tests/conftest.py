@@ -21,14 +21,14 @@ from hypothesis import settings as examples
 from evalsvc.celery import app as celery_app
 from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.cast.replay import NotedPatch
-from tests.places import browser as browsers
 from tests.places import postgres as pg
+from tests.places.browser import Window, chromium
 from tests.places.extent import FULL
 from tests.places.tables import copy_sqlite, default_is, empty
 from tests.places.workers import Worker
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page
+    from playwright.sync_api import Browser, Clock, Page
 
     from tests.cast.benchmarks import BenchmarkCast
     from tests.permissions.requester import Requester
@@ -171,26 +171,30 @@ def worker(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[StartWorker]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's loop runs in this thread
-    with browsers.chromium() as started:
+    with chromium() as started:
         yield started
 
 
+@pytest.fixture(scope="session")
+def window(browser: Browser, live_server: Any) -> Iterator[Window]:
+    window = Window(browser, live_server.url)
+    yield window
+    window.close()
+
+
 @pytest.fixture
-def page(browser: Browser, live: str) -> Iterator[Page]:
-    """A fresh browser window at the live server; any error in its console fails the test."""
-    context = browser.new_context(base_url=live, viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
-    complaints: list[str] = []
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("console", lambda line: complaints.append(line.text) if is_complaint(line) else None)
-    yield opened
-    context.close()
-    assert complaints == []
+def page(window: Window, live: str) -> Iterator[Page]:
+    """A page without cookies or stored values; any error in its console fails the test."""
+    yield window.open()
+    assert window.clear() == []
 
 
-def is_complaint(line: ConsoleMessage) -> bool:
-    """True for script errors and CSP violations; failed requests are left to the test."""
-    return line.type == "error" and not line.text.startswith("Failed to load resource")
+@pytest.fixture
+def clock(window: Window, page: Page) -> Iterator[Clock]:
+    """The time of the page, which the test moves."""
+    page.clock.install()
+    yield page.clock
+    window.close()  # a clock can't be taken out
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 from django.utils.text import slugify
 
@@ -16,6 +15,7 @@ from tests.cast.basics import jsonl
 from tests.cast.benchmarks import ENTITY_GOLD, LABELS, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.cast.browser import log_in
 from tests.conftest import StartWorker
+from tests.places.browser import barriers
 from tests.workers.handlers.test_score import LABEL_LINES
 
 if TYPE_CHECKING:
@@ -25,11 +25,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.worker]
 OTHER_GOLD = [
     gold_sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD
 ]
-TOO_WIDE = """() => document.documentElement.scrollWidth <= window.innerWidth ? [] :
-    [...document.querySelectorAll("body *")]
-    .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect().right])
-    .filter(([, right]) => right > window.innerWidth + 1)"""
-VIEWS = [(1280, "light"), (360, "dark")]
 
 
 def change_user(page: Page, name: str) -> None:
@@ -40,21 +35,6 @@ def change_user(page: Page, name: str) -> None:
 def press(page: Page, name: str) -> None:
     with page.expect_navigation():
         page.get_by_role("button", name=name, exact=True).click()
-
-
-def assert_accessible(page: Page) -> None:
-    """Check with axe, and that nothing is wider than the window."""
-    for width, scheme in VIEWS:
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        page.set_viewport_size({"width": width, "height": 900})
-        found = [
-            (each["id"], node["html"])
-            for each in Axe().run(page).response["violations"]
-            for node in each["nodes"]
-        ]
-        assert found == [], f"{page.url} at {width} {scheme}"
-        assert page.evaluate(TOO_WIDE) == [], page.url
-    page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def create_benchmark(page: Page, tmp_path: Path) -> None:
@@ -80,7 +60,7 @@ def create_benchmark(page: Page, tmp_path: Path) -> None:
     page.get_by_label("Training counts").set_input_files(counts)
     press(page, "Create benchmark")
     assert "hyphens" in page.locator("#id_slug_error").inner_text()
-    assert_accessible(page)
+    assert barriers(page) == []
     page.get_by_label("Address").fill("port")
     page.get_by_label("Training counts").set_input_files(counts)
     press(page, "Create benchmark")
@@ -114,7 +94,7 @@ def add_setting(page: Page) -> None:
     page.get_by_label("Sealed").check()
     press(page, "Add setting")
     assert "closing time" in page.locator("#id_closes_at_error").inner_text()
-    assert_accessible(page)
+    assert barriers(page) == []
     page.get_by_label("Closes, UTC").fill("2045-01-02T08:30")
     page.get_by_label("Sealed").uncheck()
     page.get_by_text("Display", exact=True).click()
@@ -134,7 +114,7 @@ def test_a_benchmark_is_created_in_the_browser_and_scores_a_run(
     log_in(page, "olga")
     create_benchmark(page, tmp_path)
     add_setting(page)
-    assert_accessible(page)
+    assert barriers(page) == []
     board, setting = Benchmark.objects.get(), Setting.objects.get()
     assert (board.options, board.per_day, board.time_zone) == ({"beta": 0.5}, 2, "Europe/Vienna")
     assert board.training_counts == {"born_in": 1204, "works_for": 88}
@@ -175,7 +155,7 @@ def submit(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Check without submitting").click()
     page.locator(".file mark", has_text="part_off").first.wait_for()
     page.wait_for_function("document.getElementById('id_file').files.length === 0")
-    assert_accessible(page)
+    assert barriers(page) == []
     page.set_input_files("#id_file", good)
     page.get_by_role("button", name="Check without submitting").click()
     page.get_by_text("The file is valid.").wait_for()
@@ -193,7 +173,7 @@ def revise(page: Page) -> None:
     page.get_by_label("Reason").fill("Four labels mended")
     press(page, "Begin version 2")
     assert page.get_by_text("Four labels mended").count() == 1
-    assert_accessible(page)
+    assert barriers(page) == []
 
 
 def change_rules(page: Page) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from tests.annotation.browser_keyboard import (
     MANY,
@@ -19,7 +18,7 @@ from tests.annotation.browser_keyboard import (
 )
 from tests.cast.basics import sentence
 from tests.cast.projects import ProjectCast
-from tests.places.extent import FULL
+from tests.places.browser import barriers, in_turn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -226,29 +225,13 @@ STATES: tuple[Callable[[Page, ProjectCast], None], ...] = (
 )
 
 
-WINDOWS = (("light", 1280), ("dark", 360))
-# The states take turns in the two windows.
-IN_TURN = [(state, *WINDOWS[at % 2]) for at, state in enumerate(STATES)]
-
-
-@pytest.mark.parametrize(
-    ("state", "theme", "width"),
-    [(state, *window) for state in STATES for window in WINDOWS] if FULL else IN_TURN,
-    ids=lambda value: getattr(value, "__name__", str(value)),
-)
-def test_each_state_of_the_form_passes_axe_and_fits_the_window(
-    page: Page,
-    live: str,
-    state: Callable[[Page, ProjectCast], None],
-    theme: Literal["light", "dark"],
-    width: int,
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+def test_each_state_of_the_form_has_no_barriers(
+    page: Page, live: str, state: Callable[[Page, ProjectCast], None]
 ) -> None:
-    page.emulate_media(color_scheme=theme)
-    page.set_viewport_size({"width": width, "height": 740})
     cast = ProjectCast.create(labels=TYPED)
     cast.import_lines(typed(1, h="place", t="place"), sentence(2))
     cast.open()
     open_form(page)
     state(page, cast)
-    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert ([entry["id"] for entry in Axe().run(page).response["violations"]], wider) == ([], 0)
+    assert barriers(page, in_turn(STATES.index(state))) == []

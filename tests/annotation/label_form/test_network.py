@@ -23,7 +23,7 @@ from tests.annotation.browser_keyboard import (
 from tests.cast.basics import PASSWORD, sentence
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Clock, Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -68,15 +68,14 @@ def test_the_status_shows_answers_being_sent_and_saved(page: Page, start: Start)
     page.locator("#saved", has_text="Saved").wait_for()
 
 
-def test_fifty_offline_answers_are_saved_once_and_in_order(page: Page, start: Start) -> None:
-    page.clock.install()
+def test_fifty_offline_answers_are_saved_once_and_in_order(page: Page, start: Start, clock: Clock) -> None:
     start(*(sentence(at) for at in range(1, 61)), k=1)
     wait_for_reserve(page, 55)
     page.context.set_offline(True)
     for at in range(50):
         press(page, "1" if at % 2 else "n", "Enter")
         if at % 10 == 9:
-            page.clock.fast_forward(25_000)
+            clock.fast_forward(25_000)
     page.locator("#saved[data-state=offline][data-unsent='50']").wait_for()
     page.locator("#saved[data-reserved='5']").wait_for()
     assert not Vote.objects.exists()
@@ -148,7 +147,6 @@ def test_unsent_answers_survive_a_closed_page(page: Page, start: Start) -> None:
     page.route("**/api/v1/items/**", lambda route: route.abort())
     press(page, "1", "Enter")
     page.locator("#saved[data-state=offline][data-unsent='1']").wait_for()
-    page.on("dialog", lambda dialog: dialog.accept())
     page.unroute("**/api/v1/items/**")
     page.reload()
     wait_until_sent(page, 1)
@@ -191,7 +189,6 @@ def test_answers_after_a_logout_are_kept_and_sent_after_logging_in(page: Page, s
     page.context.clear_cookies(name="sessionid")
     press(page, "1", "Enter")
     page.locator("#saved[data-state=logged-out][data-unsent='1']").wait_for()
-    page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("link", name="Log in again").click()
     page.fill("#id_username", "ann")
     page.fill("#id_password", PASSWORD)
@@ -219,14 +216,15 @@ def test_an_offline_answer_to_a_reassigned_sentence_is_surplus(page: Page, start
     page.locator("#finished[data-state=done]").wait_for()
 
 
-def test_a_heartbeat_drops_reassigned_sentences_and_renews_the_others(page: Page, start: Start) -> None:
-    page.clock.install()
+def test_a_heartbeat_drops_reassigned_sentences_and_renews_the_others(
+    page: Page, start: Start, clock: Clock
+) -> None:
     cast = start(*(sentence(at) for at in range(1, 6)), k=1)
     wait_for_reserve(page, 4)
     before = list(Lease.objects.order_by("pk").values_list("expires_at", flat=True)[:4])
     taken = leases.lease_next(cast.project, cast.people["bob"])
     assert taken is not None
-    page.clock.fast_forward(5 * 60_000 + 1_000)
+    clock.fast_forward(5 * 60_000 + 1_000)
     wait_for_reserve(page, 3)
     after = list(Lease.objects.order_by("pk").values_list("expires_at", flat=True)[:4])
     assert all(late > early for early, late in zip(before, after, strict=True))

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-PATIENCE = 60_000
 
 
 @pytest.fixture
@@ -30,7 +29,6 @@ def cast(live: str) -> ProjectCast:
 
 
 def test_the_page_shows_progress_and_then_the_figures(page: Page, cast: ProjectCast) -> None:
-    page.set_default_timeout(PATIENCE)
     open_as(page, "cleo", "/projects/harbour/agreement/")
     page.get_by_role("button", name="Compute agreement").click()
     page.locator(".state--wait").wait_for()
@@ -48,7 +46,6 @@ def test_the_page_shows_progress_and_then_the_figures(page: Page, cast: ProjectC
 @pytest.mark.parametrize("name", ["agreement", "progress"])
 def test_a_phone_shows_intervals_without_scrolling(page: Page, cast: ProjectCast, name: str) -> None:
     compute_agreement(cast.project, by=cast.curator)
-    page.set_default_timeout(PATIENCE)
     page.set_viewport_size({"width": 360, "height": 740})
     open_as(page, "cleo", f"/projects/harbour/{name}/")
     page.locator("#relations tbody svg:visible").first.wait_for()

@@ -1,20 +1,20 @@
-"""Pages of annotation in unusual states in a real browser: in both themes, on a cast and on a phone."""
+"""Pages of annotation in unusual states in a real browser."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from annotation import projects
 from annotation.adjudication import decisions
 from annotation.freezing import builder
 from annotation.queue import gold_questions
 from tests.cast.basics import run_job, sentence
-from tests.cast.browser import log_in
+from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
+from tests.places.browser import barriers, in_turn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -55,26 +55,15 @@ def addresses(live: str) -> list[str]:
     ]
 
 
-# colours don't depend on the width, nor the layout on the theme
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
-def test_each_page_passes_axe_and_fits_the_window(
-    page: Page, addresses: list[str], theme: Literal["light", "dark"], width: int
-) -> None:
-    page.emulate_media(color_scheme=theme)
-    page.set_viewport_size({"width": width, "height": 900})
-    log_in(page, "cleo")
+def test_each_page_has_no_barriers(page: Page, addresses: list[str]) -> None:
     found = {}
-    for address in addresses:
-        page.goto(address)
-        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        barriers = [entry["id"] for entry in Axe().run(page).response["violations"]]
-        if barriers or wider:
-            found[address] = (barriers, wider)
-    assert found == {}
+    for at, address in enumerate(addresses):
+        open_as(page, "cleo", address)
+        found[address] = barriers(page, in_turn(at))
+    assert {address: each for address, each in found.items() if each} == {}
 
 
 def test_the_chosen_theme_is_stored(page: Page, live: str) -> None:
-    page.emulate_media(color_scheme="light")
     page.goto("/login/")
     shown = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(shown)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles import finders
+from django.forms.renderers import get_default_renderer
 from django.template import engines
 from django.template.loader import get_template
 
@@ -29,11 +30,17 @@ def layer(path: Path) -> int:
     return next(index for index, folder in enumerate(LAYERS) if path.is_relative_to(folder))
 
 
+def origin(name: str) -> str:
+    """Return the file of a template; those of Django's widgets are found by the form renderer."""
+    found = get_default_renderer().get_template(name) if name.startswith("django/") else get_template(name)
+    return str(found.origin.name)
+
+
 def references(template: Path) -> Iterator[tuple[str, Path]]:
     """Name and file of each template, static file and tag library that a template names."""
     text = template.read_text()
     for kind, name in NAMED.findall(text):
-        file = finders.find(name) if kind == "static" else get_template(name).origin.name
+        file = finders.find(name) if kind == "static" else origin(name)
         assert file, f"{template}: no file {name}"
         yield name, Path(str(file))
     for name in " ".join(LOADED.findall(text)).split():

@@ -10,6 +10,7 @@ import numpy as np
 
 from workers.metrics.classification import accuracy, averaged_classes, confusion_counts
 from workers.metrics.counts import Counts, integers
+from workers.metrics.encoding import distinct
 from workers.metrics.matching import PairingCounts, document_pairings
 from workers.metrics.ratios import Floats
 from workers.metrics.reranking import bootstrap_ranking, randomise_ranking, sort_claims
@@ -170,7 +171,7 @@ def _averages(sums: Floats, options: ScoringOptions, prefix: str) -> dict[str, f
 def _set_tallies(case: ScoringCase) -> Tallies:
     facts, (item, label) = case.facts, case.predicted_sets
     width = facts.n_relations
-    predicted = np.unique(item * width + label)
+    predicted = distinct(item * width + label)
     parts = (np.intersect1d(predicted, facts.cells), predicted, facts.cells)
     column = np.concatenate([cells % width + at * width for at, cells in enumerate(parts)])
     rows = np.concatenate([cells // width for cells in parts])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workers.metrics.counts import Counts, Ints, integers, require_choice
-from workers.metrics.encoding import repeated
+from workers.metrics.encoding import distinct, repeated
 from workers.metrics.ratios import Floats, f_score
 
 AGGREGATIONS = ("ONE", "AVG")
@@ -167,7 +167,7 @@ def facts_of_columns(pair: ArrayLike, relation: ArrayLike, *, n_pairs: int, n_re
     1
     """
     pairs, relations = _checked((pair, relation), (n_pairs, n_relations))
-    return Facts(np.unique(_cells(pairs, relations, n_relations)), n_pairs, n_relations)
+    return Facts(distinct(_cells(pairs, relations, n_relations)), n_pairs, n_relations)
 
 
 def hits(claims: Claims, facts: Facts) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -139,24 +139,22 @@ def relation_columns(
         for part in jsonl_items.read_gold_columns(
             source, pairs=unit == "bag", problems=Problems(), limits=limits
         ):
-            rows = [row for row, name in enumerate(part.ids) if only is None or name in only]
-            _extend(gold, part, rows, negatives)
+            if only is not None:
+                part = part.subset([row for row, name in enumerate(part.ids) if name in only])
+            _extend(gold, part, negatives)
     except (Irregular, FileRejected):
         return None
     return gold
 
 
-def _extend(
-    gold: Gold, part: jsonl_items.GoldColumns, rows: Sequence[int], negatives: Container[str | None]
-) -> None:
+def _extend(gold: Gold, part: jsonl_items.GoldColumns, negatives: Container[str | None]) -> None:
     first = len(gold.index)
-    gold.index.update(zip(map(part.ids.__getitem__, rows), count(first)))
-    if len(gold.index) < first + len(rows):
+    gold.index.update(zip(part.ids, count(first)))
+    if len(gold.index) < first + len(part.ids):
         raise Irregular
-    for owner, names in enumerate(map(part.labels.__getitem__, rows), first):
+    for owner, names in enumerate(part.labels, first):
         for name in names:
             if name not in negatives:
                 gold.owner.append(owner)
                 gold.label.append(name)
-    if part.pairs:
-        gold.pair += [gold.pairs[part.pairs[row]] for row in rows]
+    gold.pair += map(gold.pairs.__getitem__, part.pairs)

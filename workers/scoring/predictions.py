@@ -77,7 +77,7 @@ class Predictions:
 
     def placed(self, index: Mapping[Any, int]) -> Placed:
         """Give claims about the gold's items their rows and count the others."""
-        place = np.fromiter(map(index.get, self.keys, repeat(-1)), np.int64, len(self.keys))
+        place = positions(self.keys, index)
         row = place[self.owner]
         inside = row >= 0
         return Placed(
@@ -90,6 +90,13 @@ class Predictions:
             missing=len(index) - int(np.count_nonzero(place[self.lines] >= 0)),
             left_out=self.left_out + int(np.count_nonzero(~inside)),
         )
+
+
+def positions(keys: Sequence[Any], index: Mapping[Any, int]) -> Ints:
+    """Return the position of each key in the index, -1 for others."""
+    if keys == list(index):  # the usual case: every key in the gold's order
+        return np.arange(len(keys))
+    return np.fromiter(map(index.get, keys, repeat(-1)), np.int64, len(keys))
 
 
 def read_predictions(

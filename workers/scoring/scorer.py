@@ -16,6 +16,7 @@ from workers.metrics import bags, matching, suites
 from workers.metrics.bags import Claims, Facts
 from workers.metrics.classification import MISSING
 from workers.metrics.counts import Ints
+from workers.metrics.encoding import distinct
 from workers.metrics.relations import Links, links_of_columns
 from workers.metrics.report import Report
 from workers.metrics.spans import Spans, spans_of_columns
@@ -333,7 +334,7 @@ def error_counts(case: ScoringCase) -> dict[str, int]:
         }
     item, label = case.predicted_sets
     width = case.facts.n_relations
-    predicted = np.unique(item * width + label)
+    predicted = distinct(item * width + label)
     missed = np.setdiff1d(case.facts.cells, predicted) // width
     spurious = np.setdiff1d(predicted, case.facts.cells) // width
     confused = np.intersect1d(missed, spurious)

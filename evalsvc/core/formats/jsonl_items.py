@@ -8,7 +8,7 @@ any other item after its line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -310,6 +310,10 @@ class GoldColumns(NamedTuple):
     ids: list[str]
     labels: list[list[str]]
     pairs: list[tuple[str, str]]
+
+    def subset(self, rows: Sequence[int]) -> GoldColumns:
+        ids, labels = [self.ids[row] for row in rows], [self.labels[row] for row in rows]
+        return GoldColumns(ids, labels, [self.pairs[row] for row in rows] if self.pairs else [])
 
 
 def read_gold_columns(

@@ -184,7 +184,8 @@ class PredictionCheck:
         lack a line.
         """
         self.problems = Problems() if problems is None else problems
-        self.ids, self.pairs, self.forms, self.missing = dict.fromkeys(ids), pairs, tuple(forms), missing
+        self.ids: Mapping[str, Any] = ids if isinstance(ids, Mapping) else dict.fromkeys(ids)
+        self.pairs, self.forms, self.missing = pairs, tuple(forms), missing
         names = labels if negative is None else [*labels, negative]
         self.codes = {name: at for at, name in enumerate(names)}
         self.labels = frozenset(self.codes)

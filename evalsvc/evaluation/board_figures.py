@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,7 +23,7 @@ from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks.scoring_identity import SCORER
-from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.benchmarks.versions import SCORED, Rescoring
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.models import (
     NearDuplicate,
@@ -146,21 +146,21 @@ class Changes:
     """Stamps of boards: equal as long as their rows are the same.
 
     Scores never change, and a run only gains evaluations, an end, and a withdrawal: as long as numbers
-    and newest rows are the same, so is the board. `last` and `scored` are by benchmark.
+    and newest rows are the same, so is the board. Runs that were never scored don't count: nobody else
+    may see that they ended. `last` is by benchmark.
     """
 
-    stamps: dict[int, Stamp] = field(default_factory=dict)
-    last: dict[int, datetime | None] = field(default_factory=dict)
-    scored: dict[int, int] = field(default_factory=dict)
+    stamps: dict[int, Stamp]
+    last: dict[int, datetime | None]
 
 
 def changes(settings: Collection[Setting]) -> Changes:
     """Return the stamps of boards, in a constant number of queries."""
     ended = Q(state__in=submission_states.ENDED)
-    runs = Submission.objects.filter(benchmark__in={each.benchmark_id for each in settings}).order_by()
+    benchmarks = {each.benchmark_id for each in settings}
+    runs = Submission.objects.filter(SCORED, benchmark__in=benchmarks).order_by()
     counted_runs = runs.values("benchmark").annotate(
         n=Count("pk"),
-        scored=Count("scored_at"),
         withdrawn=Count("withdrawn_at"),
         ended=Count("pk", filter=ended),
         newest=Max("pk"),
@@ -186,8 +186,7 @@ def changes(settings: Collection[Setting]) -> Changes:
         )
         for each in settings
     }
-    last = {pk: row["last"] for pk, row in of_benchmark.items()}
-    return Changes(stamps, last, {pk: row["scored"] for pk, row in of_benchmark.items()})
+    return Changes(stamps, {pk: row["last"] for pk, row in of_benchmark.items()})
 
 
 def _digest(*values: object) -> str:

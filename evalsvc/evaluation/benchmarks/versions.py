@@ -23,6 +23,7 @@ from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
 SCORER_CHANGED = "The scorer changed."
+SCORED = Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False)  # withdrawn runs included
 
 
 def begin(setting: Setting, *, by: User | None, note: str = "") -> SettingVersion:
@@ -159,7 +160,7 @@ def _scored_runs(settings: Collection[Setting]) -> dict[tuple[int, str, str, str
 
 def _runs(benchmarks: Collection[int]) -> dict[int, Run]:
     """Return the submissions of benchmarks, withdrawn ones included."""
-    active = Q(withdrawn_at=None) & (Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False))
+    active = Q(withdrawn_at=None) & SCORED
     waiting = active & ~Q(state__in=submission_states.ENDED)
     flags = {"active": active, "waiting": waiting}
     rows = Submission.objects.filter(benchmark__in=benchmarks).annotate(

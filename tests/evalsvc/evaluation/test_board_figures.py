@@ -11,9 +11,9 @@ from django.db.models.functions import Now
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import board_figures, leaderboard, submission_states
 from evalsvc.evaluation.leaderboard import Board
-from evalsvc.evaluation.models import Setting, StoredBoard
+from evalsvc.evaluation.models import Setting, StoredBoard, Submission
 from tests.cast.benchmarks import BenchmarkCast
-from tests.evalsvc.evaluation.test_leaderboard import scored
+from tests.evalsvc.evaluation.test_leaderboard import answers, scored
 from workers.runner import run_next
 
 
@@ -79,6 +79,19 @@ def test_an_outdated_board_says_so_until_it_is_computed_again(
     after = leaderboard.board(setting)
     assert after.computed_at is None
     assert [row.system.name for row in after.rows] != [row.system.name for row in before.rows]
+
+
+@pytest.mark.parametrize("state", ["queued", "invalid", "failed"])
+def test_a_run_without_scores_leaves_the_board_up_to_date(
+    cast: BenchmarkCast, setting: Setting, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the board would tell everybody that somebody's file was refused."""
+    store(monkeypatch)
+    run = cast.submit(setting.benchmark, answers(2), system="Secret")
+    Submission.objects.filter(pk=run.pk).update(state=state)
+    Job.objects.filter(kind="score", state="queued").delete()
+    assert leaderboard.board(setting).computed_at is None
+    assert store(monkeypatch) == 0
 
 
 @pytest.mark.parametrize("rules", [{"disclosure": "hidden"}, {"measures": ["micro_f1"]}])

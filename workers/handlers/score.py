@@ -6,7 +6,7 @@ import hashlib
 import math
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any, BinaryIO
@@ -49,8 +49,6 @@ class SettingResult:
     detail: dict[str, Any]
     answers_sha256: str
     claims: ClaimCodes | None = None
-    earlier: list[tuple[Evaluation, ClaimCodes]] = field(default_factory=list)
-    """Claims of the team's runs from before the setting was hidden."""
 
 
 class ScoringProgress:
@@ -139,17 +137,22 @@ def _results(
         }
         result = SettingResult(setting, options, report, detail, answers_digest(case))
         if positives := near_duplicates.positives_if_hidden(setting):
-            earlier = list(_earlier_claims(submission, setting, gold, positives))
-            result = replace(result, claims=claim_codes(case, positives), earlier=earlier)
+            result = replace(result, claims=claim_codes(case, positives))
+            steps.begin(f"{setting.title}: reading the claims of earlier files", 0)
+            _keep_earlier_claims(submission, setting, gold, positives, lambda done: steps.tick(0))
         yield result
 
 
-def _earlier_claims(
-    submission: Submission, setting: Setting, gold: Gold, positives: int
-) -> Iterator[tuple[Evaluation, ClaimCodes]]:
+def _keep_earlier_claims(
+    submission: Submission, setting: Setting, gold: Gold, positives: int, tick: Tick
+) -> None:
+    """Store the claims of the team's runs from before the setting was hidden.
+
+    One by one, so that a job which is stopped has less to do when it runs again.
+    """
     for run, evaluation in near_duplicates.without_claims(submission, setting):
         try:
-            predictions = _stored_predictions(run, file_contract.of_submission(run), lambda done: None)
+            predictions = _stored_predictions(run, file_contract.of_submission(run), tick)
         except InputFault:  # the contract has changed since
             continue
         except RetryLater as error:
@@ -157,7 +160,7 @@ def _earlier_claims(
                 raise
             continue
         case = ScoringCase.of(gold, predictions, scoring_options(evaluation.options))
-        yield evaluation, claim_codes(case, positives)
+        near_duplicates.keep_claims(evaluation, claim_codes(case, positives))
 
 
 def _stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:
@@ -280,9 +283,8 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
             )
             for key, value in result.report.values.items()
         )
-    for each, claims in ((evaluation, result.claims), *result.earlier):
-        if claims is not None:
-            near_duplicates.keep_claims(each, claims)
+    if result.claims is not None:
+        near_duplicates.keep_claims(evaluation, result.claims)
     if not evaluation.answers_sha256:  # from before there were digests
         Evaluation.objects.filter(pk=evaluation.pk).update(answers_sha256=result.answers_sha256)
     return evaluation

@@ -23,7 +23,11 @@ from tests.evalsvc.evaluation.disclosure.phase import (
     setting_of,
     wrong,
 )
+from workers.handlers import score
+from workers.interruption import Stopped
 from workers.runner import run_next
+from workers.scoring.claims import ClaimCodes
+from workers.scoring.scorer import ScoringCase
 
 pytestmark = pytest.mark.django_db
 GOLD = gold_labels(400)
@@ -188,6 +192,27 @@ def test_files_from_before_a_setting_was_hidden_are_compared(cast: BenchmarkCast
     creation.change_setting(setting_of(benchmark), by=cast.olga, disclosure="hidden")
     after = sent(cast, benchmark, scores(changed(ANSWERS), 2), run="2")
     assert [near.earlier for near in after.near.all()] == [before]
+
+
+def test_claims_of_earlier_runs_stay_read_when_the_job_is_stopped(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each attempt would begin anew, and never end within its time."""
+    benchmark = hidden_phase(cast, GOLD, disclosure="open")
+    sent(cast, benchmark, label(ANSWERS, 1), run="1")
+    sent(cast, benchmark, label(changed(ANSWERS), 1), run="2")
+    creation.change_setting(setting_of(benchmark), by=cast.olga, disclosure="hidden")
+    cast.submit(benchmark, label(changed(ANSWERS, 2), 1), run="3")
+    compute = score.claim_codes
+
+    def stopped(case: ScoringCase, positives: int) -> ClaimCodes:
+        if EvaluationClaims.objects.exists():
+            raise Stopped
+        return compute(case, positives)
+
+    monkeypatch.setattr(score, "claim_codes", stopped)
+    run_next("score")
+    assert EvaluationClaims.objects.count() == 1
 
 
 def test_a_version_with_another_gold_changes_no_verdict_on_the_one_before(

@@ -21,7 +21,7 @@ from evalsvc.local.embedded_broker import BrokerFailed, EmbeddedBroker
 
 START_SECONDS = 120
 STOP_SECONDS = 15
-PROBE_SECONDS, PROBES = 10, 3
+PROBE_SECONDS, PROBES = 10, 12  # a server that is only full, or still starting, answers within two minutes
 ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 - only if HOST_ADDRESS is set to it
 
 

@@ -18,7 +18,7 @@ from evalsvc.core.formats.text_lines import Irregular, read_lines
 from workers.cli.arguments import Options
 from workers.metrics import suites
 from workers.metrics.counts import Ints
-from workers.metrics.encoding import Vocabulary, encode, expand
+from workers.metrics.encoding import Vocabulary, distinct, encode, expand
 from workers.metrics.report import Report
 from workers.metrics.spans import Spans
 from workers.metrics.tags import spans_of_tag_codes
@@ -94,10 +94,12 @@ def _decoded(
     """Return the spans of a tag column, counting the broken ones."""
     spans = spans_of_tag_codes(codes, lengths, tags=names, labels=labels, scheme=scheme.lower())
     offsets = np.concatenate(([0], np.cumsum(lengths)))[spans.document]
-    ends = codes[offsets + spans.start], codes[offsets + spans.end - 1]
-    kinds, kind = np.unique(np.stack(ends, axis=1), axis=0, return_inverse=True)
-    is_broken = [breaks_scheme(names[one], names[other], scheme, options.repair) for one, other in kinds]
-    broken = np.array(is_broken, dtype=bool)[kind.ravel()]
+    first, last = codes[offsets + spans.start].astype(np.int64), codes[offsets + spans.end - 1]
+    ends = first * len(names) + last
+    kinds = distinct(ends)
+    pairs = [(names[kind // len(names)], names[kind % len(names)]) for kind in kinds.tolist()]
+    is_broken = [breaks_scheme(*pair, scheme, options.repair) for pair in pairs]
+    broken = np.array(is_broken, dtype=bool)[np.searchsorted(kinds, ends)]
     if options.repair != "conlleval":
         spans = spans.select(~broken)
     return spans, int(np.count_nonzero(broken))

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from evalsvc.core.formats import conll, label_list, npy, npz
+from evalsvc.core.formats import conll, label_list
 from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
@@ -26,6 +26,9 @@ from workers.metrics.report import Report
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
+
+if TYPE_CHECKING:
+    from evalsvc.core.formats.npy import ColumnNames
 
 UNITS = {"classification": "sentence", "sentences": "sentence", "bags": "bag", "entities": "document"}
 FORMS: dict[str, tuple[Form, ...]] = {
@@ -187,6 +190,8 @@ def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
 
 # ---- predictions ---------------------------------------------------------------------------------
 def _read_predictions(path: Path, local: LocalGold) -> Predictions:
+    from evalsvc.core.formats import npy, npz  # archives are slow to import, and most files are none
+
     make_check = partial(_check, local)
     with path.open("rb") as file:
         first = file.read(len(npy.MAGIC))
@@ -225,8 +230,10 @@ def _check(local: LocalGold, problems: Problems) -> PredictionCheck:
     )
 
 
-def _dense(content: bytes, check: PredictionCheck, local: LocalGold, stated: npy.ColumnNames) -> Predictions:
+def _dense(content: bytes, check: PredictionCheck, local: LocalGold, stated: ColumnNames) -> Predictions:
     """Read a score matrix: rows as items or pairs, columns as labels."""
+    from evalsvc.core.formats import npy
+
     problems, labels = check.problems, local.scoring.labels
     header = npy.read_header(content[: npy.LONGEST_HEADER + 12], problems)
     npy.check_size(header, len(content), problems)

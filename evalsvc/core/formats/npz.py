@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -60,8 +61,6 @@ def opened(chunks: Iterable[bytes], problems: Problems, *, most: int) -> Iterato
 
     The bytes are copied to disk first, since the directory is at their end.
     """
-    import tempfile  # slow to import, and most files are no archives
-
     with tempfile.TemporaryFile() as file:
         size = 0
         for chunk in chunks:

@@ -10,6 +10,7 @@ class AnnotationConfig(AppConfig):
         from annotation import projects
         from annotation.freezing import builder
         from annotation.imports import batches
+        from annotation.models.item import merge_item_counts
         from annotation.queue import lease_endings
         from annotation.reports import agreement
         from evalsvc.core.accounts import invitations
@@ -21,5 +22,6 @@ class AnnotationConfig(AppConfig):
         register(Kind("recompute", "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))
         register_periodic("leases", lease_endings.expire_overdue)
+        register_periodic("item counts", merge_item_counts)
         batches.register()
         invitations.register(projects.INVITATION_TARGET)

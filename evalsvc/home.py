@@ -102,7 +102,7 @@ def disputes_to_decide(person: User) -> list[HomeTask]:
     mine = Project.objects.filter(members__user=person, members__role__in=deciding)
     tasks = []
     for project in mine.order_by("title"):
-        disputes = decisions.disputes(project).count()
+        disputes = decisions.count_by_pattern(project).total()
         if disputes:
             title = f"{counted(disputes, 'dispute')} to decide"
             tasks.append(HomeTask(title, project.title, "Decide", reverse("disputes", args=[project.slug])))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Now
 
 from annotation.adjudication import unanswerable_items
@@ -17,7 +18,7 @@ from annotation.consensus import item_state
 from annotation.consensus.item_state import Rules, counted_answers
 from annotation.consensus.label_mapping import Payload, empty_answer
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, Verdict
-from annotation.models import Adjudication, Answer, Item, Project
+from annotation.models import Adjudication, Answer, Item, ItemCount, Project
 from annotation.queue.answer_validation import validate_answer
 from annotation.roles import CURATOR, MAY_DECIDE, require
 from evalsvc.core.accounts.models import User
@@ -82,6 +83,16 @@ def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
     )
     waiting = project.items.live().filter(which).annotate(split=split)
     return (waiting.filter(split=pattern) if pattern else waiting).order_by("split", "rank")
+
+
+def count_by_pattern(project: Project) -> Counter[str]:
+    """Count disputed and unanswerable items by `split`."""
+    disputed = ItemCount.objects.live(project).filter(state=Item.State.DISPUTED).order_by()
+    rows = disputed.values_list("pattern").annotate(total=Sum("n")).filter(total__gt=0)
+    counts = Counter({pattern: int(total) for pattern, total in rows})
+    if passed := len(unanswerable_items.unanswerable_ids(project)):
+        counts[unanswerable_items.UNANSWERABLE] = passed
+    return counts
 
 
 def dispute_kind(item: Item) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 
-from annotation.models import Annotator, Item, ItemQuerySet, Member, Project, Vote
+from annotation.models import Annotator, Answer, Item, ItemCount, ItemQuerySet, Member, Project, Vote
 from annotation.queue.votes import SKIP_REASONS
 from annotation.roles import MAY_LABEL
 
@@ -39,7 +39,11 @@ def unanswerable(project: Project, **of_item: Any) -> ItemQuerySet:
     if working is None:
         return Item.objects.none()
     skips = Vote.objects.filter(annotator__project=project, act=Vote.Act.SKIP, reason__in=FINAL_REASONS)
-    passed = _last(skips.filter(**of_item))
+    skips = skips.filter(**of_item)
+    if (needed := _least_skips(project, len(working))) > 1:
+        crowded = skips.order_by().values("item").annotate(n=Count("pk")).filter(n__gte=needed)
+        skips = skips.filter(item__in=crowded.values("item"))
+    passed = _last(skips)
     items = Item.objects.filter(project=project, free__gt=0).live()
     items = items.filter(state=Item.State.OPEN, pk__in=passed.values("item"))
     votes = Vote.objects.filter(item=OuterRef("pk"), annotator__in=working).order_by()
@@ -67,6 +71,18 @@ def skip_notes(item: Item) -> list[SkipNote]:
     return sorted(
         notes, key=lambda note: (-reasons.count(note.reason), FINAL_REASONS.index(note.reason), note.comment)
     )
+
+
+def _least_skips(project: Project, people: int) -> int:
+    """Return how many skips an item has at least once nobody is left to answer it.
+
+    Items with few skips need not be examined. The others voted: their answers count, at most one fewer than
+    the item needs, or are excluded.
+    """
+    rows = ItemCount.objects.live(project).filter(state=Item.State.OPEN, free__gt=0).values_list("k", "extra")
+    most = max(((k or project.k) + extra for k, extra in rows.distinct()), default=0)
+    excluded = Answer.objects.filter(annotator__project=project, set_aside=True)
+    return people - most + 1 - excluded.order_by().values("annotator").distinct().count()
 
 
 def _last(votes: QuerySet[Vote]) -> QuerySet[Vote]:

@@ -14,9 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import projects, roles
-from annotation.freezing import builder
 from annotation.imports import batches
-from annotation.models import Batch, Policy, Project
+from annotation.models import Batch, ItemCount, Policy, Project
 from annotation.ontology import inventory
 from annotation.reports.progress import progress_of
 from annotation.testset import Kind
@@ -171,7 +170,7 @@ class OneProject(APIView):
             "progress": progress_of(project, user),
         }
         if role in roles.MAY_OVERSEE:
-            body["states"] = builder.count_by_state(project)
+            body["states"] = ItemCount.objects.live(project).by_state()
         return Response(body)
 
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Case, Value, When
 
 from annotation.consensus import item_state
-from annotation.models import Adjudication, Item, Project
+from annotation.models import Adjudication, Item, ItemCount, Project
 
 MAX_ITEMS = 5_000
 WAITING = (Item.State.OPEN, Item.State.DISPUTED)
@@ -76,7 +76,7 @@ def preview(project: Project, change: Callable[[Project], object]) -> Effect:
     waits = [(old[0] in WAITING, new[0] in WAITING) for old, new in pairs]
     return Effect(
         items=len(keys),
-        of=live.count(),
+        of=ItemCount.objects.live(project).total(),
         reopened=waits.count((False, True)),
         ended=waits.count((True, False)),
         changed=sum(old[0] not in WAITING and new[0] not in WAITING and old != new for old, new in pairs),

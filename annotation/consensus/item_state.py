@@ -16,7 +16,16 @@ from django.db.models.functions import Now
 
 from annotation.consensus import majority
 from annotation.consensus.label_mapping import LabelMapping, MappedAnswer, Payload
-from annotation.models import Adjudication, Answer, Item, Lease, OntologyLabel, OntologyStep, Project
+from annotation.models import (
+    Adjudication,
+    Answer,
+    Item,
+    ItemCount,
+    Lease,
+    OntologyLabel,
+    OntologyStep,
+    Project,
+)
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
@@ -219,7 +228,7 @@ def recompute_after_change(project: Project) -> None:
 
 def is_recomputed_at_once(project: Project) -> bool:
     """True if the project is small enough to recompute within a request."""
-    return project.items.count() <= RECOMPUTE_AT_ONCE
+    return ItemCount.objects.filter(batch__project=project).total() <= RECOMPUTE_AT_ONCE
 
 
 def is_recompute_queued(project: Project) -> bool:
@@ -292,9 +301,10 @@ def load_records(keys: Sequence[int]) -> dict[int, ItemRecords]:
 
 def other_policy_changes(project: Project) -> int:
     """Count the items that the other policy would decide differently."""
-    return project.items.live().filter(policy_matters=True).count()
+    return ItemCount.objects.live(project).filter(policy_matters=True).total()
 
 
 def other_policy_settles(project: Project) -> int:
     """Count the disputes that the other policy would settle."""
-    return project.items.live().filter(policy_matters=True, state=Item.State.DISPUTED).count()
+    counts = ItemCount.objects.live(project)
+    return counts.filter(policy_matters=True, state=Item.State.DISPUTED).total()

@@ -8,15 +8,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, IntegerField, Max, Min, Q, QuerySet
-from django.db.models.expressions import Func
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q, QuerySet, Sum
 
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import LabelMapping
 from annotation.freezing import writer
-from annotation.models import Adjudication, Answer, Item, Project, SourceLabels, Vote
+from annotation.models import Adjudication, Answer, Item, ItemCount, Project, SourceLabels, Vote
 from annotation.ontology.inventory import inventory, mapping_of, parts_of
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind, Origin, TestSet
@@ -37,35 +35,10 @@ RULES = ("inventory_stamp", "policy", "k", "spans_may_overlap")
 
 
 # ---- before a freeze ------------------------------------------------------------------------------
-def count_by_state(project: Project) -> dict[str, int]:
-    """Count the project's items in each state."""
-    states = Counter(project.items.live().values_list("state", flat=True))
-    return {state: states[state] for state in Item.State.values}
-
-
-class JsonLength(Func):
-    """Length of a list in a JSON column."""
-
-    output_field = IntegerField()
-
-    def __init__(self, column: str, key: str) -> None:
-        super().__init__(F(column))
-        self.key = key  # goes into the SQL: never user input
-
-    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
-        template = f"JSON_ARRAY_LENGTH(%(expressions)s, '$.{self.key}')"
-        return self.as_sql(compiler, connection, template=template)
-
-    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
-        template = f"JSONB_ARRAY_LENGTH(%(expressions)s->'{self.key}')"
-        return self.as_sql(compiler, connection, template=template)
-
-
 def settled_by_label_count(project: Project) -> dict[str, int]:
     """Count settled items by their number of accepted labels; none is N/A."""
-    key = "relations" if project.kind == Kind.RELATIONS else "spans"
-    settled = project.items.live().filter(state=Item.State.SETTLED).order_by()
-    rows = settled.annotate(n_labels=JsonLength("gold", key)).values_list("n_labels").annotate(n=Count("pk"))
+    settled = ItemCount.objects.live(project).filter(state=Item.State.SETTLED).order_by()
+    rows = settled.values_list("n_labels").annotate(total=Sum("n")).filter(total__gt=0)
     counts = dict(sorted(rows))
     na = {"N/A": counts.pop(0)} if 0 in counts else {}
     return {counted(n, "label"): counts[n] for n in counts} | na
@@ -73,9 +46,9 @@ def settled_by_label_count(project: Project) -> dict[str, int]:
 
 def answers_per_item(project: Project) -> tuple[int, int]:
     """Return the range of k over items; imports may set it."""
-    live = project.items.live().order_by()
-    k = live.annotate(wanted=Coalesce("k", project.k)).aggregate(least=Min("wanted"), most=Max("wanted"))
-    return (k["least"] or project.k, k["most"] or project.k)
+    rows = ItemCount.objects.live(project).order_by().values_list("k").annotate(total=Sum("n"))
+    wanted = {k or project.k for k, _ in rows.filter(total__gt=0)} or {project.k}
+    return min(wanted), max(wanted)
 
 
 def range_text(limits: tuple[int, int]) -> str:
@@ -96,7 +69,11 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
             f"The items of {project} are being recomputed.",
             hint="Try again when that is done.",
         )
-    _require_decided(count_by_state(project), unanswerable_items.unanswerable(project).count(), leave_out)
+    _require_decided(
+        ItemCount.objects.live(project).by_state(),
+        unanswerable_items.unanswerable(project).count(),
+        leave_out,
+    )
     values = {"kind": project.kind, "project": project, "by": by, "manifest": {"leave_out": leave_out}}
     annotated = writer.create_test_set(name=name, version=version, origin=Origin.ANNOTATED, **values)
     if SourceLabels.objects.filter(item__in=project.items.live()).exists():

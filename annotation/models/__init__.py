@@ -1,6 +1,6 @@
 """Models of the app: one module per subject."""
 
-from annotation.models.item import Batch, Item, ItemQuerySet, SourceLabels
+from annotation.models.item import Batch, Item, ItemCount, ItemQuerySet, SourceLabels
 from annotation.models.oversight import AgreementReport, KnownAnswer, Mark, Oversight, Suggestion
 from annotation.models.project import Member, OntologyLabel, OntologyStep, Policy, Project
 from annotation.models.voting import Adjudication, Annotator, Answer, Lease, Vote
@@ -13,6 +13,7 @@ __all__ = [
     "Answer",
     "Batch",
     "Item",
+    "ItemCount",
     "ItemQuerySet",
     "KnownAnswer",
     "Lease",

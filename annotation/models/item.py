@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 
 from django.conf import settings
-from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db import connection, models
+from django.db.models import Q, Sum
+from django.db.models.functions import Coalesce, Now
 
 from annotation.models.project import Project
 
@@ -119,6 +119,8 @@ class Item(models.Model):
             models.Index(fields=["project", "external_id"], name="item_external"),
             models.Index(fields=["project", "use", "rank"], condition=~Q(use=""), name="item_known"),
             models.Index(fields=["project", "content_key"], name="item_content"),
+            models.Index(fields=["project", "rank"], condition=Q(policy_matters=True), name="item_policy"),
+            models.Index(fields=["project"], condition=Q(emptied__gt=0), name="item_emptied"),
         ]
 
     def __str__(self) -> str:
@@ -128,6 +130,70 @@ class Item(models.Model):
     def length(self) -> int:
         """Return the number of tokens, or of code points without tokens."""
         return len(self.text if self.tokens is None else self.tokens)
+
+
+class ItemCountQuerySet(models.QuerySet["ItemCount"]):
+    def live(self, project: Project) -> ItemCountQuerySet:
+        """Return the counts of a project's items, as `ItemQuerySet.live`."""
+        return self.filter(batch__project=project, batch__state=Batch.State.DONE, use="")
+
+    def total(self) -> int:
+        """Return the number of items."""
+        return int(self.aggregate(total=Coalesce(Sum("n"), 0))["total"])
+
+    def by_state(self) -> dict[str, int]:
+        """Return the number of items in each state."""
+        found = dict(self.order_by().values_list("state").annotate(total=Sum("n")))
+        return {str(state): int(found.get(state, 0)) for state in Item.State.values}
+
+
+class ItemCount(models.Model):
+    """Number of an import's items with the same values.
+
+    Triggers of the database keep it (migration 0007). PostgreSQL adds rows with differences, so that votes
+    never wait for each other; the number is their sum, and `merge_item_counts` makes one row of several.
+    """
+
+    batch = models.ForeignKey(
+        Batch, on_delete=models.CASCADE, related_name="item_counts", db_constraint=False, db_index=False
+    )
+    use = models.CharField(max_length=8, blank=True)
+    state = models.CharField(max_length=12)
+    free = models.SmallIntegerField()
+    k = models.PositiveSmallIntegerField(help_text="0 for the project's.")
+    extra = models.PositiveSmallIntegerField()
+    policy_matters = models.BooleanField()
+    n_labels = models.PositiveIntegerField(help_text="Spans of the gold, without spans its relations.")
+    pattern = models.CharField(max_length=40, blank=True, help_text="Of disputed items.")
+    n = models.BigIntegerField()
+
+    objects = ItemCountQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["batch", "use", "state", "free"], name="item_counts")]
+
+    def __str__(self) -> str:
+        return f"{self.n} {self.state}"
+
+
+COUNTED = "batch_id, use, state, free, k, extra, policy_matters, n_labels, pattern"
+MERGED = f"""
+WITH merged AS (
+    DELETE FROM annotation_itemcount WHERE id IN (SELECT id FROM annotation_itemcount FOR UPDATE SKIP LOCKED)
+    RETURNING {COUNTED}, n)
+INSERT INTO annotation_itemcount ({COUNTED}, n)
+SELECT {COUNTED}, SUM(n) FROM merged GROUP BY {COUNTED} HAVING SUM(n) <> 0"""  # noqa: S608
+_rows_when_merged = 0
+
+
+def merge_item_counts() -> None:
+    """Merge rows of equal values on PostgreSQL, once they have doubled."""
+    global _rows_when_merged
+    if connection.vendor != "postgresql" or ItemCount.objects.count() <= 2 * _rows_when_merged + 1_000:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(MERGED)
+        _rows_when_merged = cursor.rowcount
 
 
 class SourceLabels(models.Model):

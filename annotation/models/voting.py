@@ -108,7 +108,16 @@ class Vote(models.Model):
             models.UniqueConstraint(fields=["annotator", "client_id"], name="a_write_counts_once"),
             models.UniqueConstraint(fields=["item", "annotator", "number"], name="acts_are_numbered"),
         ]
-        indexes = [models.Index(fields=["annotator", "item"], condition=Q(act="skip"), name="vote_skipped")]
+        indexes = [
+            models.Index(fields=["annotator", "item"], condition=Q(act="skip"), name="vote_skipped"),
+            models.Index(fields=["annotator", "at"], name="vote_time"),
+            models.Index(fields=["annotator", "id"], name="vote_order"),
+            models.Index(
+                fields=["annotator", "item"],
+                condition=Q(flagged=True) | ~Q(comment=""),
+                name="vote_remark",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.act} by {self.annotator}"
@@ -148,6 +157,7 @@ class Answer(models.Model):
             models.UniqueConstraint(fields=["item", "annotator"], name="one_answer_each"),
             models.UniqueConstraint(fields=["item", "position"], name="answers_are_in_order"),
         ]
+        indexes = [models.Index(fields=["annotator"], condition=Q(set_aside=True), name="answer_excluded")]
 
     def __str__(self) -> str:
         return f"answer of {self.annotator}"

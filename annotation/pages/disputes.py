@@ -20,7 +20,7 @@ from annotation.adjudication.decisions import FormerDecision
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
-from annotation.models import Item, Project
+from annotation.models import Item, ItemCount, Project
 from annotation.models.project import RULE_TITLES
 from annotation.pages.dispute_view import DisputeView
 from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
@@ -54,9 +54,9 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         context = project_context(project, role, entries=entries, **_counts(project, ""))
         return render(request, "annotation/decisions.html", context)
     pattern = request.GET.get("pattern", "")
-    items = decisions.disputes(project, pattern)
-    listed = {"items": items[:MAX_LISTED], "n": items.count(), "first": items.first()}
-    context = project_context(project, role, **listed, **_counts(project, pattern))
+    counts, listed = _counts(project, pattern), list(decisions.disputes(project, pattern)[:MAX_LISTED])
+    n = counts["by_pattern"][pattern] if pattern else counts["waiting"]
+    context = project_context(project, role, items=listed, n=n, first=listed[0] if listed else None, **counts)
     return render(request, "annotation/disputes.html", context)
 
 
@@ -75,11 +75,12 @@ def _decision_text(finding: str, payload: Payload | None, titles: Mapping[str, s
 
 def _counts(project: Project, pattern: str) -> dict[str, Any]:
     """Return the progress of adjudication and the most frequent vote patterns."""
-    patterns = Counter(decisions.disputes(project).values_list("split", flat=True))
-    decided = project.items.live().filter(state__in=Item.DECIDED).count()
+    patterns = decisions.count_by_pattern(project)
+    decided = ItemCount.objects.live(project).filter(state__in=Item.DECIDED).total()
     total = patterns.total() + decided
     return {
         "pattern": pattern,
+        "by_pattern": patterns,
         "patterns": [
             (name, "skipped by everyone" if name == UNANSWERABLE else name or "other", n)
             for name, n in patterns.most_common(8)

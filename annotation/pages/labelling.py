@@ -91,7 +91,7 @@ def _is_labelled_here(project: Project) -> bool:
 def _member_project(project: Project, user: User) -> MemberProject:
     role = roles.role_in(project, user) or ""
     decides = role in roles.MAY_DECIDE
-    disputed = decisions.disputes(project).count() if decides else 0
+    disputed = decisions.count_by_pattern(project).total() if decides else 0
     labels = role in roles.MAY_LABEL and _is_labelled_here(project)
     return MemberProject(project, role, progress_of(project, user), disputed, labels, decides)
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 from annotation import projects, roles
 from annotation.consensus.effects import preview
 from annotation.consensus.label_mapping import Payload
-from annotation.models import Project
+from annotation.models import ItemCount, Project
 from annotation.ontology.inventory import Choice, inventory, parts_of
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
@@ -131,7 +131,7 @@ def checklist(project: Project, counts: Counts) -> list[SetupStep]:
 def setup_steps(project: Project) -> list[SetupStep]:
     """Return the steps before labelling begins; none once it has begun."""
     in_setup = project.state == Project.State.SETUP
-    return _before_labelling(project, project.items.live().count()) if in_setup else []
+    return _before_labelling(project, ItemCount.objects.live(project).total()) if in_setup else []
 
 
 def _before_labelling(project: Project, n: int) -> list[SetupStep]:

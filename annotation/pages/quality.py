@@ -14,7 +14,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation import roles
-from annotation.models import Annotator, Answer, Batch, Item, Mark, Oversight, Project, Suggestion, Vote
+from annotation.models import (
+    Annotator,
+    Answer,
+    Batch,
+    Item,
+    ItemCount,
+    Mark,
+    Oversight,
+    Project,
+    Suggestion,
+    Vote,
+)
 from annotation.ontology.inventory import inventory
 from annotation.pages.imports import FileForm, format_choices, upload_field
 from annotation.pages.project_page import (
@@ -183,7 +194,7 @@ def _quality_context(project: Project) -> dict[str, Any]:
         "n_questions": sum(uses.values()),
         "has_relations": project.kind == Kind.RELATIONS,
         "n_suggestions": suggestions.count(),
-        "n_sentences": project.items.live().count(),
+        "n_sentences": ItemCount.objects.live(project).total(),
         "suggested_votes": Vote.objects.filter(item__project=project, shown__isnull=False).count(),
         "people": [(row, names[row.name]) for row in annotators(project)[:MAX_LISTED]],
         "n_people": Annotator.objects.filter(project=project).count(),

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import roles
 from annotation.adjudication import unanswerable_items
 from annotation.freezing import builder
+from annotation.models import ItemCount
 from annotation.pages.project_page import job_context, project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.pages.testset_composition import Composition
@@ -54,7 +55,7 @@ def freeze(request: HttpRequest, slug: str) -> HttpResponse:
         project,
         role,
         form=form,
-        counts=builder.count_by_state(project),
+        counts=ItemCount.objects.live(project).by_state(),
         unanswerable=unanswerable_items.unanswerable(project).count(),
         sets=project.test_sets.order_by("-pk"),
     )

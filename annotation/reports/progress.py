@@ -7,11 +7,11 @@ from datetime import date
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Now, TruncDate
 
 from annotation.adjudication import unanswerable_items
-from annotation.models import Annotator, Answer, Item, Lease, Project, Vote
+from annotation.models import Annotator, Answer, Item, ItemCount, Lease, Project, Vote
 from annotation.queue import gold_questions
 from annotation.queue.leases import deferred_items, returned_items
 from annotation.roles import CURATOR, MAY_LABEL, require
@@ -93,10 +93,11 @@ def answers_needed(project: Project) -> int:
 
     Unanswerable items need none: adjudicators decide them.
     """
-    live = project.items.live().filter(state=Item.State.OPEN).order_by()
-    unanswerable = unanswerable_items.unanswerable(project).order_by()
-    free, given_up = (items.aggregate(n=Sum("free"))["n"] or 0 for items in (live, unanswerable))
-    return int(free - given_up) + Lease.objects.filter(item__in=live, ending="").count()
+    live = ItemCount.objects.live(project).filter(state=Item.State.OPEN)
+    free = live.aggregate(n=Sum(F("free") * F("n")))["n"] or 0
+    given_up = unanswerable_items.unanswerable(project).order_by().aggregate(n=Sum("free"))["n"] or 0
+    items = project.items.live().filter(state=Item.State.OPEN)
+    return int(free - given_up) + Lease.objects.filter(item__in=items, ending="").count()
 
 
 def work_days(votes: QuerySet[Vote], *, days: int) -> list[WorkDay]:
@@ -147,15 +148,16 @@ def _unleased_work(project: Project, annotator: Annotator | None) -> int:
     term is as long as the person's own work or comes from one index. Checking every item of the project
     for a vote of the person takes a second per few hundred thousand.
     """
-    with_room = Item.objects.filter(project=project, free__gt=0).live()
+    total = ItemCount.objects.live(project).filter(free__gt=0).total()
     if annotator is None:
-        return with_room.count()
+        return total
+    with_room = Item.objects.filter(project=project, free__gt=0).live()
     voted = with_room.filter(pk__in=Vote.objects.filter(annotator=annotator).values("item")).count()
     # counted apart from voted items: in one query PostgreSQL would read all votes again for each item
     own = Vote.objects.filter(item=OuterRef("item"), annotator=annotator)
     leases = Lease.objects.filter(annotator=annotator) if project.check_every else _leases(annotator)
     leased = with_room.filter(pk__in=leases.exclude(Exists(own)).values("item")).count()
-    return with_room.count() - voted - leased
+    return total - voted - leased
 
 
 def _deferred(project: Project, annotator: Annotator) -> int:

@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce, Length, Now
 
 from annotation.consensus import item_state, majority
 from annotation.consensus.label_mapping import Payload
-from annotation.models import Annotator, Answer, Item, ItemQuerySet, Lease, Mark, Project, Vote
+from annotation.models import Annotator, Answer, Item, ItemCount, ItemQuerySet, Lease, Mark, Project, Vote
 from annotation.ontology import label_usage
 from annotation.reports import workload
 from annotation.reports.progress import WorkDay, work_days
@@ -253,10 +253,10 @@ def by_label(project: Project, *, for_user: User) -> list[LabelStats]:
 def overview(project: Project, *, for_user: User) -> dict[str, Any]:
     """Count items by state, flags and skips; list idle people."""
     require(project, for_user, *MAY_OVERSEE)
-    live = project.items.live().order_by()
+    counts = ItemCount.objects.live(project).by_state()
     skips = _votes(project).filter(act=Vote.Act.SKIP).order_by()
     return {
-        "states": dict(live.values_list("state").annotate(n=Count("pk"))),
+        "states": {state: n for state, n in counts.items() if n},
         "other_policy_changes": item_state.other_policy_changes(project),
         "flagged": _votes(project).filter(flagged=True).values("item").distinct().count(),
         "reasons": dict(skips.values_list("reason").annotate(n=Count("pk"))),

@@ -9,7 +9,7 @@ from django.core.management import CommandParser
 from annotation import projects
 from annotation.consensus import item_state
 from annotation.freezing import builder
-from annotation.models import Policy, Project
+from annotation.models import ItemCount, Policy, Project
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project
 
@@ -18,7 +18,7 @@ def write_item_states(command: ActingCommand, project: Project) -> None:
     command.write(f"{project}, policy {project.policy}:")
     settled = builder.settled_by_label_count(project)
     command.write_counts(
-        builder.count_by_state(project)
+        ItemCount.objects.live(project).by_state()
         | {f"settled with {labels}": n for labels, n in settled.items()}
         | {"different under the other policy": item_state.other_policy_changes(project)}
     )

@@ -77,9 +77,10 @@ def due_gold_question(participant: Participant) -> Item | None:
         if item is None and not Lease.objects.filter(annotator=annotator, ending="").exists():
             _judge_round(annotator, participant.project)
         return item
-    if not participant.project.check_every or participant.role == CURATOR or items_before_check(participant):
+    if not participant.project.check_every or participant.role == CURATOR:
         return None
-    return _next_gold_question(participant, Item.Use.CHECK)
+    check = _next_gold_question(participant, Item.Use.CHECK)  # each time: the time of a reply tells nothing
+    return None if items_before_check(participant) else check
 
 
 # ---- places of hidden checks ----------------------------------------------------------------------

@@ -143,9 +143,10 @@ def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
     while len(leases) < n:
         gold_question = gold_questions.due_gold_question(participant)
         if gold_question is not None:
-            leases.append(_grant(participant, gold_question))
             if gold_question.use == Item.Use.CHECK:
+                _next_items(participant, 1, may_wait=False)  # a check takes as long as a sentence
                 gold_questions.count_items(participant, 1)
+            leases.append(_grant(participant, gold_question))
             continue
         if gold_questions.is_qualifying(participant):
             break
@@ -161,7 +162,20 @@ def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
         gold_questions.count_items(participant, len(items))
     if leases:
         _save_position(annotator)
+        _expire_together(leases)
     return leases
+
+
+def _expire_together(leases: list[Lease]) -> None:
+    """Let leases of one request expire at one moment.
+
+    Their own moments would tell which of them took longer to find: the hidden checks.
+    """
+    expires_at = leases[0].expires_at
+    if leases[1:]:
+        Lease.objects.filter(pk__in=[lease.pk for lease in leases]).update(expires_at=expires_at)
+    for lease in leases:
+        lease.expires_at = expires_at
 
 
 def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Item]:

@@ -7,8 +7,10 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Item, Lease, Project
 from annotation.queue import gold_questions, lease_endings, leases, votes
@@ -137,6 +139,29 @@ def test_giving_one_sentence_back_again_and_again_brings_no_check(
         assert lease is not None
         assert lease.item == held[0].item
         give_back(lease, people[0])
+
+
+def test_leases_of_one_request_expire_at_one_moment(project: Project, people: list[User]) -> None:
+    held = reserve(project, people[0])
+    assert len({lease.expires_at for lease in held}) == 1
+    stored = Lease.objects.filter(pk__in=[lease.pk for lease in held])
+    assert set(stored.values_list("expires_at", flat=True)) == {held[0].expires_at}
+
+
+def test_a_check_is_leased_by_the_searches_of_a_sentence(
+    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gold_questions, "check_place", lambda annotator, block, every: 2)
+    leases.lease_next(project, people[0])  # makes the row of the annotator
+    searches: dict[str, set[int]] = {}
+    for _ in range(5):
+        with CaptureQueriesContext(connection) as queries:
+            lease = leases.lease_next(project, people[0])
+        assert lease is not None
+        n = sum(query["sql"].lstrip("( ").startswith("SELECT") for query in queries)
+        searches.setdefault(lease.item.use, set()).add(n)
+        answer_item(lease.item, people[0], "A")
+    assert searches[Item.Use.CHECK] == searches[Item.Use.WORK]
 
 
 def test_a_reserve_is_shared_with_no_more_people_than_needed(project: Project, people: list[User]) -> None:

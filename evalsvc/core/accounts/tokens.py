@@ -9,8 +9,12 @@ from datetime import timedelta
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from evalsvc.core import constant_sql
 from evalsvc.core.accounts.models import ApiToken, Team, User
 
+# Every request of the API reads these; as ORM queries they cost a sixth of labelling an item.
+BY_DIGEST = "SELECT * FROM teams_apitoken WHERE digest = %(digest)s AND revoked_at IS NULL"
+ACTIVE_USER = "SELECT * FROM teams_user WHERE id = %(user)s AND is_active"
 PREFIX = "evs_"
 Scope = ApiToken.Scope
 
@@ -47,7 +51,11 @@ def revoke(token: ApiToken) -> None:
 
 def find(secret: str) -> ApiToken | None:
     """Return a valid token of an active user."""
-    token = ApiToken.objects.select_related("user").filter(digest=digest(secret), revoked_at=None).first()
-    if token is None or not token.user.is_active:
+    token = constant_sql.first(ApiToken, BY_DIGEST, digest=digest(secret))
+    if token is None or (token.expires_at is not None and token.expires_at <= timezone.now()):
         return None
-    return token if token.expires_at is None or token.expires_at > timezone.now() else None
+    user = constant_sql.first(User, ACTIVE_USER, user=token.user_id)
+    if user is None:
+        return None
+    token.user = user
+    return token

@@ -12,9 +12,11 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from annotation import roles
 from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Member, Project, Vote
 from annotation.queue import lease_endings, leases, sql, votes
 from annotation.queue.participants import annotator_of
+from evalsvc.core.accounts.models import User
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, import_lines, project_with_items
 
@@ -27,6 +29,7 @@ def fields(row: object) -> dict[str, object]:
 def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> None:
     project = project_with_items(5, k=2)
     ann, bob = annotators(project, 2)
+    stranger = User.objects.create_user("stranger")
     answered = project.items.get(external_id="s0")
     first_vote = answer_item(answered, ann, "A").vote
     answer_item(answered, bob, "B")
@@ -47,6 +50,9 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
         for statement in (sql.PROJECT, sql.PROJECT_SHARED):
             (row,) = sql.fetch(Project, statement, project=project.pk)
             assert fields(row) == fields(Project.objects.get(pk=project.pk))
+        visible = roles.visible_project(ann, project.slug)
+        assert fields(visible) == fields(roles.visible_projects(ann).get(slug=project.slug))
+        assert roles.visible_project(stranger, project.slug) is None
         annotator = Annotator.objects.get(project=project, user=ann)
         (row,) = sql.fetch(Annotator, sql.PARTICIPANT, **who)
         assert fields(row) == fields(annotator) | {"role": Member.Role.ANNOTATOR}

@@ -1,0 +1,89 @@
+"""Constant SQL whose rows become model instances, where composing a query costs more than running it."""
+
+from __future__ import annotations
+
+from functools import cache
+from operator import itemgetter
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Model
+
+M = TypeVar("M", bound=Model)
+
+
+class _Shape:
+    """Positions of a model's fields and other columns in rows."""
+
+    def __init__(self, model: type[Model], columns: list[str]) -> None:
+        fields = model._meta.concrete_fields
+        self.names = [field.attname for field in fields]
+        self.in_order = itemgetter(*(columns.index(str(field.column)) for field in fields))
+        self.converters = []
+        for at, field in enumerate(fields):
+            column = field.get_col(model._meta.db_table)
+            for convert in (*connection.ops.get_db_converters(column), *field.get_db_converters(connection)):
+                self.converters.append((at, convert, column))
+        known = {field.column for field in fields}
+        self.more = [(name, at) for at, name in enumerate(columns) if name not in known]
+
+    def instance(self, model: type[M], row: tuple[Any, ...]) -> M:
+        values = list(self.in_order(row))
+        for at, convert, column in self.converters:
+            values[at] = convert(values[at], column, connection)
+        instance = model.from_db("default", self.names, values)
+        for name, at in self.more:
+            setattr(instance, name, row[at])
+        return instance
+
+
+_shapes: dict[tuple[str, str], _Shape] = {}
+
+
+def fetch(model: type[M], statement: str, **values: Any) -> list[M]:
+    """Run a statement that returns rows; extra columns become attributes.
+
+    `Model.objects.raw` does the same, and takes three times as long.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_text(statement, connection.vendor), _adapted(values))
+        shape = _shapes.get((statement, connection.vendor))
+        if shape is None:
+            shape = _Shape(model, [str(column[0]) for column in cursor.description])
+            _shapes[statement, connection.vendor] = shape
+        return [shape.instance(model, row) for row in cursor.fetchall()]
+
+
+def first(model: type[M], statement: str, **values: Any) -> M | None:
+    """Return the first row, or None."""
+    return next(iter(fetch(model, statement, **values)), None)
+
+
+def execute(statement: str, **values: Any) -> int:
+    """Run a statement; return the number of changed rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(_text(statement, connection.vendor), _adapted(values))
+        return int(cursor.rowcount)
+
+
+@cache
+def _text(statement: str, vendor: str) -> str:
+    if vendor == "postgresql":
+        return statement.replace("{now + lasting}", "STATEMENT_TIMESTAMP() + %(lasting)s::interval")
+    # SQLite has one writer at a time and no row locks
+    unlocked = "\n".join(line for line in statement.splitlines() if not line.startswith("FOR "))
+    now = "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', %(lasting)s)"
+    return unlocked.replace("{now + lasting}", now)
+
+
+def _adapted(values: dict[str, Any]) -> dict[str, Any]:
+    """Convert the types for which SQLite has none of its own."""
+    return {
+        name: connection.ops.adapt_json_value(value, None)
+        if isinstance(value, dict)
+        else value.hex
+        if isinstance(value, UUID) and not connection.features.has_native_uuid_field
+        else value
+        for name, value in values.items()
+    }

@@ -27,6 +27,7 @@ def without_secrets(text: str) -> str:
 def logging_config(level: str) -> dict[str, Any]:
     """Value of Django's LOGGING: everything from this level on to the console."""
     loggers: dict[str, dict[str, Any]] = {name: {"level": "WARNING"} for name in QUIET}
+    loggers["evalsvc.security"] = {"level": "INFO"}  # whatever the level of the rest
     loggers["celery.app.trace"]["filters"] = ["database error"]
     for name in REPEATED:
         loggers.setdefault(name, {})["filters"] = ["first line"]

@@ -70,16 +70,19 @@ INSTALLED_APPS = [
     "evalsvc.evaluation",
 ]
 MIDDLEWARE = [
+    "evalsvc.core.web.middleware.HttpsApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "evalsvc.core.web.middleware.ApiConditionalGetMiddleware",
     "evalsvc.core.errors.handlers.ProblemMiddleware",
     "evalsvc.core.web.middleware.TruncatedBodyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "evalsvc.core.accounts.sessions.SessionLifetimeMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "evalsvc.core.accounts.sessions.RefusalLogMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -170,6 +173,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
+AUTH_PASSWORD_VALIDATORS += [{"NAME": "evalsvc.core.accounts.passwords.ServiceWordValidator"}]
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 SIGN_UP = env_choice("SIGN_UP", "invitation", "open", "closed")
 TEAMS_PER_PERSON = env_int("TEAMS_PER_PERSON", default=3, least=1)
@@ -178,6 +182,9 @@ PASSWORD_TRIES = env_int("PASSWORD_TRIES", default=10, least=1)
 # Number of proxies that append to X-Forwarded-For; with 0 the header is ignored.
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", default=0)
 PASSWORD_RESET_TIMEOUT = 86_400
+# Sessions end after so many hours without a request, and so many after the log-in.
+SESSION_COOKIE_AGE = 3_600 * env_int("SESSION_IDLE_HOURS", default=72, least=1)
+SESSION_LIFETIME = 3_600 * env_int("SESSION_HOURS", default=336, least=1)
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -211,6 +218,7 @@ if SINGLE_SIGN_ON:
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
+        "object-src": [NONE],
         "script-src": [SELF],
         "style-src": [SELF],
         "img-src": [SELF, "data:"],
@@ -224,6 +232,10 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+# Browsers take a cookie of this prefix from this host over HTTPS alone, not from its subdomains.
+COOKIE_PREFIX = "__Host-" if HTTPS else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid", f"{COOKIE_PREFIX}csrftoken"
+MESSAGE_STORAGE = "evalsvc.core.web.views.MessageStorage"
 CSRF_FAILURE_VIEW = "evalsvc.core.errors.handlers.csrf_failure"
 if HTTPS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

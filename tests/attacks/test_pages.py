@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from typing import Any, NoReturn
 
 import pytest
 from django.db.models import F, Value
@@ -148,6 +149,36 @@ def test_the_cookie_of_a_session_is_closed_to_scripts_and_other_sites(requester:
     cookie = client.cookies["sessionid"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/login/", "/api/v1/limits", "/api/v1/none", "/boards/tides/board.csv", "/none/"]
+)
+def test_no_answer_lets_another_site_read_it(requester: Requester, address: str) -> None:
+    with rolled_back():
+        response = Client().get(address, headers={"Origin": "https://evil.example"})
+    headers = response.headers
+    assert not [name for name in headers if name.lower().startswith("access-control-")]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    kind = headers["Content-Type"]
+    assert "json" in kind or "charset=utf-8" in kind
+
+
+@pytest.mark.parametrize("address", ["/boards/", "/api/v1/limits"])
+def test_an_unexpected_fault_shows_nothing_of_it_and_is_logged(
+    requester: Requester, address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*args: Any) -> NoReturn:
+        raise RuntimeError("sesame")
+
+    monkeypatch.setattr("django.core.handlers.base.BaseHandler.check_response", fail)
+    with rolled_back():
+        response = Client(raise_request_exception=False).get(address)
+    assert response.status_code == 500
+    text = response.content.decode()
+    assert not {"sesame", "Traceback", "RuntimeError"} & set(re.findall(r"\w+", text))
+    assert "sesame" in caplog.text
 
 
 @pytest.mark.parametrize(

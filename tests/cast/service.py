@@ -254,4 +254,4 @@ class ServiceCast:
             if scope == "expired":
                 ApiToken.objects.filter(pk=token.pk).update(expires_at=timezone.now() - timedelta(hours=1))
             if scope == "revoked":
-                tokens.revoke(token)
+                tokens.revoke(token, by=token.user)

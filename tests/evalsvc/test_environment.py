@@ -7,11 +7,17 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.conf import settings
+from django.conf.global_settings import PASSWORD_HASHERS
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core.exceptions import ImproperlyConfigured
+from django.test import Client
 
 from evalsvc import environment
+from evalsvc.core.web.views import COOKIE, MessageCookie
 from tests.places.configuration import settings_with
 from tests.places.workers import ROOT
 
@@ -124,6 +130,12 @@ def test_a_truncated_key_is_rejected_with_its_path(tmp_path: Path, monkeypatch: 
         environment.secret_key(tmp_path)
 
 
+def test_passwords_are_stored_by_pbkdf2_of_600000_rounds_or_more(tmp_path: Path) -> None:
+    assert "PASSWORD_HASHERS" not in settings_with(tmp_path)  # the first of the framework's is used
+    assert PASSWORD_HASHERS[0].endswith(".PBKDF2PasswordHasher")
+    assert PBKDF2PasswordHasher.iterations >= 600_000
+
+
 # ---- HTTPS -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("variables", "expected"),
@@ -138,6 +150,31 @@ def test_hsts_binds_other_hosts_only_on_request(
     values = settings_with(tmp_path, EVALSVC_HTTPS="true", SECRET_KEY="k1" * 30, **variables)
     names = ("SECURE_HSTS_SECONDS", "SECURE_HSTS_INCLUDE_SUBDOMAINS", "SECURE_HSTS_PRELOAD")
     assert tuple(values[name] for name in names) == expected
+
+
+def test_cookies_are_for_this_host_over_https_alone(tmp_path: Path) -> None:
+    values = settings_with(tmp_path, EVALSVC_HTTPS="true", SECRET_KEY="k1" * 30)
+    for kind in ("SESSION", "CSRF"):
+        assert values[f"{kind}_COOKIE_NAME"].startswith("__Host-")
+        assert values[f"{kind}_COOKIE_SECURE"]
+        assert not {f"{kind}_COOKIE_DOMAIN", f"{kind}_COOKIE_PATH"} & set(values)  # as the prefix requires
+    prefixed = (f"{settings.COOKIE_PREFIX}shown_once", f"{settings.COOKIE_PREFIX}messages")
+    assert (COOKIE, MessageCookie.cookie_name) == prefixed
+    assert settings_with(tmp_path)["SESSION_COOKIE_NAME"] == "sessionid"
+
+
+@pytest.mark.parametrize(
+    ("address", "proto", "status"),
+    [("/api/v1/limits", "http", 403), ("/api/v1/limits", "https", 401), ("/login/", "http", 301)],
+)
+def test_over_plain_http_pages_are_redirected_and_the_api_is_refused(
+    client: Client, settings: Any, db: None, address: str, proto: str, status: int
+) -> None:
+    settings.SECURE_SSL_REDIRECT, settings.SECURE_PROXY_SSL_HEADER = True, ("HTTP_X_FORWARDED_PROTO", "https")
+    response = client.get(address, headers={"X-Forwarded-Proto": proto})
+    assert response.status_code == status
+    if status == 403:
+        assert response.json()["code"] == "https_required"
 
 
 def test_a_new_data_folder_is_closed_to_other_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

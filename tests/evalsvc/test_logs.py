@@ -44,6 +44,14 @@ def test_a_tick_without_a_database_is_one_line_and_any_other_fault_is_traced(
     assert str(error) in record.getMessage()
 
 
+def test_times_of_the_log_are_in_utc() -> None:
+    line = logs.logging_config("INFO")["formatters"]["line"]
+    formatter = logging.Formatter(line["format"], style=line["style"])
+    record = logging.LogRecord("evalsvc.security", logging.INFO, "", 1, "x", (), None)
+    record.created, record.msecs = 0.0, 0.0
+    assert formatter.format(record).startswith("1970-01-01 00:00:00")
+
+
 @pytest.mark.parametrize(
     ("path", "masked"),
     [

@@ -8,7 +8,9 @@ class TeamsConfig(AppConfig):
     label = "teams"
 
     def ready(self) -> None:
-        from evalsvc.core.accounts import invitations, teams, users
+        from evalsvc.core.accounts import invitations, security_log, sessions, teams, users
 
+        security_log.connect()
+        sessions.connect()
         invitations.register(users.INVITATION_TARGET)
         invitations.register(teams.INVITATION_TARGET)

@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from django.http import Http404, HttpRequest
 from django.template.loader import render_to_string
 
-from evalsvc.core.accounts import login_throttle, outgoing_mail
+from evalsvc.core.accounts import login_throttle, outgoing_mail, security_log
 from evalsvc.core.accounts.models import Invitation, User
 from evalsvc.core.accounts.tokens import digest
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
@@ -103,6 +103,7 @@ def invite(
         expires_at=Now() + timedelta(days=days),
     )
     record.refresh_from_db()
+    _log("invitation_made", record, by=by)
     return record, secret
 
 
@@ -166,6 +167,7 @@ def accept(secret: str, *, user: User) -> OpenInvitation:
             hint="Ask another member for a new invitation.",
         ) from error
     Invitation.objects.filter(pk=record.pk).update(used_at=Now(), used_by=user)
+    _log("invitation_accepted", record, account=user, by=record.by)
     return invitation
 
 
@@ -174,7 +176,13 @@ def revoke(record: Invitation, *, by: User) -> OpenInvitation:
     invitation = resolve(record)
     invitation.target.require_inviter(invitation.subject, by)
     Invitation.objects.filter(pk=record.pk, used_at=None, revoked_at=None).update(revoked_at=Now())
+    _log("invitation_revoked", record, by=by)
     return invitation
+
+
+def _log(event: str, record: Invitation, **people: Any) -> None:
+    place = f"{record.place}/{record.subject}"
+    security_log.write(event, invitation_id=record.pk, place=place, role=record.role, **people)
 
 
 # ---- mail ---------------------------------------------------------------------------------------

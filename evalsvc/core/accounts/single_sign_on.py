@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
 
-from evalsvc.core.accounts import users
+from evalsvc.core.accounts import security_log, users
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.errors.exceptions import Conflict
 
@@ -67,6 +67,7 @@ class Provider(OIDCAuthenticationBackend):
                 Identity.objects.create(
                     user=self.request.user, issuer=settings.OIDC_ISSUER, subject=claims["sub"]
                 )
+                security_log.write("identity_connected", request=self.request, account=self.request.user)
             return self.request.user
         return identity.user if identity else self._new(claims, session.pop(INVITATION, ""))
 

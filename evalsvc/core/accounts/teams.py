@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.text import slugify
 
+from evalsvc.core.accounts import security_log
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import Departure, Team, TeamMember, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
@@ -34,6 +35,7 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
             raise Conflict("name_taken", f"A team named {name} already exists.", hint="Choose another name.")
         team = Team.objects.create(name=name, slug=slug)
         TeamMember.objects.create(team=team, user=by, role=OWNER)
+        security_log.write("role_set", account=by, role=OWNER, team=slug, by=by)
     return team
 
 
@@ -81,6 +83,7 @@ def add_member(team: Team, *, user: User, by: User, role: str = MEMBER) -> TeamM
         if role != OWNER:
             _require_other_owner(team, user)
         member, _ = TeamMember.objects.update_or_create(team=team, user=user, defaults={"role": role})
+        security_log.write("role_set", account=user, role=role, team=team.slug, by=by)
     return member
 
 
@@ -93,6 +96,7 @@ def remove_member(team: Team, *, user: User, by: User) -> None:
         _require_other_owner(team, user)
         if TeamMember.objects.filter(team=team, user=user).delete()[0]:
             Departure.objects.create(team=team, user=user)
+            security_log.write("role_removed", account=user, team=team.slug, by=by)
         team.tokens.filter(user=user).delete()
 
 

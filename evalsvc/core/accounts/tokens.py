@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from evalsvc.core import constant_sql
+from evalsvc.core.accounts import security_log
 from evalsvc.core.accounts.models import ApiToken, Team, User
 
 # Every request of the API reads these; as ORM queries they cost a sixth of labelling an item.
@@ -42,11 +43,13 @@ def issue(
         digest=digest(secret),
         expires_at=Now() + timedelta(days=days) if days else None,
     )
+    security_log.write("token_made", account=user, token_id=token.pk, scope=scope, team=team and team.slug)
     return token, secret
 
 
-def revoke(token: ApiToken) -> None:
+def revoke(token: ApiToken, *, by: User) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now())
+    security_log.write("token_revoked", account=token.user, token_id=token.pk, by=by)
 
 
 def find(secret: str) -> ApiToken | None:

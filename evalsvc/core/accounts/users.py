@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from evalsvc.core.accounts import invitations
+from evalsvc.core.accounts import invitations, security_log
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
@@ -54,6 +54,7 @@ def sign_up(*, username: str, email: str, password: str | None, secret: str = ""
     else:
         require_open_sign_up()
     user = User.objects.create_user(username, email=email, password=password, **names)
+    security_log.write("account_made", account=user)
     if secret:
         invitations.accept(secret, user=user)
         user.refresh_from_db()
@@ -63,7 +64,9 @@ def sign_up(*, username: str, email: str, password: str | None, secret: str = ""
 def sign_up_by_provider(*, secret: str, username: str, email: str, **names: Any) -> tuple[User, str]:
     """Create an account without a password; return its landing URL too."""
     if not secret and settings.OIDC_OPENS_ACCOUNTS:
-        return User.objects.create_user(username, email=email, **names), ""
+        user = User.objects.create_user(username, email=email, **names)
+        security_log.write("account_made", account=user)
+        return user, ""
     invitation = invitations.find_open(secret) if secret else None
     user = sign_up(username=username, email=email, password=None, secret=secret, **names)
     return user, invitation.url if invitation else ""
@@ -84,6 +87,7 @@ def set_organiser(user: User, *, may: bool, by: User) -> None:
     """Allow or forbid a user to create projects and benchmarks."""
     require_administrator(by)
     User.objects.filter(pk=user.pk).update(may_organise=may)
+    security_log.write("organising_allowed" if may else "organising_forbidden", account=user, by=by)
 
 
 def set_active(user: User, *, active: bool, by: User) -> None:
@@ -94,6 +98,7 @@ def set_active(user: User, *, active: bool, by: User) -> None:
             "own_account", "You cannot deactivate your own account.", hint="Ask another administrator."
         )
     User.objects.filter(pk=user.pk).update(is_active=active)
+    security_log.write("account_activated" if active else "account_deactivated", account=user, by=by)
 
 
 # ---- single sign-on -----------------------------------------------------------------------------
@@ -113,6 +118,7 @@ def disconnect(identity: Identity) -> None:
                 hint="Ask an administrator to set a password for you first.",
             )
         Identity.objects.filter(pk=identity.pk).delete()
+        security_log.write("identity_disconnected", account=user)
 
 
 # ---- invitations to an account ------------------------------------------------------------------

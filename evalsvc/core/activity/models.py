@@ -9,7 +9,10 @@ from django.db import models
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Now
 
+from evalsvc.core.accounts import security_log
 from evalsvc.core.accounts.models import User
+
+ROLES = ("role", "member removed", "person removed")  # changes of rights, which the security log has, too
 
 
 class LogEntry(models.Model):
@@ -69,6 +72,9 @@ def record(
         after=after,
         by=by,
     )
+    if action in ROLES:
+        place = f"{subject._meta.model_name}/{subject.pk}"
+        security_log.write("role_set", account=about, role=after or "none", place=place, by=by)
 
 
 def entries(subject: Model) -> QuerySet[LogEntry]:

@@ -144,6 +144,7 @@ ACCOUNTS: dict[str, str] = {
     "bad_name": "The name is missing or too long.",
     "bad_token": "The token is unknown, expired or revoked. Create a new one on your team's page.",
     "csrf": "The form has expired or was sent from another site. Reload the page and try again.",
+    "https_required": "The request came over plain HTTP. Use the https:// address, and another token.",
     "identity_taken": "This identity is connected to another account.",
     "invalid_input": "A field has an invalid value. See detail for each field.",
     "invitation_over": "The invitation was used, was revoked or has expired. Ask for a new one.",

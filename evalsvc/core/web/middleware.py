@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.http import ConditionalGetMiddleware
 from django.utils.cache import patch_cache_control
@@ -13,6 +14,8 @@ from rest_framework.exceptions import ValidationError
 from evalsvc.core.errors.handlers import describe, is_api, problem, problem_page
 from evalsvc.core.web.request_validation import body_errors, posted_errors, query_errors, unread_errors
 from evalsvc.core.web.text_validation import is_storable
+
+API = "/api/v1/"
 
 
 class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
@@ -26,6 +29,23 @@ class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
         if "Retry-After" in response:
             conditional["Retry-After"] = response["Retry-After"]
         return conditional
+
+
+class HttpsApiMiddleware:
+    """Reject requests of the API over plain HTTP.
+
+    A redirect would work, and nobody would notice that each token was sent in clear before.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if not settings.SECURE_SSL_REDIRECT or request.is_secure() or not request.path.startswith(API):
+            return self.get_response(request)
+        detail = "The request came over plain HTTP. Whoever carried it could read it."
+        hint = "Use the https:// address. If it had a token, revoke it and create another."
+        return problem_page(request, 403, problem(403, code="https_required", detail=detail, hint=hint))
 
 
 class TruncatedBodyMiddleware:
@@ -98,9 +118,6 @@ def _texts(fields: QueryDict) -> Iterator[str]:
 def _rejected(request: HttpRequest) -> HttpResponse:
     detail = "The address or the form contains a NUL character. Remove it."
     return problem_page(request, 400, problem(400, code="strange_text", detail=detail))
-
-
-API = "/api/v1/"
 
 
 class UnknownNamesMiddleware:

@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.messages.storage.fallback import FallbackStorage
+from django.contrib.messages.storage.session import SessionStorage
 from django.core.paginator import Page, Paginator
 from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -85,18 +88,27 @@ def row_id(value: str) -> int:
 
 # ---- secrets that are shown once ----------------------------------------------------------------
 # A page that answered the form itself would create another secret when it is reloaded.
-COOKIE, SALT, SECONDS = "shown_once", "shown once", 120
+COOKIE, SALT, SECONDS = f"{settings.COOKIE_PREFIX}shown_once", "shown once", 120
+
+
+class MessageCookie(CookieStorage):
+    cookie_name = f"{settings.COOKIE_PREFIX}messages"
+
+
+class MessageStorage(FallbackStorage):
+    """Django's storage of messages, with the prefix of this service's cookies."""
+
+    storage_classes = (MessageCookie, SessionStorage)
 
 
 def redirect_with_secret(url: str, secret: str) -> HttpResponse:
-    """Redirect to a page, with a cookie for that page only."""
+    """Redirect to a page, with a cookie that only this page accepts."""
     response = HttpResponseRedirect(url)
     response.set_signed_cookie(
         COOKIE,
         secret,
-        salt=SALT,
+        salt=SALT + url,
         max_age=SECONDS,
-        path=url,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Strict",
@@ -106,10 +118,10 @@ def redirect_with_secret(url: str, secret: str) -> HttpResponse:
 
 def secret_of(request: HttpRequest) -> str:
     """Return the secret, or an empty text when it was already shown."""
-    return request.get_signed_cookie(COOKIE, default="", salt=SALT, max_age=SECONDS) or ""
+    return request.get_signed_cookie(COOKIE, default="", salt=SALT + request.path, max_age=SECONDS) or ""
 
 
 def forget_secret(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Delete the cookie with the response that shows the secret."""
-    response.delete_cookie(COOKIE, path=request.path, samesite="Strict")
+    response.delete_cookie(COOKIE, samesite="Strict")
     return response

@@ -163,5 +163,5 @@ def revoke_team_token(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def _revoke(request: HttpRequest, token: ApiToken) -> None:
-    tokens.revoke(token)
+    tokens.revoke(token, by=person(request))
     messages.info(request, f"Token “{token.name}” revoked. Requests with it are now rejected.")

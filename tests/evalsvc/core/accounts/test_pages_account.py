@@ -7,7 +7,9 @@ import threading
 from typing import Any
 
 import pytest
+from django.contrib.auth.password_validation import validate_password
 from django.core import mail
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -16,6 +18,8 @@ from django.urls import reverse
 from evalsvc.core.accounts import invitations, outgoing_mail, teams, tokens
 from evalsvc.core.accounts.forms import SignUpForm
 from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.accounts.passwords import SERVICE_WORDS
+from tests.places.workers import ROOT
 
 OLD, NEW = "harbour-lamp-7", "seven-lamps-at-sea"
 NORA = {
@@ -328,6 +332,39 @@ def test_a_password_is_long_and_uncommon_of_any_characters(
     assert changed.status_code == status
     kim.refresh_from_db()
     assert kim.check_password(password) == (status == 302)
+
+
+@pytest.mark.parametrize("password", ["evalsvc-2026", "Leaderboard!!", "AdminAdmin12", "annotator-abc-1"])
+def test_the_listed_words_of_the_service_are_no_passwords(password: str) -> None:
+    with pytest.raises(ValidationError, match="less than 4 other letters"):
+        validate_password(password)
+    validate_password(f"{password}-harbour")
+    listed = (ROOT / "docs" / "people.md").read_text()
+    assert all(f"`{word}`" in listed for word in SERVICE_WORDS)
+
+
+def test_a_password_is_checked_exactly_as_it_was_set(client: Client, kim: User) -> None:
+    password = " Ein Häfen-Licht "
+    client.force_login(kim)
+    form = {"change": "password", "old_password": OLD, "new_password1": password, "new_password2": password}
+    assert client.post(reverse("account"), form).status_code == 302
+    for tried, status in ((password.strip(), 400), (password.lower(), 400), (password, 302)):
+        sent = {"username": "kim", "password": tried}
+        assert Client().post(reverse("login"), sent).status_code == status, tried
+
+
+def test_password_fields_are_masked_and_open_to_password_managers(
+    client: Client, kim: User, settings: Any
+) -> None:
+    settings.SIGN_UP = "open"
+    pages = shown(client, "login") + shown(client, "sign-up")
+    client.force_login(kim)
+    fields = re.findall(r'<input[^>]*name="[^"]*password[^"]*"[^>]*>', pages + shown(client, "account"))
+    assert len(fields) >= 7
+    for field in fields:
+        assert 'type="password"' in field
+        assert re.search('autocomplete="(current|new)-password"', field)
+        assert "onpaste" not in field
 
 
 def test_attempts_at_the_current_password_are_limited_as_at_login(

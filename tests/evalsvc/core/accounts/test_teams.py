@@ -125,7 +125,7 @@ def test_a_token_is_found_by_its_secret_until_it_is_revoked(team: Team) -> None:
     token, secret = tokens.issue(owner(team), name="cluster", team=team)
     assert tokens.find(secret) == token
     assert secret not in str(ApiToken.objects.values_list("digest", "prefix", "name").get())
-    tokens.revoke(token)
+    tokens.revoke(token, by=token.user)
     assert tokens.find(secret) is None
 
 

@@ -47,7 +47,7 @@ def test_tokens_of_a_user_and_a_team_are_valid_and_revoked_independently(kim: Us
     assert [status_with(secret) for _, secret in issued] == [200, 200, 200]
     assert {token.name for token in team.tokens.all()} == {"cluster", "nightly"}
     assert [token.expires_at is None for token in ApiToken.objects.order_by("pk")] == [False, True, False]
-    tokens.revoke(issued[1][0])
+    tokens.revoke(issued[1][0], by=kim)
     assert [status_with(secret) for _, secret in issued] == [200, 401, 200]
 
 

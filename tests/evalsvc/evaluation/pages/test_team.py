@@ -108,7 +108,11 @@ def test_a_new_token_is_shown_once_and_stored_as_a_digest(client: Client, cast: 
     address = reverse("token", args=[token.pk])
     assert response.headers["Location"] == address
     cookie = response.cookies["shown_once"]
-    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == (address, True, "Strict")
+    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == ("/", True, "Strict")
+    own = client.post(reverse("account-token-new"), {**TOKEN, "name": "other"}).headers["Location"]
+    client.cookies["shown_once"] = cookie.value
+    assert not re.search(r"evs_[\w-]{20,}", client.get(own).content.decode())  # that of another page
+    client.cookies["shown_once"] = cookie.value
     response = client.get(address)
     (secret,) = set(re.findall(r"evs_[\w-]{20,}", response.content.decode()))
     assert token.digest == digest(secret)

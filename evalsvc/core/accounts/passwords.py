@@ -1,0 +1,37 @@
+"""Words of this service that are no password."""
+
+from __future__ import annotations
+
+import re
+
+from django.core.exceptions import ValidationError
+
+from evalsvc.core.accounts import security_log
+from evalsvc.core.accounts.models import User
+
+# listed in docs/people.md
+SERVICE_WORDS = (
+    "evalsvc", "administrator", "admin", "annotator", "annotation", "adjudicator", "benchmark", "curator",
+    "evaluation", "leaderboard", "organiser", "password",
+)  # fmt: skip
+LETTERS_BESIDE = 4
+
+
+class ServiceWordValidator:
+    """Reject words of the service with digits or a few letters; log new passwords."""
+
+    def validate(self, password: str, user: User | None = None) -> None:
+        rest, found = re.subn("|".join(SERVICE_WORDS), "", password.casefold())
+        if found and sum(map(str.isalpha, rest)) < LETTERS_BESIDE:
+            raise ValidationError(
+                f"The password is a word of this service with less than {LETTERS_BESIDE} other letters. "
+                "Add words.",
+                code="password_service_word",
+            )
+
+    def get_help_text(self) -> str:
+        return "Not only words of this service, such as evalsvc."
+
+    def password_changed(self, password: str, user: User | None = None) -> None:
+        """Log that a password was set: here, by mail, or by a command."""
+        security_log.write("password_set", account=user)

@@ -1,0 +1,65 @@
+"""Lifetimes of sessions, and a log line for each refused request of an account."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.signals import user_logged_in
+from django.http import HttpRequest, HttpResponseBase
+
+from evalsvc.core.accounts import security_log
+from evalsvc.core.accounts.models import User
+
+BEGAN, SEEN = "began", "seen"
+
+
+def connect() -> None:
+    """Note the beginning of each session."""
+    user_logged_in.connect(_begin, dispatch_uid="session")
+
+
+def _begin(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
+    request.session[BEGAN] = request.session[SEEN] = int(time.time())
+
+
+class SessionLifetimeMiddleware:
+    """End sessions after SESSION_LIFETIME; keep those in use from ending as idle.
+
+    Django ends a session SESSION_COOKIE_AGE after it was last stored: a twelfth of it is how exactly
+    idle time is measured, so that few requests store one.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        session, now = request.session, int(time.time())
+        if SESSION_KEY in session:
+            if now - session.get(BEGAN, now) >= settings.SESSION_LIFETIME:
+                security_log.write("session_ended", request=request, account=session[SESSION_KEY])
+                session.flush()
+            elif now - session.get(SEEN, 0) >= settings.SESSION_COOKIE_AGE // 12:
+                session.setdefault(BEGAN, now)  # of a session from before there were lifetimes
+                session[SEEN] = now
+        return self.get_response(request)
+
+
+class RefusalLogMiddleware:
+    """Log what an account was not allowed to do."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if response.status_code in (401, 403):
+            account = request.user if isinstance(request.user, User) else "none"
+            security_log.write(
+                "refused", request=request, warn=True, account=account, status=response.status_code,
+                method=request.method, path=request.path,
+            )  # fmt: skip
+        return response

@@ -1,0 +1,70 @@
+"""Sessions end after a time without requests, and a time after the log-in."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from evalsvc.core.accounts.models import User
+
+HOUR = 3_600
+
+
+@pytest.fixture
+def browser(client: Client, db: None) -> Client:
+    client.force_login(User.objects.create_user("kim"))
+    return client
+
+
+def shift(browser: Client, *, hours: int, names: tuple[str, ...] = ("began", "seen")) -> None:
+    """Move the session into the past."""
+    session = browser.session
+    for name in names:
+        session[name] -= hours * HOUR
+    session.save()
+
+
+def is_logged_in(browser: Client) -> bool:
+    return browser.get(reverse("account")).status_code == 200
+
+
+@pytest.mark.parametrize(("hours", "left"), [(335, True), (336, False)])
+def test_a_session_ends_a_set_time_after_the_log_in_however_it_is_used(
+    browser: Client, hours: int, left: bool
+) -> None:
+    shift(browser, hours=hours, names=("began",))
+    key = browser.session.session_key
+    assert is_logged_in(browser) is left
+    assert Session.objects.filter(session_key=key).exists() is left
+
+
+def test_a_session_in_use_is_stored_again_at_times_and_an_idle_one_ends(
+    browser: Client, settings: Any
+) -> None:
+    def ends() -> Any:
+        return Session.objects.get(session_key=browser.session.session_key).expire_date
+
+    before = ends()
+    assert before - timezone.now() <= timedelta(hours=72)
+    assert is_logged_in(browser)
+    assert ends() == before  # no write for each request
+    shift(browser, hours=7)
+    before = ends()
+    assert is_logged_in(browser)
+    assert ends() > before
+    Session.objects.update(expire_date=timezone.now())
+    assert not is_logged_in(browser)
+
+
+def test_a_session_from_before_there_were_lifetimes_gets_one(browser: Client) -> None:
+    session = browser.session
+    del session["began"], session["seen"]
+    session.save()
+    assert is_logged_in(browser)
+    assert browser.session["began"]

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 
 from annotation.models import Annotator, Member, Project
-from evalsvc.core import constant_sql
+from evalsvc.core import database
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import NotAllowed
 
@@ -39,7 +39,7 @@ def visible_project(user: User, slug: str) -> Project | None:
     """Return the project with this slug if visible to the person."""
     if user.is_superuser:
         return Project.objects.filter(slug=slug).first()
-    return constant_sql.first(Project, MEMBERS_PROJECT, slug=slug, user=user.pk)
+    return database.first(Project, MEMBERS_PROJECT, slug=slug, user=user.pk)
 
 
 def require(project: Project, user: User, *roles: str) -> str:

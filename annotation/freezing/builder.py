@@ -19,7 +19,7 @@ from annotation.ontology.inventory import inventory, mapping_of, parts_of
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.accounts.models import User
-from evalsvc.core.batched_reads import in_batches
+from evalsvc.core.database import in_batches
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.records import token_starts
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from evalsvc.core.constant_sql import execute as execute
-from evalsvc.core.constant_sql import fetch as fetch
-from evalsvc.core.constant_sql import first as first
+from evalsvc.core.database import execute as execute
+from evalsvc.core.database import fetch as fetch
+from evalsvc.core.database import first as first
 
 PROJECT = "SELECT * FROM annotation_project WHERE id = %(project)s"
 PROJECT_SHARED = f"{PROJECT}\nFOR KEY SHARE"  # labels are removed only while no vote is being written

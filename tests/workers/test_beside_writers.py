@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from annotation import projects, testset
 from annotation.freezing import builder, writer
 from annotation.testset import export_lines
-from evalsvc.core import batched_reads
+from evalsvc.core import database
 from evalsvc.core.accounts.models import User
 from tests.cast.basics import sentence
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
@@ -27,7 +27,7 @@ def small_pieces(
     settings.MEDIA_ROOT = tmp_path / "files"
     for module, name, size in (
         (testset, "LINES_PER_READ", 2),
-        (batched_reads, "ROWS_PER_READ", 2),
+        (database, "ROWS_PER_READ", 2),
         (writer, "CHUNK", 1),
         (annotation, "STEP", 1),
     ):

@@ -10,7 +10,7 @@ from annotation.imports import batches
 from annotation.models import AgreementReport, Batch, Project
 from annotation.reports import agreement
 from annotation.testset import Kind, TestSet
-from evalsvc.core.batched_reads import in_batches
+from evalsvc.core.database import in_batches
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from workers.scoring.agreement import AnswerColumns, agreement_figures

@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from evalsvc.core import constant_sql
+from evalsvc.core import database
 from evalsvc.core.accounts import security_log
 from evalsvc.core.accounts.models import ApiToken, Team, User
 
@@ -54,10 +54,10 @@ def revoke(token: ApiToken, *, by: User) -> None:
 
 def find(secret: str) -> ApiToken | None:
     """Return a valid token of an active user."""
-    token = constant_sql.first(ApiToken, BY_DIGEST, digest=digest(secret))
+    token = database.first(ApiToken, BY_DIGEST, digest=digest(secret))
     if token is None or (token.expires_at is not None and token.expires_at <= timezone.now()):
         return None
-    user = constant_sql.first(User, ACTIVE_USER, user=token.user_id)
+    user = database.first(User, ACTIVE_USER, user=token.user_id)
     if user is None:
         return None
     token.user = user

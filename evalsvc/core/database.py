@@ -1,16 +1,29 @@
-"""Constant SQL whose rows become model instances, where composing a query costs more than running it."""
+"""Reads in batches, and constant SQL where composing a query costs more than running it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from operator import itemgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 M = TypeVar("M", bound=Model)
+ROWS_PER_READ = 2_000
+
+
+def in_batches(rows: QuerySet[Any, Any]) -> Iterator[Any]:
+    """Yield rows in order; the first read fixes their keys.
+
+    No read stays open meanwhile, so the caller may write between two rows. On SQLite an open read keeps a
+    snapshot; writing from it fails with "database is locked" once another connection has written.
+    """
+    keys = list(rows.values_list("pk", flat=True))
+    for at in range(0, len(keys), ROWS_PER_READ):
+        yield from list(rows.filter(pk__in=keys[at : at + ROWS_PER_READ]))
 
 
 class _Shape:

@@ -498,13 +498,14 @@ def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed
     pasts, earlier = _pasts(scored, policies)
     shown = []
     for (submission, evaluation), policy, past, source in zip(scored, policies, pasts, earlier, strict=True):
-        # bytes that another team sent before were scored before: that time is not this team's
-        is_own = evaluation.created_at >= submission.created_at
+        # an evaluation's own time tells whether another team sent the same bytes before
+        first = submission.scored_at or submission.created_at
+        since = policy.version.created_at if policy.version else first
         shown.append(
             disclose(
                 evaluation,
                 policy,
-                created_at=evaluation.created_at if is_own else submission.scored_at or submission.created_at,
+                created_at=max(first, since),
                 earlier=(past.earlier[submission.pk], source) if submission.pk in past.earlier else None,
                 ladder=past.ladder.get(submission.pk),
             )

@@ -12,17 +12,20 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Setting
 from tests.cast.basics import jsonl
-from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.benchmarks import BenchmarkCast, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
     gold_labels,
+    gold_lines,
     hidden_phase,
     labels_file,
     scored,
     setting_of,
     wrong,
 )
+from workers.runner import run_next
 
 GOLD = gold_labels(400)
 
@@ -205,15 +208,34 @@ def test_a_repair_of_twenty_claims_has_figures_of_its_own(cast: BenchmarkCast) -
 def test_bytes_another_team_sent_before_look_like_any_others(client: Client, cast: BenchmarkCast) -> None:
     benchmark = hidden_phase(cast, GOLD)
     labels = wrong(GOLD, 0.3)
-    scored(cast, benchmark, labels)
+    first = scored(cast, benchmark, labels)
     same = cast.submit(benchmark, labels_file(labels), team=cast.lugworm, by=cast.lars)
     assert same.state == "queued"
     same = scored(cast, benchmark, labels, team=cast.lugworm, by=cast.lars)
-    client.force_login(cast.lars)
-    shown = scores(client, same.pk)
-    sent = client.get(reverse("api-submission", args=[same.pk])).json()
-    assert shown["created_at"] >= sent["created_at"]
-    assert [step["title"] for step in sent["timeline"]][-1] == "Attempt 1 scored"
+    for run, member in ((first, cast.kim), (same, cast.lars)):
+        client.force_login(member)
+        sent = client.get(reverse("api-submission", args=[run.pk])).json()
+        assert scores(client, run.pk)["created_at"] == sent["ended_at"]
+        assert [step["title"] for step in sent["timeline"]][-1] == "Attempt 1 scored"
+
+
+def test_a_time_of_scoring_under_a_version_tells_nothing_of_another_teams_bytes(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    runs = [
+        (scored(cast, benchmark, GOLD), cast.kim),
+        (scored(cast, benchmark, GOLD, team=cast.lugworm, by=cast.lars), cast.lars),
+    ]
+    revised = freeze("revised", gold_lines(GOLD | {"s0": "part_of"}), by=cast.olga)
+    version = creation.revise_setting(setting_of(benchmark), test_set=revised, by=cast.olga)
+    while run_next("score"):
+        pass
+    times = set()
+    for run, member in runs:
+        client.force_login(member)
+        times.add(scores(client, run.pk)["created_at"])
+    assert times == {version.created_at.isoformat().replace("+00:00", "Z")}
 
 
 def test_a_person_submits_to_a_hidden_phase_for_one_team(client: Client, cast: BenchmarkCast) -> None:

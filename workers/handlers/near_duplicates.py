@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.db.models import Exists, OuterRef, Q
 
+from evalsvc.evaluation.benchmarks import scoring_identity
 from evalsvc.evaluation.disclosure import gold_counts
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Setting, Submission
@@ -58,14 +59,30 @@ def record(submission: Submission, evaluation: Evaluation, before: set[tuple[int
     if stored is None or gold in before or not positives:
         return
     claims = stored_claims(stored, evaluation.options)
-    if near := _nearest(submission, evaluation, claims, positives):
+    if near := _nearest(submission, evaluation, claims, positives) or _near_before(submission, evaluation):
         earlier, changed = near
         NearDuplicate.objects.get_or_create(  # a repeated file was entered when it was accepted
             submission=submission,
             setting=evaluation.setting,
             gold_sha256=evaluation.gold_sha256,
-            defaults={"earlier_id": earlier.submission, "claims": changed},
+            defaults={"earlier_id": earlier, "claims": changed},
         )
+
+
+def _near_before(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:
+    """Return the run that another resembled under an earlier gold, if both are scored again.
+
+    Jobs end in any order: before the other run is scored, nothing else tells that the two are alike.
+    """
+    rows = NearDuplicate.objects.filter(submission=submission, setting=evaluation.setting)
+    rows = rows.exclude(gold_sha256=evaluation.gold_sha256).select_related("earlier__benchmark")
+    for near in rows.filter(earlier__withdrawn_at=None).order_by("-pk"):
+        scored = near.earlier.evaluations.filter(
+            setting=evaluation.setting, gold_sha256=evaluation.gold_sha256
+        )
+        if not scored.exists() and evaluation.setting in scoring_identity.fitting(near.earlier):
+            return near.earlier_id, near.claims
+    return None
 
 
 def without_claims(submission: Submission, setting: Setting) -> list[tuple[Submission, Evaluation]]:
@@ -84,7 +101,7 @@ def without_claims(submission: Submission, setting: Setting) -> list[tuple[Submi
 
 def _nearest(
     submission: Submission, evaluation: Evaluation, claims: ClaimCodes, positives: int
-) -> tuple[Earlier, int] | None:
+) -> tuple[int, int] | None:
     """Return the team's first run that differs too little, and how much.
 
     Under another setting with the same gold the same answers may be scored again.
@@ -93,7 +110,7 @@ def _nearest(
         for earlier in _earlier(submission, evaluation, here=here):
             changed = changed_claims(claims, earlier.claims, positives)
             if changed is not None and (here or not _is_repeat(submission, claims, earlier)):
-                return earlier, changed
+                return earlier.submission, changed
     return None
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation, scoring_identity, versions
 from evalsvc.evaluation.models import Benchmark, EvaluationClaims, Setting, Submission
@@ -230,6 +231,28 @@ def test_a_version_with_another_gold_changes_no_verdict_on_the_one_before(
         pass
     assert figures(client, cast, after, version=1)["scores"] == shown
     assert figures(client, cast, after)["figures_of"] is None
+
+
+def test_a_near_duplicate_scored_first_under_another_gold_shows_no_figures_of_its_own(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """Several workers score in any order; here the job of the earlier run comes last."""
+    benchmark = hidden_phase(cast, GOLD)
+    before = sent(cast, benchmark, label(ANSWERS, 1), run="1")
+    after = sent(cast, benchmark, label(changed(ANSWERS), 1), run="2")
+    revised = freeze("revised", gold_lines(GOLD | {"s0": "part_of"}), by=cast.olga)
+    creation.revise_setting(setting_of(benchmark), test_set=revised, by=cast.olga)
+    Job.objects.filter(kind="score", subject=before.pk).exclude(state__in=Job.ENDED).update(queue="later")
+    while run_next("score"):
+        pass
+    value = {each["value"] for each in figures(client, cast, after, version=2)["scores"].values()}
+    assert value == {None}
+    Job.objects.filter(queue="later").update(queue="score")
+    while run_next("score"):
+        pass
+    shown = figures(client, cast, after, version=2)
+    assert shown["figures_of"] == before.pk
+    assert shown["scores"] == figures(client, cast, before, version=2)["scores"]
 
 
 def test_a_new_scorer_compares_no_run_again(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:

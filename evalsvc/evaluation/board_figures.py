@@ -23,7 +23,7 @@ from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks.scoring_identity import SCORER
-from evalsvc.evaluation.benchmarks.versions import SCORED, Rescoring
+from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.models import (
     NearDuplicate,
@@ -141,52 +141,36 @@ class Figures:
 
 
 # ---- changes -----------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Changes:
-    """Stamps of boards: equal as long as their rows are the same.
+def changes(settings: Collection[Setting]) -> dict[int, Stamp]:
+    """Return the stamps of boards, in a constant number of queries.
 
-    Scores never change, and a run only gains evaluations, an end, and a withdrawal: as long as numbers
-    and newest rows are the same, so is the board. Runs that were never scored don't count: nobody else
-    may see that they ended. `last` is by benchmark.
+    They are equal as long as the rows of a board are. Scores never change, and a run only gains evaluations,
+    an end, and a withdrawal: as long as numbers and newest rows are the same, so is the board. Runs without
+    a score under the setting don't count: nobody else may see that they came or ended.
     """
-
-    stamps: dict[int, Stamp]
-    last: dict[int, datetime | None]
-
-
-def changes(settings: Collection[Setting]) -> Changes:
-    """Return the stamps of boards, in a constant number of queries."""
-    ended = Q(state__in=submission_states.ENDED)
-    benchmarks = {each.benchmark_id for each in settings}
-    runs = Submission.objects.filter(SCORED, benchmark__in=benchmarks).order_by()
-    counted_runs = runs.values("benchmark").annotate(
-        n=Count("pk"),
-        withdrawn=Count("withdrawn_at"),
-        ended=Count("pk", filter=ended),
-        newest=Max("pk"),
-        at=Max("ended_at"),
-        last=Max("ended_at", filter=Q(state=Submission.State.SCORED)),
-    )
-    of_benchmark = {row["benchmark"]: row for row in counted_runs}
     links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings).order_by()
-    undigested = Count("pk", filter=Q(evaluation__answers_sha256=""))
-    linked = links.values_list("evaluation__setting").annotate(Count("pk"), Max("pk"), undigested=undigested)
+    linked = links.values_list("evaluation__setting").annotate(
+        Count("pk"),
+        Max("pk"),
+        Count("submission__withdrawn_at"),
+        Max("submission__ended_at"),
+        undigested=Count("pk", filter=Q(evaluation__answers_sha256="")),
+        ended=Count("pk", filter=Q(submission__state__in=submission_states.ENDED)),
+    )
     near = NearDuplicate.objects.filter(setting__in=settings).order_by()
     rows: dict[int, list[Any]] = defaultdict(list)
     for pk, *numbers in (*linked, *near.values_list("setting").annotate(Count("pk"), Max("pk"))):
         rows[pk] += numbers
     hidden, sealed = hidden_among(settings), sealed_from(settings, None)
-    stamps = {
+    return {
         each.pk: (
             each.benchmark.created_at,
             [getattr(each, field.attname) for field in each._meta.concrete_fields],
-            of_benchmark.get(each.benchmark_id),
             rows[each.pk],
             (each.pk in hidden, each.pk in sealed),
         )
         for each in settings
     }
-    return Changes(stamps, {pk: row["last"] for pk, row in of_benchmark.items()})
 
 
 def _digest(*values: object) -> str:
@@ -219,7 +203,7 @@ def read(
     asked = {s: row for s, row in usable.items() if number in (None, versions[row.version_id].number)}
     with_runs = StoredBoard.objects.filter(pk__in=[row.pk for row in asked.values()])
     runs = dict(with_runs.values_list("pk", "runs"))
-    stamps = changes(asked).stamps
+    stamps = changes(asked)
     return {
         setting.pk: Figures(
             versions[row.version_id],
@@ -236,7 +220,7 @@ def compute(setting: Setting, figures: Callable[[bool], Figures]) -> Callable[[]
     """Compute the board for public and organisers; return a function storing both."""
     began, at = time.monotonic(), timezone.now()
     hidden = bool(hidden_among([setting]))
-    stamp = _digest(changes([setting]).stamps[setting.pk])  # before the rows are read: newer ones outdate it
+    stamp = _digest(changes([setting])[setting.pk])  # before the rows are read: newer ones outdate it
     computed = {held_back: _packed(figures(held_back)) for held_back in {False, hidden}}
     seconds = time.monotonic() - began
 
@@ -295,7 +279,7 @@ def queue_outdated() -> None:
         return
     rows = StoredBoard.objects.filter(setting__in=settings).defer("runs").order_by("pk")
     stored = {row.setting_id: row for row in rows}
-    hidden, stamps, now = hidden_among(settings), changes(settings).stamps, timezone.now()
+    hidden, stamps, now = hidden_among(settings), changes(settings), timezone.now()
     failed = Q(state__in=(Job.State.FAILED, Job.State.CANCELLED), ended_at__gt=now - FAILURE_PAUSE)
     jobs = Job.objects.filter(~Q(state__in=Job.ENDED) | failed, kind=KIND)
     busy = set(jobs.values_list("subject", flat=True))

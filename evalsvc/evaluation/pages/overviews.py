@@ -20,13 +20,17 @@ KEPT = 2_000
 
 
 class Summary(NamedTuple):
-    """Board in a list; `front` names the systems with the best mean."""
+    """Board in a list; `front` names the systems with the best mean.
+
+    `last` is when the newest run on it came, not one that is sealed.
+    """
 
     counts: str
     setting: str = ""
     measure: str = ""
     front: str = ""
     rug: SafeString | str = ""
+    last: datetime | None = None
 
 
 _kept: dict[int, tuple[Stamp, Summary]] = {}
@@ -34,11 +38,10 @@ _kept: dict[int, tuple[Stamp, Summary]] = {}
 
 @dataclass(frozen=True)
 class Overview:
-    """Benchmark in a list, and the time of its last scored run."""
+    """Benchmark in a list."""
 
     benchmark: Benchmark
     summary: Summary
-    last: datetime | None = None
 
 
 def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
@@ -51,8 +54,7 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     rows = Setting.objects.filter(benchmark__in=listed).select_related("test_set", "only", "benchmark")
     for setting in rows.order_by("rank", "pk"):
         settings.setdefault(setting.benchmark_id, setting)
-    changed = changes(settings.values())
-    stamps, last = changed.stamps, changed.last
+    stamps = changes(settings.values())
     kept = {pk: _kept[pk] for pk in stamps.keys() & _kept.keys()}
     summaries = {pk: summary for pk, (stamp, summary) in kept.items() if stamp == stamps[pk]}
     outdated = [each for each in settings.values() if each.pk not in summaries]
@@ -63,18 +65,18 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     _kept.update({pk: (stamps[pk], summary) for pk, summary in summaries.items()})
     none = Summary("no setting yet")
     return [
-        Overview(each, summaries[settings[each.pk].pk] if each.pk in settings else none, last.get(each.pk))
-        for each in listed
+        Overview(each, summaries[settings[each.pk].pk] if each.pk in settings else none) for each in listed
     ]
 
 
 def _summary(board: Board) -> Summary:
     runs = sum(row.n for row in board.rows)
     counts = f"{counted(len(board.rows), 'system')}, {counted(runs, 'run')}" if runs else "no system yet"
+    last = max((row.runs.last for row in board.rows), default=None)
     ranked = [(row, board.ordering.figures[row.system.pk].mean) for row in board.rows if row.rank]
     means = [mean for _, mean in ranked if mean is not None]
     if not means:
-        return Summary(counts)
+        return Summary(counts, last=last)
     measure, best = board.ordering.measure, means[0]
     front = ", ".join(row.system.name for row, mean in ranked if mean == best)
     return Summary(
@@ -83,4 +85,5 @@ def _summary(board: Board) -> Summary:
         measure=measure.title,
         front=f"{front}, {measured(best, measure)}",
         rug=charts.rug(means, best=best),
+        last=last,
     )

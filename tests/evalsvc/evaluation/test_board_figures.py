@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import board_figures, leaderboard, submission_states
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.models import Setting, StoredBoard, Submission
 from tests.cast.benchmarks import BenchmarkCast
@@ -92,6 +94,23 @@ def test_a_run_without_scores_leaves_the_board_up_to_date(
     Job.objects.filter(kind="score", state="queued").delete()
     assert leaderboard.board(setting).computed_at is None
     assert store(monkeypatch) == 0
+
+
+def test_a_run_in_a_sealed_phase_leaves_the_board_beside_it_up_to_date(
+    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Setting.objects.update(phase="dev")
+    values = {"title": "Test", "unit": "sentence", "main": "accuracy", "phase": "test", "sealed": True}
+    values |= {"test_set": setting.test_set, "closes_at": timezone.now() + timedelta(days=1)}
+    creation.add_setting(setting.benchmark, key="test", by=cast.olga, **values)
+    setting = Setting.objects.get(phase="dev")
+    store(monkeypatch)
+    run = cast.submit(setting.benchmark, answers(2), system="Secret", phase="test")
+    run_next("score")
+    assert run.evaluations.exists()
+    assert leaderboard.board(setting).computed_at is None
+    submission_states.withdraw(run, by=cast.kim)
+    assert leaderboard.board(setting).computed_at is None
 
 
 @pytest.mark.parametrize("rules", [{"disclosure": "hidden"}, {"measures": ["micro_f1"]}])

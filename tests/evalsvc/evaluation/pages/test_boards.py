@@ -111,6 +111,14 @@ def test_the_list_follows_every_change_of_a_board(cast: BenchmarkCast) -> None:
     assert front() == ""
 
 
+def test_the_list_has_no_date_of_a_run_that_is_sealed(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    (run,) = scored(cast, benchmark, "Alder", 3)
+    assert overviews([benchmark])[0].summary.last == run.created_at
+    Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(days=1))
+    assert overviews([benchmark])[0].summary.last is None
+
+
 def test_an_unknown_column_is_rejected_by_name(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     response = client.get(reverse("board", args=["rel"]), {"order": "nonsense"})

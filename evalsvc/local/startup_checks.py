@@ -67,10 +67,10 @@ def require_free_port(host: str, port: int) -> None:
 
 def prepare() -> None:
     """Update tables and static files, and create the upload folder."""
-    has_pending_migrations = require_matching_schema()
+    needs_migrate = require_matching_schema()
     make_private(settings.DATA_DIR)  # of an earlier build, perhaps
     Path(settings.MEDIA_ROOT).mkdir(exist_ok=True)
-    if has_pending_migrations:
+    if needs_migrate:
         call_command("migrate", interactive=False, verbosity=0)
     store_digests()
     stamp, digest = settings.DATA_DIR / "static.stamp", static_digest()

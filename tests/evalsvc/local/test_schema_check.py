@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,16 @@ def test_a_data_folder_of_this_build_is_accepted(folder: Path) -> None:
     before = dumped(folder)
     prepare()
     assert dumped(folder) == before
+
+
+def test_a_migration_that_was_interrupted_in_its_last_step_is_completed(folder: Path) -> None:
+    digests = json.loads((folder / "tables.json").read_text())
+    before = dumped(folder)
+    changed(folder, "DELETE FROM auth_permission")
+    (folder / "tables.json").write_text(json.dumps(dict(list(digests.items())[:-1])))
+    prepare()
+    assert len(dumped(folder)) == len(before)
+    assert json.loads((folder / "tables.json").read_text()) == digests
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import logging
 import re
 from typing import Any
 
+from evalsvc.core import log_context
+
 # Celery logs every tick, every few seconds; the runner logs each job.
 QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
 # Network scans request unknown hosts; beat without a broker fails at each tick.
@@ -24,7 +26,7 @@ def without_secrets(text: str) -> str:
     return SECRET_FIELD.sub(r"\1***", SECRET_PATH.sub(r"\1***", text))
 
 
-def logging_config(level: str) -> dict[str, Any]:
+def logging_config(level: str, format: str = "line") -> dict[str, Any]:
     """Value of Django's LOGGING: everything from this level on to the console."""
     loggers: dict[str, dict[str, Any]] = {name: {"level": "WARNING"} for name in QUIET}
     loggers["evalsvc.security"] = {"level": "INFO"}  # whatever the level of the rest
@@ -37,15 +39,57 @@ def logging_config(level: str) -> dict[str, Any]:
         "filters": {
             "first line": {"()": "evalsvc.logs.FirstLineFilter"},
             "database error": {"()": "evalsvc.logs.DatabaseErrorFilter"},
+            "ids": {"()": "evalsvc.logs.IdsFilter"},
             "secrets": {"()": "evalsvc.logs.SecretsFilter"},
         },
-        "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+        "formatters": {name: {"()": f"evalsvc.logs.{name}_formatter"} for name in ("line", "json")},
         "handlers": {
-            "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["secrets"]}
+            "console": {"class": "logging.StreamHandler", "formatter": format, "filters": ["ids", "secrets"]}
         },
         "loggers": loggers,
         "root": {"handlers": ["console"], "level": level},
     }
+
+
+class IdsFilter(logging.Filter):
+    """Give each record the ids of its request and job.
+
+    Django logs answers 404 and 500 after the middleware, and with the whole request, its secrets included.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        request = record.__dict__.pop("request", None)
+        ids = getattr(record, "ids", {}) | log_context.current()
+        if hasattr(request, "log_id"):
+            ids["request"] = request.log_id
+        record.__dict__["ids"] = ids
+        return True
+
+
+class LineFormatter(logging.Formatter):
+    """Lines for people: the ids of the request and the job follow the message."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        ids = getattr(record, "ids", {})
+        return super().formatMessage(record) + "".join(f" {name}={value}" for name, value in ids.items())
+
+
+def line_formatter() -> logging.Formatter:
+    return LineFormatter("{asctime} {levelname} {name}: {message}", style="{")
+
+
+def json_formatter() -> logging.Formatter:
+    """One JSON object a line, tracebacks included."""
+    from pythonjsonlogger.json import JsonFormatter
+
+    class WithIds(JsonFormatter):
+        def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
+            return log_data | log_data.pop("ids", {})
+
+    names = {"asctime": "time", "levelname": "level", "name": "logger", "exc_info": "traceback"}
+    formatter = WithIds("{asctime}{levelname}{name}{message}", style="{", rename_fields=names)
+    formatter.default_msec_format = "%s.%03dZ"
+    return formatter
 
 
 class SecretsFilter(logging.Filter):

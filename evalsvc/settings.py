@@ -70,6 +70,7 @@ INSTALLED_APPS = [
     "evalsvc.evaluation",
 ]
 MIDDLEWARE = [
+    "evalsvc.core.log_context.RequestIdMiddleware",
     "evalsvc.core.web.middleware.HttpsApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -337,4 +338,5 @@ USE_I18N = False
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = False
 
-LOGGING = logging_config(env_level("LOG_LEVEL"))
+LOG_FORMAT = env_choice("LOG_FORMAT", "line", "json")
+LOGGING = logging_config(env_level("LOG_LEVEL"), LOG_FORMAT)

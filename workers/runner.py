@@ -12,6 +12,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection
 
 from evalsvc.celery import app
+from evalsvc.core import log_context
 from evalsvc.core.jobs import kinds, queue_status, transitions
 from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.exceptions import Cancelled, InputFault, LeaseLost, RetryLater, caught
@@ -95,6 +96,11 @@ def run_inline(job: Job) -> Job:
 
 def run(job: Job) -> None:
     """Run a claimed job and end this attempt, whatever happens."""
+    with log_context.bound(job=str(job.pk), attempt=str(job.attempt), request=job.request_id):
+        _run(job)
+
+
+def _run(job: Job) -> None:
     log.info("Job %s: %s %s, attempt %s", job.pk, job.kind, job.subject, job.attempt)
     try:
         with interruption.allowed(), Lease(job) as lease:

@@ -1,12 +1,25 @@
 """Settings of gunicorn, on one machine and in containers alike."""
 
+import os
+from datetime import timedelta
 from typing import Any
 
 from gunicorn.glogging import Logger
 
-from evalsvc.logs import SecretsFilter, without_secrets
+from evalsvc.logs import SecretsFilter, json_formatter, without_secrets
 from evalsvc.serving.request_buffer import LINE_BYTES
 
+JSON_FIELDS = {
+    "address": "h",
+    "method": "m",
+    "path": "U",
+    "status": "s",
+    "bytes": "B",
+    "seconds": "L",
+    "agent": "a",
+    "request": "{x-request-id}o",
+}
+AS_JSON = os.environ.get("LOG_FORMAT") == "json"
 FIELDS = ("r", "U", "q", "f", "{referer}i")
 
 worker_class = "evalsvc.serving.worker.BufferingWorker"
@@ -16,6 +29,7 @@ worker_connections = 400
 umask = 0o077
 limit_request_line = LINE_BYTES
 accesslog = "-"
+access_log_format = '%(h)s %(l)s %(u)s %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %({x-request-id}o)s'
 control_socket_disable = True
 sendfile = False  # sent in slices, with a deadline for each
 
@@ -26,6 +40,17 @@ class MaskedLogger(Logger):
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)
         self.error_log.addFilter(SecretsFilter())  # it names the address of a failed request
+        if AS_JSON:
+            for handler in (*self.error_log.handlers, *self.access_log.handlers):
+                handler.setFormatter(json_formatter())
+
+    def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: timedelta) -> None:
+        if not AS_JSON:
+            super().access(resp, req, environ, request_time)
+            return
+        atoms = self.atoms(resp, req, environ, request_time)
+        fields = {name: atoms.get(key, "-") for name, key in JSON_FIELDS.items()}
+        self.access_log.info("%s %s", fields["method"], fields["path"], extra=fields)
 
     def atoms(self, *arguments: Any) -> dict[str, Any]:
         fields: dict[str, Any] = super().atoms(*arguments)

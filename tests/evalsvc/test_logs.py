@@ -1,7 +1,8 @@
-"""Repeated errors are one line in the log; others keep their traceback."""
+"""Lines of the log: repeated errors are one line, and every line names its request and job."""
 
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
@@ -9,6 +10,11 @@ from django.db import OperationalError
 from django.test import Client
 
 from evalsvc import logs
+from evalsvc.core import log_context
+from evalsvc.core.jobs.models import Job
+from tests.cast.benchmarks import BenchmarkCast
+from tests.evalsvc.evaluation.test_leaderboard import answers
+from workers.runner import run_next
 
 
 def test_a_request_for_another_host_is_one_line(client: Client, caplog: pytest.LogCaptureFixture) -> None:
@@ -45,8 +51,7 @@ def test_a_tick_without_a_database_is_one_line_and_any_other_fault_is_traced(
 
 
 def test_times_of_the_log_are_in_utc() -> None:
-    line = logs.logging_config("INFO")["formatters"]["line"]
-    formatter = logging.Formatter(line["format"], style=line["style"])
+    formatter = logs.line_formatter()
     record = logging.LogRecord("evalsvc.security", logging.INFO, "", 1, "x", (), None)
     record.created, record.msecs = 0.0, 0.0
     assert formatter.format(record).startswith("1970-01-01 00:00:00")
@@ -70,3 +75,86 @@ def test_secrets_of_addresses_are_masked(path: str, masked: str) -> None:
     record = logging.LogRecord("django.request", logging.WARNING, "", 1, "Not Found: %s", (path,), None)
     assert logs.SecretsFilter().filter(record)
     assert record.getMessage() == f"Not Found: {masked}"
+
+
+def record(message: str, *values: object, error: BaseException | None = None) -> logging.LogRecord:
+    exc_info = (type(error), error, None) if error else None
+    return logging.LogRecord("evalsvc.jobs", logging.ERROR, "", 1, message, values, exc_info)
+
+
+def filtered(record: logging.LogRecord) -> logging.LogRecord:
+    logs.IdsFilter().filter(record)
+    return record
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("format", ["line", "json"])
+def test_an_answer_404_is_logged_with_its_id_and_without_the_secret(
+    client: Client, caplog: pytest.LogCaptureFixture, format: str
+) -> None:
+    client.get("/join/sesame/", headers={"X-Request-ID": "their-trace"})
+    (line,) = [each for each in caplog.records if each.name == "django.request"]
+    logs.SecretsFilter().filter(filtered(line))
+    text = getattr(logs, f"{format}_formatter")().format(line)
+    assert "sesame" not in text
+    assert "their-trace" in text
+
+
+def test_lines_of_a_request_and_its_job_end_with_their_ids() -> None:
+    with log_context.bound(request="r-1234567"), log_context.bound(job="7", attempt=""):
+        line = logs.line_formatter().format(filtered(record("Job %s", 7)))
+    assert line.endswith("evalsvc.jobs: Job 7 request=r-1234567 job=7")
+    assert log_context.current() == {}
+
+
+def test_a_json_line_holds_the_traceback_and_the_ids() -> None:
+    with log_context.bound(request="r-1234567"):
+        line = logs.json_formatter().format(filtered(record("two\nlines", error=ValueError("no"))))
+    assert "\n" not in line
+    fields = json.loads(line)
+    assert fields["request"] == "r-1234567"
+    assert fields["level"] == "ERROR"
+    assert fields["logger"] == "evalsvc.jobs"
+    assert fields["message"] == "two\nlines"
+    assert "ValueError" in fields["traceback"]
+    assert fields["time"].endswith("Z")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("trace-0123.A_b", True), ("short", False), ("x y\tz0123456", False), ("x" * 65, False)],
+)
+@pytest.mark.django_db
+def test_a_request_keeps_a_plain_id_and_gets_one_otherwise(client: Client, given: str, kept: bool) -> None:
+    ids = {client.get("/healthz", headers={"X-Request-ID": given})["X-Request-ID"] for _ in range(2)}
+    assert (ids == {given}) == kept
+    assert len(ids) == (1 if kept else 2)
+
+
+def test_a_job_carries_the_id_of_the_request_that_queued_it(
+    cast: BenchmarkCast, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.handler.setFormatter(logs.line_formatter())
+    caplog.handler.addFilter(logs.IdsFilter())
+    benchmark = cast.relations()
+    with log_context.bound(request="upload-42"):
+        cast.submit(benchmark, answers(3))
+    assert set(Job.objects.filter(kind="score").values_list("request_id", flat=True)) == {"upload-42"}
+    with caplog.at_level("INFO", logger="workers.runner"):
+        run_next("score")
+    lines = [line for line in caplog.text.splitlines() if "workers.runner" in line]
+    assert lines
+    assert all("request=upload-42" in line and "job=" in line for line in lines)
+
+
+@pytest.mark.django_db
+def test_an_error_of_ours_names_its_request(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError
+
+    client.raise_request_exception = False
+    monkeypatch.setattr("django.core.handlers.base.BaseHandler.resolve_request", broken)
+    for address in ("/api/v1/me", "/"):
+        reply = client.get(address, headers={"X-Request-ID": "seen-by-them"})
+        assert reply.status_code == 500
+        assert "seen-by-them" in reply.content.decode()

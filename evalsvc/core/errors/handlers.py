@@ -18,6 +18,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from evalsvc.core import log_context
 from evalsvc.core.errors.codes import ACCOUNTS, BENCHMARKS, STATUSES
 from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
 from evalsvc.core.formats.problems import FileRejected
@@ -33,6 +34,8 @@ def problem(status: int, *, code: str = "", title: str = "", detail: str = "", *
     usual_code, usual_title = STATUSES.get(status, ("error", HTTPStatus(status).phrase))
     code, title = code or usual_code, title or usual_title
     body = {"type": f"/docs/errors/#{code}", "title": title, "status": status}
+    if status >= 500:  # for whoever reads the log
+        more["request_id"] = log_context.request_id()
     return body | {"detail": detail or f"{title}.", "code": code} | {k: v for k, v in more.items() if v}
 
 
@@ -215,6 +218,9 @@ class ProblemSerializer(serializers.Serializer[Any]):
     field = serializers.CharField(required=False)
     errors = ErrorEntrySerializer(many=True, required=False, help_text="The first 20 errors.")  # type: ignore[assignment]
     error_count = serializers.IntegerField(required=False)
+    request_id = serializers.CharField(
+        required=False, help_text="Of the request in the log, if the fault is ours."
+    )
     limit = serializers.IntegerField(required=False, help_text="With status 413: the maximum.")
     number = serializers.IntegerField(
         required=False, help_text="With answered_elsewhere: number of your latest vote. Send it as base."

@@ -26,6 +26,9 @@ class Job(models.Model):
         help_text="Primary key of what the job is about; its kind says of which table."
     )
     lane = models.CharField(max_length=60, default="", help_text="Who waits, for fairness between teams.")
+    request_id = models.CharField(
+        max_length=64, default="", db_default="", help_text="Of the request that queued it, as in the log."
+    )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     attempt = models.PositiveSmallIntegerField(default=0)
     run_after = models.DateTimeField(db_default=Now())

@@ -12,6 +12,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import import_string
 
+from evalsvc.core import log_context
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import kinds, transitions
 from evalsvc.core.jobs.exceptions import LeaseLost
@@ -28,7 +29,9 @@ def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
     """Insert the job, and wake a worker after the caller's commit."""
     queue = kinds.get(kind).queue
     with transaction.atomic():
-        row = Job.objects.create(kind=kind, queue=queue, subject=subject, lane=lane)
+        row = Job.objects.create(
+            kind=kind, queue=queue, subject=subject, lane=lane, request_id=log_context.request_id()
+        )
         job = record_event(row.pk, "queued")
         transaction.on_commit(lambda: wake_worker(queue))
     return job

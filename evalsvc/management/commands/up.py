@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from evalsvc.local.embedded_broker import BrokerFailed
 from evalsvc.local.startup_checks import lock_data_folder, parse_port, prepare, require_free_port
 from evalsvc.local.supervisor import Supervisor
 from evalsvc.management.commands._base import PlainCommand
+
+log = logging.getLogger("evalsvc.supervisor")
 
 
 class Command(PlainCommand):
@@ -102,4 +105,7 @@ class Command(PlainCommand):
             )
 
     def report(self, message: str) -> None:
-        self.write(f"evalsvc: {message}")
+        if settings.LOG_FORMAT == "json":
+            log.info(message)
+        else:
+            self.write(f"evalsvc: {message}")

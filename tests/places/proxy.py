@@ -44,11 +44,11 @@ def render(**environment: str) -> str:
 class Proxy:
     """nginx on a free port in front of an upstream, until stopped."""
 
-    def __init__(self, folder: Path, *, upstream: str, limit: int = 1_000_000) -> None:
+    def __init__(self, folder: Path, *, upstream: str, limit: int = 1_000_000, wait: int = 20) -> None:
         self.folder = folder
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        site = render(UPLOAD_MAX_BYTES=str(limit), MODEL_MAX_BYTES=str(2 * limit))
+        site = render(UPLOAD_MAX_BYTES=str(limit), MODEL_MAX_BYTES=str(2 * limit), WAIT_MAX_SECONDS=str(wait))
         for text, ours in {
             "listen 80;": f"listen 127.0.0.1:{self.port};",
             "http://web:8000": upstream,

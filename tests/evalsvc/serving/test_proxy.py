@@ -6,9 +6,10 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -29,6 +30,8 @@ class Upstream(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         size = int(self.headers.get("Content-Length") or 0)
         self.server.seen.append((self.path, time.monotonic()))  # type: ignore[attr-defined]
+        if self.path == "/wait":
+            self.server.ended.wait(20)  # type: ignore[attr-defined]
         body = json.dumps(dict(self.headers) | {"size": len(self.rfile.read(size))}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -44,7 +47,7 @@ class Upstream(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def upstream() -> Iterator[Any]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Upstream) as server:
-        server.seen = []  # type: ignore[attr-defined]
+        server.seen, server.ended = [], Event()  # type: ignore[attr-defined]
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
         yield server
         server.shutdown()
@@ -77,10 +80,11 @@ def ask(proxy: Proxy, path: str = "/", body: bytes | None = None, **headers: str
 
 
 def test_the_template_takes_all_its_values_from_the_container() -> None:
-    site = render(UPLOAD_MAX_BYTES="5000", MODEL_MAX_BYTES="7000")
+    site = render(UPLOAD_MAX_BYTES="5000", MODEL_MAX_BYTES="7000", WAIT_MAX_SECONDS="300")
     assert "${" not in site
     for size in (5_000, 7_000):
         assert f"client_max_body_size {size + FORM_OVERHEAD};" in site
+    assert "proxy_read_timeout 400s;" in site  # longer than a wait for a submission
 
 
 def test_nginx_accepts_the_template(nginx: None, tmp_path: Path) -> None:
@@ -100,6 +104,19 @@ def test_a_slow_upload_reaches_the_web_server_when_it_is_complete(proxy: Proxy, 
             time.sleep(0.1)
         answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
     assert json.loads(answer.partition(b"\r\n\r\n")[2])["size"] == len(content)
+
+
+def test_a_wait_for_a_submission_ends_with_the_answer_and_holds_up_no_other(
+    proxy: Proxy, upstream: Any
+) -> None:
+    with ThreadPoolExecutor() as threads:
+        waiting = threads.submit(ask, proxy, "/wait")
+        while not [path for path, _ in upstream.seen if path == "/wait"]:
+            time.sleep(0.01)
+        assert ask(proxy)[0] == 200
+        assert not waiting.done()
+        upstream.ended.set()
+        assert waiting.result(timeout=10)[0] == 200
 
 
 def test_a_visitor_cannot_choose_an_address(proxy: Proxy) -> None:

@@ -103,6 +103,8 @@ class Evaluation(TypedDict):
     setting: str
     versions: list[int]
     scores: dict[str, Score]
+    titles: NotRequired[dict[str, str]]
+    computed: NotRequired[str]
 
 
 class Scores(TypedDict):
@@ -435,10 +437,11 @@ def show_scores(scores: Scores) -> None:
         setting, available = evaluation["setting"], scores["versions"].get(evaluation["setting"], [])
         used, all_versions = (", ".join(map(str, these)) for these in (evaluation["versions"], available))
         write(setting + (f" (version {used}; available: {all_versions})" if len(available) > 1 else ""))
+        write(f"  {evaluation.get('computed', '')}")
         for measure, score in sorted(evaluation["scores"].items()):
-            value = score["value"]
+            value, title = score["value"], evaluation.get("titles", {}).get(measure, "")
             shown = f"– {score.get('reason', '')}" if value is None else f"{value:.6g}"
-            write(f"  {measure:<28} {shown}")
+            write(f"  {measure:<28} {shown:<10} {title}".rstrip())
     for setting in scores["sealed"]:
         write(f"{setting}: sealed until it closes")
     for setting in scores["not_covered"]:

@@ -22,9 +22,9 @@ from django.utils import timezone
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks.scoring_identity import SCORER
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.disclosure.policy import hidden_among
+from evalsvc.evaluation.measures.computation import SCORER
 from evalsvc.evaluation.models import (
     NearDuplicate,
     Setting,
@@ -40,7 +40,7 @@ LARGE = 100  # runs from which a board is stored; below, computing it costs as m
 PAUSE_SECONDS, SHARE_OF_TIME = 5.0, 10
 # Changes of these change what a reader may see, so that figures from before must not be shown.
 RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at")
-FORMAT = 1  # of stored figures and of the rules on what is shown; a board of another one is not read
+FORMAT = 2  # of stored figures and of the rules on what is shown; a board of another one is not read
 FAILURE_PAUSE = timedelta(hours=1)
 Stamp = tuple[Any, ...]
 _next_look = 0.0
@@ -69,7 +69,7 @@ class EqualRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Distinct runs of a system; `n` of them have figures.
 
-    `sharing` are the systems that sent one of its files.
+    `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences.
     """
 
     system: int
@@ -80,6 +80,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     saw_gold: bool
     equal: list[EqualRuns]
     sharing: list[int]
+    aggregates: list[str]
 
 
 class FiguresByMeasure:

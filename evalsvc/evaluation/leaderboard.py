@@ -36,6 +36,7 @@ from evalsvc.evaluation.disclosure.policy import (
     shown_values,
     withheld_values,
 )
+from evalsvc.evaluation.measures.computation import computation
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, shown_measures
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person, sealed_from
@@ -307,7 +308,7 @@ class _Reading:
         """
         newest = {each.run.pk: each for each in self.shown.runs if each.run.active}
         oldest: dict[tuple[int, str], Run] = {}
-        for _, (run, _, answers) in sorted(newest.items()):
+        for _, (run, _, answers, _) in sorted(newest.items()):
             first = oldest.setdefault((run.system_id, answers), run)
             if first is not run:
                 self.equal.setdefault(run.system_id, []).append((run, first))
@@ -320,6 +321,7 @@ class _Reading:
             system: {run.file_id for run in (*runs, *(run for run, _ in self.equal.get(system, ())))}
             for system, runs in self.runs.items()
         }
+        aggregate_of = {each.run.pk: each.aggregate for each in self.shown.runs}
         holders: dict[str, list[int]] = defaultdict(list)
         for system, digests in files.items():
             for digest in digests:
@@ -334,6 +336,7 @@ class _Reading:
                 saw_gold=any(run.saw_gold for run in runs),
                 equal=[EqualRuns(run.run, first.run) for run, first in self.equal.get(system, ())],
                 sharing=sorted({other for digest in files[system] for other in holders[digest]} - {system}),
+                aggregates=sorted({name for run in runs if (name := aggregate_of[run.pk])}),
             )
             for system, runs in self.runs.items()
         ]
@@ -580,6 +583,21 @@ def versions_scored(evaluations: Iterable[Disclosed]) -> dict[str, list[int]]:
     for each in evaluations:
         numbers[each.setting.key].update(versions_of(each))
     return {key: sorted(of_setting) for key, of_setting in numbers.items()}
+
+
+def computation_of(evaluation: Disclosed, *, gold: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return every choice behind the scores of an evaluation.
+
+    `gold` names the gold as it may be shown. Files that lack items were accepted before a setting was hidden.
+    """
+    complete = not (evaluation.detail.get("counts") or {}).get("missing")
+    return computation(
+        evaluation.options,
+        scorer=evaluation.scorer,
+        gold=gold,
+        version=max(versions_of(evaluation), default=None),
+        hidden=evaluation.setting.disclosure == Setting.Disclosure.HIDDEN and complete,
+    )
 
 
 def precedence(evaluation: Evaluation | Disclosed) -> tuple[bool, int]:

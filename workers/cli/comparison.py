@@ -16,7 +16,7 @@ from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.evaluation.measures.menu import compared_measures
 from workers.cli.arguments import Options
 from workers.cli.local_files import LEFT_OUT, gold_column, read_local_gold
-from workers.cli.report_output import Computed, computed, computed_lines, number, table
+from workers.cli.report_output import Computed, computed, computed_lines, number, table, title
 from workers.cli.resampled_comparison import Draws, ResampledMeasure, resampled
 from workers.metrics.report import Report
 from workers.metrics.systems import holm, spread, welch
@@ -29,7 +29,7 @@ WELCH = "Welch's t test over runs, two-sided; d is Cohen's with Sawilowsky's wor
 PAIRED = "{}: paired bootstrap interval and approximate randomisation over items, {:,} replicates"
 MEDIAN = "One run against the median of {}"
 NAN = float("nan")
-HEADS = ("measure", "A", "±", "B", "±", "A − B", "95 % interval", "p", "p (Holm)", "d", "")
+HEADS = ("measure", "A", "±", "B", "±", "A − B", "95 % interval", "p", "p (Holm)", "d", "", "key")
 
 
 class ComparedMeasure(NamedTuple):
@@ -93,7 +93,7 @@ def compare(
         notes += [_median_note(paths, side, medians) for side, size in enumerate((n, m)) if size > 1]
     adjusted = holm([row.p for row in rows]).tolist()
     rows = [row._replace(p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
-    facts = computed(options, cases[0])
+    facts = computed(options, gold, cases[0])
     left_out = [(path, case.placed.left_out) for path, case in zip(paths, cases, strict=True)]
     notes += [f"{path}: {LEFT_OUT.format(count)}" for path, count in left_out if count]
     return Significance(test, (n, m), tuple(rows), facts, tuple(notes), local.warnings)
@@ -205,17 +205,19 @@ def as_text(result: Significance) -> str:
     """Format the report as a table."""
     a, b = (f"{count} run{'s' * (count != 1)}" for count in result.runs)
     reasons = [f"{row.measure}: no p, {row.reason}" for row in result.rows if row.reason]
-    rows = table([HEADS, *map(_cells, result.rows)])
+    rows = table([HEADS, *(_cells(row, result.computed) for row in result.rows)], last=2)
     warnings = [f"Warning: {warning}" for warning in result.warnings]
     parts = [f"A: {a}, B: {b}. {result.test}.", "", *computed_lines(result.computed), "", *rows]
     return "\n".join([*warnings, *parts, *reasons, *result.notes])
 
 
-def _cells(row: ComparedMeasure) -> tuple[str, ...]:
+def _cells(row: ComparedMeasure, computed: Computed) -> tuple[str, ...]:
     interval = "–" if np.isnan(row.low) else f"{row.low:+.4f} to {row.high:+.4f}"
     figures = (number(part) for part in (row.a, row.a_sd, row.b, row.b_sd))
     change = "–" if np.isnan(row.difference) else f"{row.difference:+.4f}"
-    return (row.measure, *figures, change, interval, *map(number, (row.p, row.p_holm, row.d)), row.word or "")
+    tests = map(number, (row.p, row.p_holm, row.d))
+    name = title(row.measure, computed)
+    return (name, *figures, change, interval, *tests, row.word or "", row.measure)
 
 
 def as_json(result: Significance) -> str:
@@ -223,7 +225,9 @@ def as_json(result: Significance) -> str:
     body: dict[str, Any] = {
         "test": result.test,
         "runs": result.runs,
-        "measures": [row._asdict() for row in result.rows],
+        "measures": [
+            row._asdict() | {"title": title(row.measure, result.computed)} for row in result.rows
+        ],
         "computed": result.computed,
         "warnings": result.warnings,
     }

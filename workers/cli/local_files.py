@@ -40,9 +40,9 @@ FORMS: dict[str, tuple[Form, ...]] = {
 PIECE_BYTES = 1 << 18
 LEFT_OUT = "Left out: {:,} predictions about items that the gold does not have."
 COUNTED = {
-    "repaired_tag": "entities lack their beginning or end in the scheme, and were counted: entities",
-    "dropped_tag": "entities were dropped, as they lack their beginning or end in the scheme: entities",
-    "duplicate_span": "repeated spans were counted once: spans",
+    "repaired_tag": "entities of the {} lack their beginning or end in the scheme. They were counted.",
+    "dropped_tag": "entities of the {} lack their beginning or end in the scheme. They were dropped.",
+    "duplicate_span": "spans of the {} repeat others. They were counted once.",
 }
 NEGATIVE = "{0} looks like the negative class, but is averaged like a relation. Use --negative {0}."
 
@@ -86,20 +86,20 @@ def score(gold: Path, predictions: Path, options: Options) -> LocalScore:
     if options.task == "entities":
         report = conll_columns.score(gold, predictions, options, gold_column=column)
     if report is not None:
-        return LocalScore(report, computed(options), _count_warnings(report.counts))
+        return LocalScore(report, computed(options, gold), _count_warnings(report.counts))
     local = read_local_gold(gold, options, column=column)
     case = local.case(predictions)
     report, left_out = report_of(case), case.placed.left_out
     notes = [LEFT_OUT.format(left_out)] if left_out else []
     report = replace(report, notes=(*report.notes, *notes), counts=report.counts | case.read_counts)
     warnings = (*local.warnings, *_count_warnings(report.counts))
-    return LocalScore(report, computed(options, case), warnings)
+    return LocalScore(report, computed(options, gold, case), warnings)
 
 
 def _count_warnings(counts: Mapping[str, float]) -> tuple[str, ...]:
     """Describe repaired, dropped and merged tags and spans."""
     return tuple(
-        f"{counts[name]:,.0f} {text} of the {side}."
+        f"{counts[name]:,.0f} {text.format(side)}"
         for side in ("gold", "predictions")
         for code, text in COUNTED.items()
         if counts.get(name := f"{side}_{code}")

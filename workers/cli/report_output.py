@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from evalsvc.core.formats.problems import Problems
-from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
+from evalsvc.evaluation.measures.computation import SCORER, computation, f_title, in_words, operating_point
 from evalsvc.evaluation.measures.families import FAMILIES
-from evalsvc.evaluation.measures.menu import MEASURES
+from evalsvc.evaluation.measures.menu import BETA_FAMILIES, MEASURES, with_beta
 from workers.cli.arguments import Options
 from workers.metrics.ratios import scores
 from workers.metrics.report import ClassRow, LabelOutcome, Report, SpanOutcome, Value
@@ -27,7 +29,6 @@ OUTCOME_HEADS = (
     *("precision", "recall", "F1"),
 )
 TOTAL = "total"
-WEIGHTED_FAMILIES = ("classification", "conll", "relation_bounds", "relation_strict")
 RANKED_TABLES = ("bags", "opennre", "classification")
 HEADS = ("class", "gold", "predicted", "correct", "precision", "recall")
 
@@ -110,12 +111,12 @@ def _family(name: str, values: dict[str, Value], computed: Computed) -> list[str
 
 def _f(family: str, computed: Computed) -> str:
     """Return the name of F in a family."""
-    return str(computed["f"]) if family in WEIGHTED_FAMILIES else "F1"
+    return str(computed["f"]) if family in BETA_FAMILIES else "F1"
 
 
 def _classes(name: str, rows: Sequence[ClassRow], computed: Computed) -> list[str]:
     """Format the classes, then the total of those that are averaged."""
-    beta = float(computed["beta"] or 1) if name in WEIGHTED_FAMILIES else 1.0
+    beta = float(computed["beta"] or 1) if name in BETA_FAMILIES else 1.0
     negative = computed.get("negative")
     left_out = None if computed.get("include_negative") else negative
     cells = [_class(row, row.label == left_out) for row in rows]
@@ -137,6 +138,11 @@ def _class(row: ClassRow, left_out: bool) -> tuple[str, ...]:
     return (row.label, *counts, *figures, "negative class, not averaged" if left_out else "")
 
 
+def title(key: str, computed: Computed) -> str:
+    """Return the title of a measure: micro F2 where β = 2."""
+    return with_beta(MEASURES[key], float(computed["beta"])).title
+
+
 def report_json(report: Report, computed: Computed, warnings: Sequence[str] = ()) -> bytes:
     """Format as one JSON object; undefined figures are null with a reason."""
     body: dict[str, Any] = {
@@ -144,6 +150,7 @@ def report_json(report: Report, computed: Computed, warnings: Sequence[str] = ()
         "computed": computed,
         "warnings": warnings,
         "measures": {key: value.value for key, value in report.values.items()},
+        "titles": {key: title(key, computed) for key in report.values},
         "reasons": {key: value.reason for key, value in report.values.items() if value.reason},
         "classes": {name: [row._asdict() for row in rows] for name, rows in report.classes.items()},
         "outcomes": {
@@ -174,8 +181,8 @@ def rejection_text(problems: Problems, *, file: str) -> str:
     return "\n".join([f"{file}: {problems.total:,} {noun} ({kinds})", *lines, *rest])
 
 
-def computed(options: Options, case: ScoringCase | None = None) -> Computed:
-    """Return every choice behind the figures.
+def computed(options: Options, gold: Path, case: ScoringCase | None = None) -> Computed:
+    """Return every choice behind the figures, with the digest of the gold file.
 
     Choices that do not apply are absent.
     """
@@ -183,12 +190,19 @@ def computed(options: Options, case: ScoringCase | None = None) -> Computed:
     if options.task == "entities":
         choices |= {key: getattr(options, key) for key in ("scheme", "repair", "casefold")}
     else:
-        choices |= {"negative": options.negative, "include_negative": options.include_negative}
+        choices |= {"negative": options.negative}
+    if case is not None:
+        choices["form"] = case.form
+    if case is not None and case.suite == "single labels":
+        choices["include_negative"] = options.include_negative
     if case is not None and case.form in SCORED_FORMS:
         choices |= {"threshold": options.threshold, "profile": options.profile}
         choices |= {"aggregate": options.aggregate} if options.task == "bags" else {}
     libraries = {"numpy": np.__version__, "python": platform.python_version()}
-    return {"task": options.task, "f": f_title(options.beta)} | computation(choices) | libraries
+    with gold.open("rb") as file:
+        of_file = {"gold_file_sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    stated = computation(choices, scorer=SCORER, gold=of_file)
+    return {"task": options.task, "f": f_title(options.beta)} | stated | libraries
 
 
 def computed_rows(computed: Computed) -> list[tuple[str, str]]:

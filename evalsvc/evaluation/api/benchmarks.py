@@ -58,7 +58,12 @@ class ComputationSerializer(serializers.Serializer[Any]):
     scheme = serializers.CharField(required=False, help_text="Tagging scheme.")
     repair = serializers.CharField(required=False)
     casefold = serializers.BooleanField(required=False)
-    missing = serializers.CharField(required=False, help_text="Missing predictions: refuse or wrong.")
+    missing = serializers.CharField(
+        required=False, help_text="Items without a prediction: refuse, wrong, or empty (no label)."
+    )
+    missing_by_form = serializers.DictField(
+        child=serializers.CharField(), required=False, help_text="The same by form of prediction."
+    )
     gold_sha256 = serializers.CharField(required=False, help_text="Absent while it is held back.")
     gold_commitment = serializers.CharField(required=False, help_text="SHA-256 of the salt and the digest.")
     gold_salt = serializers.CharField(required=False, help_text="Salt, shown with the digest.")
@@ -348,6 +353,9 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     n = serializers.IntegerField(help_text="Runs with different answers.")
     equal_runs = EqualRunsSerializer(
         source="runs.equal", many=True, help_text="Runs that count with another."
+    )
+    aggregates = serializers.ListField(
+        child=serializers.CharField(), source="runs.aggregates", help_text="From sentences to bags: ONE, AVG."
     )
     files = serializers.IntegerField(source="runs.files", help_text="Distinct files among the runs.")
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")

@@ -29,7 +29,7 @@ from evalsvc.evaluation.api.benchmarks import ComputationSerializer, WithGold, r
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed
-from evalsvc.evaluation.measures.computation import computation
+from evalsvc.evaluation.measures.computation import in_one_line
 from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.submissions import intake, model_intake, thread_limits, timeline
@@ -124,6 +124,7 @@ class EvaluationSerializer(WithGold):
     file_sha256 = serializers.CharField(source="file_id")
     options = serializers.SerializerMethodField()
     computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
+    computed = serializers.SerializerMethodField(help_text="The same in words.")
     titles = serializers.SerializerMethodField(help_text="Titles of the measures: F2 where β = 2.")
     scorer = serializers.CharField(help_text="Version of the scorer.")
     libraries = serializers.JSONField()
@@ -151,7 +152,10 @@ class EvaluationSerializer(WithGold):
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, evaluation: Disclosed) -> dict[str, Any]:
-        return computation(evaluation.options, scorer=evaluation.scorer, gold=self.shown_gold(evaluation))
+        return leaderboard.computation_of(evaluation, gold=self.shown_gold(evaluation))
+
+    def get_computed(self, evaluation: Disclosed) -> str:
+        return in_one_line(self.get_computation(evaluation))
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_titles(self, evaluation: Disclosed) -> dict[str, str]:

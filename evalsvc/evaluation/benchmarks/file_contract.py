@@ -24,17 +24,12 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
-from evalsvc.evaluation.measures.computation import complete_options
+from evalsvc.evaluation.measures.computation import FORMS_OF_UNIT, complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
 Pair = tuple[str, str]
 LIMITS = {"upload_bytes": "UPLOAD_MAX_BYTES", "lines": "UPLOAD_MAX_LINES"}
-FORMS_OF_UNIT: dict[str, tuple[Form, ...]] = {
-    Setting.Unit.SENTENCE: ("label", "labels", "scores"),
-    Setting.Unit.BAG: ("label", "labels", "scores", "bag"),
-    Setting.Unit.DOCUMENT: ("spans", "tags"),
-}
 
 
 class EntityMention(msgspec.Struct, omit_defaults=True):

@@ -11,10 +11,8 @@ from django.db.models import F
 
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
+from evalsvc.evaluation.measures.computation import FORMS_OF_UNIT, SCORER
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
-
-# Raise it whenever a figure may change.
-SCORER = "1.1"
 
 
 def concerned(
@@ -29,7 +27,7 @@ def concerned(
     return [
         setting
         for setting in (file_contract.settings_of(submission.benchmark) if settings is None else settings)
-        if submission.form in file_contract.FORMS_OF_UNIT[setting.unit]
+        if submission.form in FORMS_OF_UNIT[setting.unit]
         and (setting.pk in sent_to or file_contract.accepts(setting, submission.phase, submission.created_at))
     ]
 

@@ -89,12 +89,14 @@ class Run(NamedTuple):
 class ScoredRun(NamedTuple):
     """Evaluation of a run.
 
-    `answers` is the digest of what was scored, of the whole file if there is none.
+    `answers` is the digest of what was scored, of the whole file if there is none; `aggregate` made bags of
+    its sentences.
     """
 
     run: Run
     evaluation: int
     answers: str
+    aggregate: str
 
 
 class Shown(NamedTuple):
@@ -148,13 +150,14 @@ def _scored_runs(settings: Collection[Setting]) -> dict[tuple[int, str, str, str
     links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings)
     identity = [f"evaluation__{field}" for field in ("setting_id", "gold_sha256", "scorer")]
     columns = ("submission_id", "evaluation_id", "evaluation__answers_sha256", "evaluation__file_id")
-    only = KeyTextTransform("only", "evaluation__options")
-    rows = list(links.order_by("evaluation_id").values_list(*identity, only, *columns))
+    options = [KeyTextTransform(key, "evaluation__options") for key in ("only", "aggregate")]
+    rows = list(links.order_by("evaluation_id").values_list(*identity, *options, *columns))
     of_submission = _runs({setting.benchmark_id for setting in settings})
     runs: dict[tuple[int, str, str, str], list[ScoredRun]] = defaultdict(list)
-    for setting, gold, scorer, limit, pk, evaluation, answers, file in rows:
+    for setting, gold, scorer, limit, aggregate, pk, evaluation, answers, file in rows:
         digest = answers if answers and setting in whole else file
-        runs[setting, gold, scorer, limit or ""].append(ScoredRun(of_submission[pk], evaluation, digest))
+        scored = ScoredRun(of_submission[pk], evaluation, digest, aggregate or "")
+        runs[setting, gold, scorer, limit or ""].append(scored)
     return runs
 
 

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 
 if TYPE_CHECKING:
     from evalsvc.evaluation.models import Setting, SettingVersion
 
+# Raise it whenever a figure may change.
+SCORER = "1.1"
 TAU = "τ*"
 THRESHOLD_BEFORE = {"1.0": 0.5}  # scorers that counted from a threshold where none was set
 CHOICES = (
@@ -27,12 +30,25 @@ OF_UNIT = {
     "bag": ("threshold",),
     "document": ("scheme", "repair", "casefold"),
 }
+FORMS_OF_UNIT: dict[str, tuple[Form, ...]] = {
+    "sentence": ("label", "labels", "scores"),
+    "bag": ("label", "labels", "scores", "bag"),
+    "document": ("spans", "tags"),
+}
+FORM_TITLES: dict[str, str] = {
+    "label": "single labels",
+    "labels": "label sets",
+    "scores": "scores",
+    "bag": "triples",
+    "spans": "spans",
+    "tags": "tags",
+}
 PROFILES = {
     "corrected": "corrected; measures named OpenNRE as in that toolkit",
     "both": "corrected; measures named OpenNRE as in that toolkit",
     "opennre": "as in the OpenNRE toolkit",
 }
-MISSING = {"refuse": "file rejected", "wrong": "counted as wrong"}
+MISSING = {"refuse": "file rejected", "wrong": "counted as wrong", "empty": "counted as no label"}
 
 
 def computation(
@@ -41,12 +57,15 @@ def computation(
     scorer: str = "",
     gold: Mapping[str, str] | None = None,
     version: int | None = None,
+    hidden: bool = False,
 ) -> dict[str, Any]:
     """Return every choice behind a score.
 
-    Choices that do not apply are absent.
+    Choices that do not apply are absent. Files for a hidden setting have to answer every item.
     """
     choices = {key: options[key] for key in CHOICES if key in options}
+    if "missing" in choices and "form" in options:
+        choices["missing"] = missing_rule(options["form"], choices["missing"], hidden=hidden)
     if "threshold" in choices:
         choices["operating_point"] = TAU if choices["threshold"] is None else "threshold"
         choices.setdefault("profile", "corrected")
@@ -67,19 +86,31 @@ def of_setting(
     if complete.get("threshold") is None:
         complete["threshold"] = THRESHOLD_BEFORE.get(scorer)
     options = {key: complete[key] for key in ("beta", *OF_UNIT[setting.unit])}
-    options |= {"missing": benchmark.missing}
     if benchmark.negative:
         options["negative"] = benchmark.negative
     if setting.unit == "bag":
         options["aggregate"] = "ONE or AVG, as submitted"
     number = version.number if version else setting.version
-    return computation(options, scorer=scorer, gold=gold, version=number)
+    computed = computation(options, scorer=scorer, gold=gold, version=number)
+    forms, hidden = FORMS_OF_UNIT[setting.unit], setting.disclosure == "hidden"
+    by_form = {form: missing_rule(form, benchmark.missing, hidden=hidden) for form in forms}
+    return computed | {"missing": by_form[forms[0]], "missing_by_form": by_form}
+
+
+def missing_rule(form: str, missing: str, *, hidden: bool) -> str:
+    """Return the treatment of items without a prediction: refuse, wrong or empty."""
+    if form in (BAG_ONLY if hidden else SILENT_FORMS):
+        return "empty"
+    return "refuse" if hidden else missing
 
 
 def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return titles and values of a computation, for tables and pages."""
     version = f"version {computed['gold_version']}" if "gold_version" in computed else ""
-    names = (("gold_sha256", "sha256"), ("gold_commitment", "commitment"))
+    names = (
+        *(("gold_sha256", "sha256"), ("gold_commitment", "commitment")),
+        ("gold_file_sha256", "file sha256"),
+    )
     digest = next((f"{title} {computed[key][:12]}…" for key, title in names if key in computed), "")
     rows = [
         ("Negative class", _negative(computed)),
@@ -90,7 +121,7 @@ def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Tags", _tags(computed)),
         ("Words", "compared without case" if computed.get("casefold") else ""),
         ("Entropy weights", "N of the averaged classes" if computed.get("entropy") == "positive" else ""),
-        ("Missing predictions", MISSING.get(computed.get("missing", ""), "")),
+        ("Missing predictions", _missing(computed)),
         ("Gold", ", ".join(part for part in (version, digest) if part)),
         ("Scorer", computed.get("scorer", "")),
     ]
@@ -119,7 +150,21 @@ def f_title(beta: float) -> str:
 def _negative(computed: Mapping[str, Any]) -> str:
     if not computed.get("negative"):
         return "none" if "include_negative" in computed else ""
-    return f"{computed['negative']}, {'' if computed.get('include_negative') else 'not '}averaged"
+    if not computed.get("include_negative"):
+        return f"{computed['negative']}, not averaged"
+    # a setting takes several forms, and sets of labels have no negative class
+    only = f" for {FORM_TITLES['label']}" if "missing_by_form" in computed else ""
+    return f"{computed['negative']}, averaged{only}"
+
+
+def _missing(computed: Mapping[str, Any]) -> str:
+    by_form = computed.get("missing_by_form") or {}
+    if len(set(by_form.values())) < 2:
+        return MISSING.get(computed.get("missing", ""), "")
+    forms_of: dict[str, list[str]] = {}
+    for form, rule in by_form.items():
+        forms_of.setdefault(rule, []).append(FORM_TITLES[form])
+    return "; ".join(f"{', '.join(forms)}: {MISSING[rule]}" for rule, forms in forms_of.items())
 
 
 def _tags(computed: Mapping[str, Any]) -> str:

@@ -39,6 +39,7 @@ REVERSALS_SHOWN = 12
 NOT_TESTED = "the board makes no significance test"
 NOTEWORTHY_TIES = 0.1
 KINDS = {"relations": ("relation", "relations"), "entities": ("type", "types")}
+ITEM_NAMES: dict[str, str] = {"sentence": "sentence", "bag": "sentence", "document": "document"}
 Names = Mapping[int, str]
 
 
@@ -74,13 +75,17 @@ class TableRow:
 
 @dataclass(frozen=True)
 class BoardTable:
-    """Table of a board, ordered by the measure `first`."""
+    """Table of a board, ordered by the measure `first`.
+
+    `undefined` when a cell of it has no figure.
+    """
 
     first: Measure
     others: list[Measure]
     axis: SafeString | str
     rows: list[TableRow]
     notes: list[str]
+    undefined: bool
 
 
 def board_context(
@@ -137,7 +142,7 @@ def facts(setting: Setting, version: SettingVersion) -> list[tuple[str, str]]:
         *([("Limited to", f"items of {version.only}")] if version.only else []),
         *([("Part", _part(setting))] if setting.share is not None else []),
         ("Unit", UNIT_TITLES[setting.unit]),
-        ("Items", count(count_items(version))),
+        ("Items", counted(count_items(version), ITEM_NAMES[setting.unit])),
         ("Main measure", f"{measure.title}, {way} is better"),
         ("Accepts submissions", PHASE_TITLES[setting.phase]),
         *in_words(of_setting(setting, version, gold=gold_digest.of_version(version))),
@@ -177,7 +182,8 @@ def table(board: Board, shown: Sequence[BoardRow], *, visible: Collection[int] =
     scale = charts.run_scale(ends) if ends and main.unit == "%" else None
     rows = [_row(board, row, others, scale, visible) for row in shown]
     axis = charts.strip_axis(scale) if scale else ""
-    return BoardTable(main, others, axis, rows, _notes(board, shown, [main, *others]))
+    reasons = _notes(board, shown, [main, *others])
+    return BoardTable(main, others, axis, rows, [*reasons, *_tie_notes(board, shown)], bool(reasons))
 
 
 def _same_files(board: Board, row: BoardRow) -> str:
@@ -263,8 +269,7 @@ def _notes(board: Board, rows: Sequence[BoardRow], measures: Sequence[Measure]) 
                 reason = f"{measure.title} undefined: {figure.reason}"
                 system = f"{undefined if figure.n else ''}{row.system.name}"
                 systems_by_reason.setdefault(reason, []).append(system)
-    notes = [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
-    return notes + _tie_notes(board, rows)
+    return [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
 
 
 def _tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:

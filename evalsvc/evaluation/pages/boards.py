@@ -146,16 +146,16 @@ def board_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _csv_lines(shown: Board) -> Iterator[list[object]]:
-    computed = in_one_line(
-        of_setting(shown.setting, shown.version, gold=gold_digest.of_version(shown.version))
-    )
+    computed = of_setting(shown.setting, shown.version, gold=gold_digest.of_version(shown.version))
     shown.columns.load(shown.columns)
     for row in shown.rows:
+        aggregate = {"aggregate": " and ".join(row.runs.aggregates)} if row.runs.aggregates else {}
+        in_words = in_one_line(computed | aggregate)
         for key, column in shown.columns.items():
             if figure := column.figures.get(row.system.pk):
                 system = [shown.setting.key, row.rank, row.system.name, row.system.team_name, key]
                 values = [figure.mean, figure.sd, figure.n, figure.minimum, figure.maximum, figure.reason]
-                yield [*system, *values, column.title, computed, row.n, shown.version.number]
+                yield [*system, *values, column.title, in_words, row.n, shown.version.number]
 
 
 @require_safe

@@ -13,6 +13,7 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
 from evalsvc.core.web.templatetags.formatting import lower_first
+from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
@@ -210,8 +211,10 @@ def curve_figure(evaluation: Disclosed, submission: Submission) -> Figure | None
 
 # ---- classes -------------------------------------------------------------------------------------
 def class_rows(evaluation: Disclosed, benchmark: Benchmark) -> list[ShownClass]:
-    """Return the figures of each class except the negative one."""
+    """Return the figures of each averaged class."""
     titles = {label["name"]: label.get("title") or label["name"] for label in benchmark.labels}
+    if evaluation.options.get("include_negative") and benchmark.negative:
+        titles[benchmark.negative] = benchmark.negative
     present = {row["family"] for row in evaluation.classes}
     family = next((name for name in CLASS_FAMILIES[evaluation.setting.unit] if name in present), "")
     return [
@@ -302,12 +305,12 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
     by_gold: dict[str, list[str]] = {}
     for evaluation in evaluations:
         version = gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
-        gold = f"{version.test_set}, {version.test_set.origin}"
+        gold = f"{version.test_set}, {version.test_set.origin}, version {version.number}"
         digest = gold_digest.in_words(gold_digest.of_version(version))
         by_gold.setdefault(f"{gold}: {digest}", []).append(evaluation.setting.title)
     facts += [("Gold", f"{gold} ({'; '.join(titles)})", True) for gold, titles in by_gold.items()]
     if evaluations:
-        facts += _scoring(evaluations[0], submission)
+        facts += _scoring(evaluations, submission)
     tags = [
         f"{key}: {value}" for key, value in submission.system.tags.items() if value not in (False, None, "")
     ]
@@ -319,12 +322,18 @@ def warnings_of(counts: Mapping[str, int]) -> list[tuple[int, str]]:
     return [(n, KINDS[code].message) for code, n in counts.items() if code in KINDS and n]
 
 
-def _scoring(evaluation: Disclosed, submission: Submission) -> list[tuple[str, str, bool]]:
-    libraries = [f"{name} {version}" for name, version in evaluation.libraries.items()]
+def _scoring(evaluations: Sequence[Disclosed], submission: Submission) -> list[tuple[str, str, bool]]:
+    """Return how the scores were computed; settings are named where they differ."""
+    settings: dict[tuple[str, str], list[str]] = {}
+    for evaluation in evaluations:
+        libraries = [f"{name} {version}" for name, version in evaluation.libraries.items()]
+        words = in_words(leaderboard.computation_of(evaluation))
+        for row in (*words, ("Libraries", ", ".join(libraries))):
+            settings.setdefault(row, []).append(evaluation.setting.title)
     facts = [
-        ("Scorer", evaluation.scorer, False),
-        *((title, value, False) for title, value in in_words(computation(evaluation.options))),
-        ("Libraries", ", ".join(libraries), False),
+        (title, value if len(titles) == len(evaluations) else f"{value} ({'; '.join(titles)})", False)
+        for (title, value), titles in settings.items()
+        if title != "Gold"
     ]
     if submission.job:
         facts.append(("Attempt", f"{submission.job.attempt}, worker {submission.job.worker or '–'}", False))

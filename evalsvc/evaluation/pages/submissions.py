@@ -209,8 +209,11 @@ def _lead_of(submission: Submission, evaluations: list[Disclosed]) -> str:
 def _on_boards(submission: Submission) -> str:
     if submission.withdrawn_at:
         return "It is not on any board."
-    runs = run_list.counts_by_system(submission.system.runs.all()).get(submission.system_id, 0)
-    system = f"One of {counted(runs, 'run')} of the system." if runs > 1 else "The system’s only run."
+    of_phase = submission.system.runs.filter(phase=submission.phase)
+    runs = run_list.counts_by_system(of_phase).get(submission.system_id, 0)
+    phase = f" in the {submission.phase} phase" if submission.phase else ""
+    of_system = f"One of {counted(runs, 'run')} of the system" if runs > 1 else "The system’s only run"
+    system = f"{of_system}{phase}."
     settings = file_contract.settings_of(submission.benchmark)
     if submission.saw_gold or gold_exposure.saw_gold(settings, submission.system.team):
         return f"{system} A team member labelled or adjudicated this gold; the board says so."

@@ -11,6 +11,8 @@ from evalsvc.core.accounts.models import Team
 from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.disclosure import gold_digest
+from evalsvc.evaluation.measures.computation import in_words
 from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.submissions import intake
@@ -67,7 +69,11 @@ class Command(ActingCommand):
             submission.refresh_from_db()
         self.write(f"{submission.state} {submission.reason}".strip())
         for evaluation in leaderboard.newest(submission):
+            version = gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
+            computed = leaderboard.computation_of(evaluation, gold=gold_digest.of_version(version))
             self.write(f"{evaluation.setting.title}:")
+            for title, choice in in_words(computed):
+                self.write(f"  {title:<44} {choice}")
             scores = {score.measure: score for score in evaluation.scores}
             for key in (key for key in MENU if key in scores):
                 value, measure = scores[key].value, as_shown(evaluation.setting, key)

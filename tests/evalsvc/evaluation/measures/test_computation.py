@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import csv
+import html
+import json
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.client import show_scores
 from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.benchmarks.file_contract import FileContract
+from evalsvc.evaluation.benchmarks.scoring_identity import options_of
 from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.measures.computation import computation, in_one_line, in_words, of_setting
+from evalsvc.evaluation.measures.computation import (
+    CHOICES,
+    FORMS_OF_UNIT,
+    computation,
+    in_one_line,
+    in_words,
+    of_setting,
+)
 from evalsvc.evaluation.measures.menu import MENU, with_beta
-from tests.cast.benchmarks import BenchmarkCast
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast
 from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
+from workers.cli.command import main as command_line
 from workers.runner import run_next
 
 F2: dict[str, Any] = {"options": {"beta": 2.0, "include_negative": True}}
@@ -63,6 +80,172 @@ def test_a_setting_names_the_threshold_of_its_old_scorer(cast: BenchmarkCast) ->
     assert of_setting(setting, version)["operating_point"] == "τ*"
     version.scorer = "1.0"
     assert of_setting(setting, version)["threshold"] == 0.5
+
+
+@pytest.mark.parametrize("key", CHOICES)
+def test_no_choice_is_left_out_of_the_words(key: str) -> None:
+    """A new choice needs words: a reader sees each of them change."""
+    usual = {"negative": "NA", "include_negative": False, "beta": 1, "threshold": None}
+    usual |= {"scheme": "IOB2", "repair": "conlleval", "profile": "corrected"}
+    other = {"negative": "O", "include_negative": True, "beta": 2, "threshold": 0.5, "aggregate": "AVG"}
+    other |= {"scheme": "IOB1", "repair": "strict", "casefold": True, "missing": "wrong"}
+    other |= {"entropy": "positive", "profile": "opennre"}
+    assert in_words(computation(usual)) != in_words(computation(usual | {key: other[key]}))
+
+
+@pytest.mark.parametrize(
+    ("unit", "form"), [(unit, form) for unit in FORMS_OF_UNIT for form in FORMS_OF_UNIT[unit]]
+)
+def test_every_option_of_a_scoring_is_a_choice(unit: str, form: str) -> None:
+    benchmark = Benchmark(task="entities" if unit == "document" else "relations", negative="N/A")
+    run = Submission(form=form, benchmark=benchmark)
+    contract = FileContract(benchmark, [])
+    vars(contract)["labels"] = []  # without the test sets
+    options = options_of(contract, Setting(unit=unit), run)
+    assert options.keys() <= {"task", "unit", "form", "labels"} | set(CHOICES)
+
+
+@pytest.mark.parametrize(
+    ("unit", "missing", "disclosure", "words"),
+    [
+        (
+            "sentence",
+            "refuse",
+            "open",
+            "single labels: file rejected; label sets, scores: counted as no label",
+        ),
+        ("sentence", "wrong", "hidden", "file rejected"),
+        (
+            "bag",
+            "wrong",
+            "hidden",
+            "single labels, label sets, scores: file rejected; triples: counted as no label",
+        ),
+        ("document", "wrong", "open", "counted as wrong"),
+    ],
+)
+def test_missing_predictions_are_stated_as_files_are_checked(
+    unit: str, missing: str, disclosure: str, words: str
+) -> None:
+    benchmark = Benchmark(task="entities" if unit == "document" else "relations", missing=missing)
+    setting = Setting(benchmark=benchmark, unit=unit, disclosure=disclosure)
+    assert dict(in_words(of_setting(setting)))["Missing predictions"] == words
+
+
+def test_scores_of_label_sets_do_not_average_the_negative_class(cast: BenchmarkCast) -> None:
+    setting = cast.relations(**F2).settings.get()
+    assert dict(in_words(of_setting(setting)))["Negative class"] == "N/A, averaged for single labels"
+
+
+# ---- surfaces ----------------------------------------------------------------------------------------
+TAG_LINES = [{"id": line["id"], "tags": ["O"] * len(line["tokens"])} for line in ENTITY_GOLD]
+OF_COMMAND = {
+    "sentence": ["--task", "classification", "--include-negative", "--missing", "wrong"],
+    "bag": ["--task", "bags", "--threshold", "0.5", "--aggregate", "AVG", "--missing", "wrong"],
+    "document": ["--task", "entities", "--scheme", "IOB1", "--repair", "strict", "--casefold"],
+}
+Case = tuple[Submission, str, str]
+
+
+@pytest.fixture(params=FORMS_OF_UNIT)
+def case(request: pytest.FixtureRequest, cast: BenchmarkCast, tmp_path: Path) -> Case:
+    """A scored run with few default options, and the paths of its gold and predictions."""
+    unit = request.param
+    if unit == "document":
+        lines, gold = TAG_LINES, ENTITY_GOLD
+        benchmark = cast.entities(options={"beta": 2, "scheme": "IOB1", "repair": "strict", "casefold": True})
+    else:
+        lines, gold = SCORE_LINES if unit == "bag" else LABEL_LINES, RELATION_GOLD
+        options = {"beta": 2, "include_negative": True, "threshold": 0.5}
+        benchmark = cast.relations(unit, missing="wrong", options=options)
+    submission = cast.submit(benchmark, lines, aggregate="AVG" if unit == "bag" else "ONE")
+    assert run_next("score")
+    paths = tmp_path / "gold.jsonl", tmp_path / "run.jsonl"
+    for path, content in zip(paths, (gold, lines), strict=True):
+        path.write_bytes(jsonl(content))
+    return submission, str(paths[0]), str(paths[1])
+
+
+@pytest.fixture
+def computed(client: Client, case: Case) -> dict[str, Any]:
+    """The choices behind a score, by the API."""
+    client.force_login(case[0].by)
+    (scored,) = client.get(reverse("api-scores", args=[case[0].pk])).json()["evaluations"]
+    answer: dict[str, Any] = scored["computation"]
+    return answer
+
+
+def commands(case: Case, *words: str) -> list[list[str]]:
+    submission, gold, run = case
+    unit, negative = submission.evaluations.get().setting.unit, submission.benchmark.negative
+    options = [*OF_COMMAND[unit], "--beta", "2", *words, *(["--negative", negative] if negative else [])]
+    compare = ["compare", run, "--against", run, "--gold", gold, "--replicates", "1"]
+    return [["score", gold, run, *options], [*compare, *options]]
+
+
+def test_board_setting_and_commands_name_the_same_choices_as_a_score(
+    client: Client, case: Case, computed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    setting = case[0].benchmark.settings.get()
+    board = client.get(reverse("board-json", args=[case[0].benchmark.slug])).json()
+    assert board["computation"] == board["setting"]["computation"]
+    # the form of the file decides the others; a setting names them for each form
+    of_form = {"missing", "aggregate", "missing_by_form"}
+    of_form |= {"threshold", "operating_point", "profile"} if setting.unit == "sentence" else set()
+    of_form |= {"include_negative"} if setting.unit == "bag" else set()
+    shared = board["computation"].keys() - of_form
+    assert computed.keys() - of_form == shared | ({"negative"} if setting.unit == "document" else set())
+    assert {key: computed[key] for key in shared} == {key: board["computation"][key] for key in shared}
+    for command in commands(case, "--json"):
+        assert command_line(command) == 0
+        stated = json.loads(capsys.readouterr().out)["computed"]
+        keys = {*CHOICES, "operating_point", "scorer"} & computed.keys() - {"negative"}
+        assert {key: stated[key] for key in keys} == {key: computed[key] for key in keys}
+
+
+def test_every_text_says_how_scores_were_computed(
+    client: Client, case: Case, computed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    submission, _, run = case
+    slug = submission.benchmark.slug
+    page = client.get(reverse("submission", args=[submission.pk])).content.decode()
+    texts = {"page": html.unescape(page)}
+    for command in commands(case):
+        assert command_line(command) == 0
+        texts[command[0]] = capsys.readouterr().out
+    show_scores(client.get(reverse("api-scores", args=[submission.pk])).json())
+    texts["client"] = capsys.readouterr().out
+    call_command("submit", slug, run, team="kelpie", system="Net", run="2", aggregate="AVG")
+    texts["submit"] = capsys.readouterr().out
+    for title, value in in_words(computed):
+        for surface, text in texts.items():
+            # commands name the digest of the file, and the page the one of the test set in full
+            assert title in text, surface
+            assert value in text or title == "Gold", surface
+    row = next(csv.DictReader(StringIO(client.get(reverse("board-csv", args=[slug])).content.decode())))
+    missing = "Missing predictions"
+    stated = dict(part.split(": ", 1) for part in row["computed"].split("; ") if ": " in part)
+    of_run = dict(in_words(computed))
+    assert stated["F"] == of_run["F"]
+    assert stated.get("Sentences to bags") == of_run.get("Sentences to bags")
+    assert missing in stated
+    assert "version 1" in texts["page"]
+
+
+@pytest.mark.parametrize("case", ["document"], indirect=True)
+def test_no_text_calls_f2_f1(
+    client: Client, case: Case, computed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Averages of classes have β; partial credit and words have not."""
+    assert computed["beta"] == 2
+    for command in commands(case):
+        assert command_line(command) == 0
+        text = capsys.readouterr().out
+        assert "micro F1" not in text
+        assert "macro F1" not in text
+    assert "micro F2" in text
+    show_scores(client.get(reverse("api-scores", args=[case[0].pk])).json())
+    assert "micro F2" in capsys.readouterr().out
 
 
 def test_board_setting_and_downloads_say_how_scores_were_computed(

@@ -270,7 +270,7 @@ def test_rows_are_those_that_the_setting_scores(client: Client, cast: BenchmarkC
     few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
     whole = freeze("whole", RELATION_GOLD, by=cast.olga)
     cast.benchmark(settings=[("main", whole, "sentence", "micro_f1", few)])
-    assert re.search(r"<dt>Items</dt>\s*<dd>2</dd>", shown(client, "board", "rel"))
+    assert re.search(r"<dt>Items</dt>\s*<dd>2 sentences</dd>", shown(client, "board", "rel"))
     client.force_login(cast.kim)
     assert client.get("/api/v1/benchmarks/rel").json()["settings"][0]["rows"] == 2
 

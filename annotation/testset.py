@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -168,6 +168,19 @@ def withdraw_release(test_set: TestSet, *, username: str, by: User) -> None:
     """End a release; settings that use the set stay."""
     test_set.require_reader(by)
     Release.objects.filter(test_set=test_set, user__username=username).delete()
+
+
+_uses: dict[str, Callable[[TestSet], int]] = {}
+
+
+def register_use(name: str, count_hiding: Callable[[TestSet], int]) -> None:
+    """Register a function that counts the places which keep a gold secret."""
+    _uses[name] = count_hiding
+
+
+def count_hiding(test_set: TestSet) -> int:
+    """Count the places which keep this gold secret."""
+    return sum(count(test_set) for count in _uses.values())
 
 
 class TestSetRow(models.Model):

@@ -92,6 +92,7 @@ class CheckResult(TypedDict):
     errors: list[FileProblem]
     errors_by_code: dict[str, int]
     warnings: dict[str, int]
+    notes: NotRequired[list[str]]
 
 
 class Score(TypedDict):
@@ -394,6 +395,8 @@ def do_validate(client: Client, arguments: argparse.Namespace) -> int:
     if result["fits"]:
         counts = ", ".join(f"{n:,} {what}" for what, n in result["counts"].items())
         write(f"Valid: {result['format']}, {result['form']}; {counts}.")
+        for note in result.get("notes", []):
+            write(f"Warning: {note}")
     return OK if result["fits"] else INVALID
 
 

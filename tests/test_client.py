@@ -79,7 +79,10 @@ def test_a_run_is_validated_submitted_watched_and_its_scores_printed(
     assert seen.returncode == 0
     scores = json.loads(run(live, token, tmp_path, "scores", submission.pk, "--json").stdout)
     assert scores["evaluations"][0]["scores"]["micro_f1"]["value"] == 0.5
-    assert f"{'micro_f1':<28} 0.5        micro F1\n" in run(live, token, tmp_path, "scores", submission.pk).stdout
+    assert (
+        f"{'micro_f1':<28} 0.5        micro F1\n"
+        in run(live, token, tmp_path, "scores", submission.pk).stdout
+    )
 
 
 def test_scores_of_an_earlier_version_are_printed_on_request(

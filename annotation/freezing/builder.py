@@ -179,7 +179,7 @@ class _AnnotatedLines:
             "origin": Origin.ANNOTATED,
             "counts": {state: self.states[state] for state in Item.State.values}
             | {"answers": answers.count(), "answers_emptied_by_deletion": self.emptied},
-            "answers": answer_origins(answers),
+            "answers": answer_origins(answers.filter(item__state__in=DECIDED)),
             "left_out": self.left_out,
             "decisions": decision_notes(self.project),
             "people": contributors(self.project),

@@ -8,6 +8,7 @@ from typing import Any
 
 from annotation.models.project import RULE_TITLES
 from annotation.testset import Kind, Origin, TestSet
+from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import Stat
 from evalsvc.core.web.formatting import DASH, counted
 
@@ -170,9 +171,21 @@ class Composition:
             facts.append(("Ontology", f"{counted(len(steps), 'step')} of merging, deleting or renaming"))
         if file := manifest.get("file"):
             facts.append(("Source file", f"{file['name']}, SHA-256 {file['sha256'][:12]}"))
+        if reading := self._reading:
+            facts.append(("Reading", reading))
         if version := manifest.get("evalsvc"):
             facts.append(("Software", f"evalsvc {version}"))
         return facts
+
+    @property
+    def _reading(self) -> str:
+        """Describe what the import repaired, dropped or merged."""
+        counts = self.set.batch.counts if self.set.batch else {}
+        repeated = counts.get("repeated_lines") or 0
+        parts = [f"{counted(repeated, 'repeated line')} merged."] if repeated else []
+        warnings = counts.get("warnings") or {}
+        parts += [f"{n:,} × {KINDS[code].message}" for code, n in warnings.items() if code in KINDS]
+        return " ".join(parts)
 
     @property
     def left_out(self) -> str:

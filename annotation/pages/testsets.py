@@ -15,7 +15,15 @@ from annotation.models import ItemCount
 from annotation.pages.project_page import job_context, project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.pages.testset_composition import Composition
-from annotation.testset import Origin, TestSet, TestSetQuerySet, export_lines, release, withdraw_release
+from annotation.testset import (
+    Origin,
+    TestSet,
+    TestSetQuerySet,
+    count_hiding,
+    export_lines,
+    release,
+    withdraw_release,
+)
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.forms import PageForm
@@ -101,6 +109,7 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
         "set": test_set,
         "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),
         "may_read": test_set.readable_by(user),
+        "hiding": count_hiding(test_set),
         "releases": test_set.releases.select_related("user"),
         "form": form,
         "sees_project": project is not None and roles.role_in(project, user) is not None,

@@ -8,9 +8,11 @@ class EvaluationConfig(AppConfig):
     label = "evaluation"
 
     def ready(self) -> None:
+        from annotation import testset
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.evaluation import board_figures, roles
+        from evalsvc.evaluation.disclosure import gold_digest
         from evalsvc.evaluation.submission_states import follow
         from evalsvc.evaluation.submissions import file_store
 
@@ -19,6 +21,7 @@ class EvaluationConfig(AppConfig):
         register(Kind("predict", queue="heavy", on_change=follow))
         register(Kind(board_figures.KIND, queue="ingest"))
         invitations.register(roles.INVITATION_TARGET)
+        testset.register_use("settings", gold_digest.count_hiding)
         file_store.register()
         register_periodic("unused files", file_store.tick)
         register_periodic("stored boards", board_figures.queue_outdated)

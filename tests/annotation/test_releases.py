@@ -10,6 +10,7 @@ from annotation.testset import TestSet, release, withdraw_release
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.models import Setting
 from tests.cast.basics import person
 from tests.cast.benchmarks import LABELS, freeze, gold_sentence
 from tests.errors import code
@@ -103,6 +104,16 @@ def test_readers_release_a_set_on_its_page_and_end_the_release_there(
     assert b'value="otto"' in client.get(page).content
     assert client.post(page, {"withdraw": "otto"}).status_code == 302
     assert b'value="otto"' not in client.get(page).content
+
+
+def test_the_release_form_counts_the_phases_that_hide_the_gold(gold: TestSet, client: Client) -> None:
+    client.force_login(gold.by)
+    page = reverse("test-set", args=[gold.slug])
+    assert "hidden phase" not in client.get(page).content.decode()
+    add_setting(gold, gold.by)
+    assert "1 hidden phase uses this gold now." in client.get(page).content.decode()
+    Setting.objects.update(disclosure="open")
+    assert "hidden phase" not in client.get(page).content.decode()
 
 
 def test_releases_are_listed_and_changed_by_the_api(gold: TestSet, other: User, client: Client) -> None:

@@ -70,6 +70,7 @@ BROKEN = (
     rel("a line too long", instead(b'{"id":"s2","label":"' + b"x" * 1_000 + b'"}'), "line_too_long", 2),
     rel("gzip cut short", gzip.compress(WHOLE, mtime=0)[:-12], "bad_gzip"),
     rel("gzip damaged", b"\x1f\x8b" + bytes(40), "bad_gzip"),
+    rel("a tar", bytes(257) + b"ustar\x0000" + bytes(760), "unknown_format"),
     rel("no known format", b"a\tb\tc\td\n" * 3, "unknown_format", 1),
     # a line of JSON
     second("half an object", b'{"id":"s2","label"', "not_json"),

@@ -225,9 +225,7 @@ def as_json(result: Significance) -> str:
     body: dict[str, Any] = {
         "test": result.test,
         "runs": result.runs,
-        "measures": [
-            row._asdict() | {"title": title(row.measure, result.computed)} for row in result.rows
-        ],
+        "measures": [row._asdict() | {"title": title(row.measure, result.computed)} for row in result.rows],
         "computed": result.computed,
         "warnings": result.warnings,
     }

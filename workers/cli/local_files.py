@@ -245,6 +245,15 @@ def _dense(content: bytes, check: PredictionCheck, local: LocalGold, stated: Col
         shape = f"({rows} rows, {len(labels):,} columns)"
         problems.stop("wrong_shape", value=f"({header.rows:,}, {header.columns:,})", expected=shape)
     matrix = np.frombuffer(content, header.type, offset=header.begin).reshape(header.rows, header.columns)
+    if not stated.columns and local.options.labels is None:  # labels found in a gold have no order
+        problems.stop(
+            "wrong_shape",
+            field="columns",
+            value="no names",
+            expected=f"a name for each column: {npy.shown(labels)}",
+            hint="Name them with --columns FILE, or give the labels in their order with --labels FILE.",
+            example="--columns rel2id.json",
+        )
     names = stated.resolve(header, labels, check.negative, problems)
     if not np.isfinite(matrix).all():
         pieces = (content[at : at + PIECE_BYTES] for at in range(header.begin, len(content), PIECE_BYTES))

@@ -23,6 +23,9 @@ from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 Computed = dict[str, Any]
 
 SCHEME_HINT = "Name the tag scheme, for example --scheme IOB2."
+OTHER_ITEMS_HINT = (
+    "{:,} ids of the file are not in the gold, and {:,} of the gold not in the file. Are both of one split?"
+)
 INVENTORY_HINT = "The inventory is the labels of the gold. Give a larger one with --labels FILE."
 OUTCOME_HEADS = (
     *("class", "POS", "ACT", "COR", "INC", "PAR", "MIS", "SPU"),
@@ -177,6 +180,8 @@ def rejection_text(problems: Problems, *, file: str) -> str:
     rest = [f"{more:,} more"] if more else []
     rest += [SCHEME_HINT] if "no_scheme" in problems.by_code else []
     rest += [INVENTORY_HINT] if {"unknown_label", "near_label"} & problems.by_code.keys() else []
+    unknown, missing = problems.by_code["unknown_id"], problems.by_code["missing_id"]
+    rest += [OTHER_ITEMS_HINT.format(unknown, missing)] if unknown and missing else []
     noun = "problem" if problems.total == 1 else "problems"
     return "\n".join([f"{file}: {problems.total:,} {noun} ({kinds})", *lines, *rest])
 

@@ -282,7 +282,11 @@ def _report_score(text: str, *, line: int, problems: Problems) -> None:
         inside = [(outer or name, name if outer else "", each) for name, each in named]
         inside += [(outer, key, each) for each in value] if isinstance(value, list) else []
         waiting += reversed(inside)
-    problems.add("bad_score", line=line, field=field, value=shown, expected="a finite number")
+    if field in (None, "score", "scores"):
+        problems.add("bad_score", line=line, field=field, value=shown, expected="a finite number")
+    else:
+        expected = f"1–{LONGEST_ID} characters" if field == "id" else "a number of usual size"
+        problems.add("wrong_type", line=line, field=field, value=shown, expected=expected)
 
 
 def _code_of_strictness(text: str) -> str | None:

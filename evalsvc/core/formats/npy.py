@@ -117,7 +117,7 @@ class ColumnNames(NamedTuple):
                 "wrong_shape",
                 field="columns",
                 value=header.columns,
-                expected=f"{len(names):,} columns: {_shown(names)}",
+                expected=f"{len(names):,} columns: {shown(names)}",
                 hint=UNSTATED.format(negative) if unstated else None,
                 example=f"scores.shape == ({header.rows}, {len(names)})",
             )
@@ -149,11 +149,12 @@ def _require_each_label(
         twice = next(name for name in names if names.count(name) > 1)
         problems.stop("duplicate_label", field="columns", value=twice, expected="each label once")
     if missing := sorted(set(labels) - set(names)):
-        expected = f"a column for each label; missing: {_shown(missing)}"
+        expected = f"a column for each label; missing: {shown(missing)}"
         problems.stop("wrong_shape", field="columns", value=f"{len(names):,} names", expected=expected)
 
 
-def _shown(names: Sequence[str]) -> str:
+def shown(names: Sequence[str]) -> str:
+    """Return the first names of columns."""
     return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
 
 
@@ -177,9 +178,15 @@ def check_finite(
             for at, number in enumerate(numbers, done):
                 if not math.isfinite(number):
                     row, column = divmod(at, header.columns)
-                    details: dict[str, Any] = {"line": row + 1, "field": names[column], "value": str(number)}
                     report = problems.add if problems.total + 1 < MAX_BAD_CELLS else problems.stop
-                    report("bad_score", **details, expected="a finite number in every cell")
+                    report(
+                        "bad_score",
+                        line=row + 1,
+                        field=names[column],
+                        value=f"{number} in row {row + 1:,}, column {names[column]}",
+                        expected="a finite number in every cell",
+                        example="numpy.isfinite(scores).all()",
+                    )
         done += count
 
 

@@ -16,7 +16,8 @@ from evalsvc.core.formats.problems import KINDS, Problems
 Source = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 STEP = 1 << 15  # small enough for the CPU cache and one memory arena
 GZIP = b"\x1f\x8b"
-LONGEST_MAGIC = 6
+TAR_MARK = slice(257, 262)
+LONGEST_MAGIC = TAR_MARK.stop
 BINARY_FILES = {
     b"%PDF": "a PDF", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture", b"\x89HDF": "an HDF5 file",
     b"PAR1": "a Parquet file", b"ARROW1": "an Arrow file", b"SQLite": "an SQLite database",
@@ -189,6 +190,12 @@ def reject_binary(head: bytes, problems: Problems, *, accepted: bytes = b"") -> 
                 "not_utf8", value=f"a {name} archive", expected="text, plain or as gzip",
                 hint="Send the file itself, plain or as gzip.", example="gzip -c FILE > FILE.gz",
             )  # fmt: skip
+    if head[TAR_MARK] == b"ustar":
+        problems.stop(
+            "unknown_format", value="a tar archive", expected="text, plain or as gzip",
+            hint="Send the file in it. A trained pipeline is submitted as a model, where models are taken.",
+            example=problems.example_of("not_json"),
+        )  # fmt: skip
     for magic, name in BINARY_FILES.items():
         if head.startswith(magic):
             problems.stop(

@@ -21,7 +21,9 @@ from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats import npy
 from evalsvc.core.formats.negative_class import NA_PLACES
+from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue_status
+from evalsvc.core.web.formatting import count
 from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.core.web.request_validation import Pages, query_choices
 from evalsvc.evaluation import leaderboard, roles, submission_states
@@ -209,6 +211,7 @@ class CheckedSerializer(serializers.Serializer[Any]):
     errors = LineProblemSerializer(many=True)  # type: ignore[assignment]
     errors_by_code = serializers.DictField(child=serializers.IntegerField())
     warnings = serializers.DictField(child=serializers.IntegerField())
+    notes = serializers.ListField(child=serializers.CharField(), help_text="The warnings in words.")
 
 
 class UploadSerializer(serializers.Serializer[Any]):
@@ -376,6 +379,7 @@ class DryRun(APIView):
                 "errors": report["problems"],
                 "errors_by_code": report["by_code"],
                 "warnings": report["warnings"],
+                "notes": [f"{count(n)} × {KINDS[code].message}" for code, n in report["warnings"].items()],
             }
         )
 

@@ -10,10 +10,19 @@ import hashlib
 import secrets
 from collections.abc import Collection
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from annotation.testset import TestSet
 from evalsvc.evaluation.models import Setting, SettingVersion
+
+
+def secret_versions() -> QuerySet[SettingVersion]:
+    """Return the versions of settings that hide gold, seal scores or are yet to open."""
+    now = timezone.now()
+    hiding = Q(setting__disclosure=Setting.Disclosure.HIDDEN) | Q(setting__sealed=True)
+    running = Q(setting__closes_at=None) | Q(setting__closes_at__gt=now)
+    return SettingVersion.objects.filter(hiding & running | Q(setting__opens_at__gt=now))
 
 
 def secret_golds(golds: Collection[str] | None = None) -> set[str]:
@@ -21,13 +30,15 @@ def secret_golds(golds: Collection[str] | None = None) -> set[str]:
 
     A gold is secret while any setting, under any version of it, hides it, seals its scores or is yet to open.
     """
-    now = timezone.now()
-    hiding = Q(setting__disclosure=Setting.Disclosure.HIDDEN) | Q(setting__sealed=True)
-    running = Q(setting__closes_at=None) | Q(setting__closes_at__gt=now)
-    versions = SettingVersion.objects.filter(hiding & running | Q(setting__opens_at__gt=now))
+    versions = secret_versions()
     if golds is not None:
         versions = versions.filter(gold_sha256__in=golds)
     return set(versions.values_list("gold_sha256", flat=True))
+
+
+def count_hiding(test_set: TestSet) -> int:
+    """Count the settings that hide or seal this gold until they close."""
+    return secret_versions().filter(gold_sha256=test_set.sha256).values("setting").distinct().count()
 
 
 def new_salt(setting: Setting, gold_sha256: str) -> str:

@@ -39,7 +39,7 @@ FORM_TITLES: dict[str, str] = {
     "label": "single labels",
     "labels": "label sets",
     "scores": "scores",
-    "bag": "triples",
+    "bag": "scored triples",
     "spans": "spans",
     "tags": "tags",
 }

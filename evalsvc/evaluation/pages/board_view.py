@@ -14,7 +14,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web import svg
-from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, percent, signed
+from evalsvc.core.web.formatting import DASH, counted, listed, measured, percent, signed
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.disclosure import gold_digest

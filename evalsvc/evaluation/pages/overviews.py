@@ -57,12 +57,14 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     stamps = changes(settings.values())
     kept = {pk: _kept[pk] for pk in stamps.keys() & _kept.keys()}
     summaries = {pk: summary for pk, (stamp, summary) in kept.items() if stamp == stamps[pk]}
-    outdated = [each for each in settings.values() if each.pk not in summaries]
-    for board in leaderboard.boards(outdated, measures=()):
-        summaries[board.setting.pk] = _summary(board)
+    changed = [each for each in settings.values() if each.pk not in summaries]
     if len(_kept) > KEPT:
         _kept.clear()
-    _kept.update({pk: (stamps[pk], summary) for pk, summary in summaries.items()})
+    for board in leaderboard.boards(changed, measures=()):
+        pk = board.setting.pk
+        summaries[pk] = _summary(board)
+        if board.computed_at is None:  # a stored board that is outdated changes without its rows
+            _kept[pk] = stamps[pk], summaries[pk]
     none = Summary("no setting yet")
     return [
         Overview(each, summaries[settings[each.pk].pk] if each.pk in settings else none) for each in listed

@@ -22,7 +22,6 @@ from evalsvc.evaluation.submissions import dense_scores
 from evalsvc.evaluation.submissions.other_inputs import Answers, Submitter, add_hint
 
 HEAD_BYTES = 1 << 16
-TAR_MARK = slice(257, 262)
 UNSTATED = npy.ColumnNames()
 
 
@@ -102,9 +101,6 @@ def _lines(
     contract: FileContract, head: bytes, tee: Tee, problems: Problems, by: Submitter | None
 ) -> Checked:
     """Check a file of lines against the contract."""
-    if head[TAR_MARK] == b"ustar":
-        hint = "Submit a trained pipeline as a model instead, where the benchmark takes models."
-        problems.stop("unknown_format", value="a tar archive", expected="predictions", hint=hint)
     check = contract.check(problems)
     accepted = accepted_formats(contract.benchmark)
     format = _format(head, problems, accepted=accepted, labels=check.labels)

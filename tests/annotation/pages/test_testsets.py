@@ -13,6 +13,7 @@ from annotation.adjudication import decisions
 from annotation.models import Batch, Vote
 from annotation.pages import testsets
 from annotation.testset import TestSet
+from evalsvc.core.formats.problems import KINDS
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import ProjectCast, error_codes
 
@@ -74,6 +75,7 @@ def test_the_page_shows_digest_origin_and_restrictions(client: Client, cast: Pro
 
 
 def test_the_page_claims_of_answers_only_what_was_recorded(client: Client, cast: ProjectCast) -> None:
+    cast.dispute(2)  # left out, with its answers
     batch = Batch.objects.first()
     imported, prefilled = Vote.objects.order_by("pk")[:2]
     Vote.objects.filter(pk=imported.pk).update(batch=batch)
@@ -82,6 +84,13 @@ def test_the_page_claims_of_answers_only_what_was_recorded(client: Client, cast:
     assert made.manifest["answers"] == {"blind": 2, "prediction_shown": 1, "imported": 1}
     content = client.get(reverse("test-set", args=[made.slug])).context["content"]
     assert re.findall(r"\d+", content.answer_origins) == ["2", "1", "1"]
+
+
+def test_the_page_counts_what_the_import_merged_and_repaired(client: Client, cast: ProjectCast) -> None:
+    made = frozen(client, cast)
+    made.batch = Batch(counts={"repeated_lines": 3, "warnings": {"repaired_tag": 5}})
+    reading = dict(testsets.Composition(made).provenance)["Reading"]
+    assert reading == f"3 repeated lines merged. 5 × {KINDS['repaired_tag'].message}"
 
 
 def test_the_page_of_an_older_set_claims_nothing_of_its_answers(client: Client, cast: ProjectCast) -> None:

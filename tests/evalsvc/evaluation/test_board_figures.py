@@ -14,6 +14,7 @@ from evalsvc.evaluation import board_figures, leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.models import Setting, StoredBoard, Submission
+from evalsvc.evaluation.pages.overviews import Summary, overviews
 from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import answers, scored
 from workers.runner import run_next
@@ -45,6 +46,10 @@ def content(board: Board) -> list[Any]:
     rows = [(row.rank, row.system, row.runs, row.figures, row.saw_gold) for row in board.rows]
     values = {key: board.figures.by_measure.run_values(key) for key in board.columns}
     return [board.order_by, board.version, board.rescoring, board.held_back, board.measures, rows, values]
+
+
+def summary(setting: Setting) -> Summary:
+    return overviews([setting.benchmark])[0].summary
 
 
 def test_a_stored_board_equals_the_computed_one_for_every_reader(
@@ -81,6 +86,18 @@ def test_an_outdated_board_says_so_until_it_is_computed_again(
     after = leaderboard.board(setting)
     assert after.computed_at is None
     assert [row.system.name for row in after.rows] != [row.system.name for row in before.rows]
+
+
+def test_a_summary_of_an_outdated_board_is_replaced_with_the_board(
+    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows don't change when the board is computed again: they did before."""
+    store(monkeypatch)
+    before = summary(setting)
+    scored(cast, setting.benchmark, "Best", 6)
+    assert summary(setting) == before
+    store(monkeypatch)
+    assert summary(setting).front.startswith("Best")
 
 
 @pytest.mark.parametrize("state", ["queued", "invalid", "failed"])

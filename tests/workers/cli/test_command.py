@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +129,41 @@ def test_scores_with_names_of_columns_are_read_in_any_order(write, tmp_path, cap
     words = [str(write("gold.jsonl", gold)), str(tmp_path / "scores.npz"), "--task", "sentences"]
     assert main([*words, "--negative", "NA", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["measures"]["ap"] == 1.0
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_columns_of_scores_need_a_stated_order(write, tmp_path, capsys, named):
+    """Labels that were found in a gold have no order that a matrix could follow."""
+    gold = write(
+        "gold.jsonl", [{"id": name, "labels": [label]} for name, label in (("s1", "b"), ("s2", "a"))]
+    )
+    np.save(tmp_path / "scores.npy", np.eye(2))
+    words = [str(gold), str(tmp_path / "scores.npy"), "--task", "sentences", "--json"]
+    assert main([*words, "--labels", str(write("labels.txt", "b\na\n"))] if named else words) == (
+        0 if named else 2
+    )
+    found = json.loads(capsys.readouterr().out)
+    if named:
+        assert found["measures"]["ap"] == 1.0
+    else:
+        assert (found["problems"][0]["code"], found["problems"][0]["field"]) == ("wrong_shape", "columns")
+        assert "--columns" in found["problems"][0]["hint"]
+
+
+def test_predictions_for_other_items_are_named_as_such(write, capsys):
+    gold = write("gold.jsonl", [{"id": str(number), "label": "a"} for number in range(3)])
+    other = write("p.jsonl", [{"id": str(number), "label": "a"} for number in range(3, 5)])
+    assert main([str(gold), str(other), "--task", "classification"]) == 2
+    err = capsys.readouterr().err
+    assert "2 ids of the file are not in the gold, and 3 of the gold not in the file." in err
+
+
+def test_a_tar_is_named_as_such(write, tmp_path, capsys):
+    gold = write("gold.jsonl", [{"id": "1", "label": "a"}])
+    with tarfile.open(tmp_path / "p.tar", "w") as archive:
+        archive.add(gold, "p.jsonl")
+    assert main([str(gold), str(tmp_path / "p.tar"), "--task", "classification"]) == 2
+    assert "Found a tar archive." in capsys.readouterr().err
 
 
 def test_gold_that_loses_most_entities_is_rejected(write, capsys):

@@ -64,6 +64,8 @@ def test_the_order_of_keys_does_not_matter():
         ({"id": "a", "scores": {"r": "0.5"}}, "wrong_type"),
         ({"id": "a", "spans": [[0, 2]]}, "wrong_type"),
         ({"id": "", "label": "r"}, "wrong_type"),
+        pytest.param(f'{{"id": {"9" * 5_000}, "label": "r"}}', "wrong_type", id="an endless id"),
+        ('{"id": NaN, "label": "r"}', "wrong_type"),
         ({"id": "a", "spans": [[2, 2, "P"]]}, "bad_span"),
         ({"id": "a", "spans": [[0, 2, "P"]], "relations": [[0, "r", 1]]}, "bad_reference"),
         ({"id": "a", "lable": "r"}, "unknown_key"),

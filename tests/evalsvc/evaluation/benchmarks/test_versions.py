@@ -121,7 +121,7 @@ def test_scores_on_an_older_gold_name_that_gold(cast: BenchmarkCast) -> None:
     creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
     submission = benchmark.submissions.get()
     parts = {name: value for name, value, _ in score_view.provenance(submission, newest(submission))}
-    assert parts["Gold"].startswith("gold-sentence 1, imported: sha256")
+    assert parts["Gold"].startswith("gold-sentence 1, imported, version 1: sha256")
 
 
 def test_only_an_organiser_revises(cast: BenchmarkCast) -> None:

@@ -119,7 +119,7 @@ def test_every_option_of_a_scoring_is_a_choice(unit: str, form: str) -> None:
             "bag",
             "wrong",
             "hidden",
-            "single labels, label sets, scores: file rejected; triples: counted as no label",
+            "single labels, label sets, scores: file rejected; scored triples: counted as no label",
         ),
         ("document", "wrong", "open", "counted as wrong"),
     ],

@@ -263,7 +263,9 @@ def test_a_dry_run_reports_cells_that_are_not_numbers(cast: BenchmarkCast, type:
     matrix[4, 1] = matrix[5, 2] = value
     problems = intake.check(cast.relations(), [dense(matrix)]).problems
     assert problems.by_code == {"bad_score": 2}
-    assert (problems.first[0].line, problems.first[0].field) == (5, LABELS[1])
+    first = problems.first[0]
+    assert (first.line, first.field) == (5, LABELS[1])
+    assert first.value == f"{value} in row 5, column {LABELS[1]}"
 
 
 def test_large_finite_numbers_are_accepted(cast: BenchmarkCast) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -202,6 +203,13 @@ class TestSetRow(models.Model):
 
     def __str__(self) -> str:
         return self.external_id
+
+
+def label_titles(labels: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the titles of labels by name; those of equal titles are their names."""
+    titles = {label["name"]: label.get("title") or label["name"] for label in labels}
+    times = Counter(titles.values())
+    return {name: title if times[title] == 1 else name for name, title in titles.items()}
 
 
 def export_lines(test_set: TestSet) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from annotation.models.project import RULE_TITLES
-from annotation.testset import Kind, Origin, TestSet
+from annotation.testset import Kind, Origin, TestSet, label_titles
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import Stat
 from evalsvc.core.web.formatting import DASH, counted
@@ -119,7 +119,7 @@ class Composition:
         counts: dict[str, int] = dict(self.statistics.get("labels") or {})
         if self.statistics.get("na_sentences"):
             counts[self.negative_title] = self.statistics["na_sentences"]
-        titles = {label["name"]: label.get("title") or label["name"] for label in self.set.labels}
+        titles = label_titles(self.set.labels)
         order = sorted(counts.items(), key=lambda entry: -entry[1])
         most = max(counts.values(), default=0) or 1
         return [

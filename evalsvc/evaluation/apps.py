@@ -8,7 +8,7 @@ class EvaluationConfig(AppConfig):
     label = "evaluation"
 
     def ready(self) -> None:
-        from annotation import testset
+        from annotation.testset import register_use
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.evaluation import board_figures, roles
@@ -21,7 +21,7 @@ class EvaluationConfig(AppConfig):
         register(Kind("predict", queue="heavy", on_change=follow))
         register(Kind(board_figures.KIND, queue="ingest"))
         invitations.register(roles.INVITATION_TARGET)
-        testset.register_use("settings", gold_digest.count_hiding)
+        register_use("settings", gold_digest.count_hiding)
         file_store.register()
         register_periodic("unused files", file_store.tick)
         register_periodic("stored boards", board_figures.queue_outdated)

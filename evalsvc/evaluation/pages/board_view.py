@@ -36,6 +36,7 @@ from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 
 REVERSALS_SHOWN = 12
+RANKED_FAMILIES = ("bags", "opennre")
 NOT_TESTED = "the board makes no significance test"
 NOTEWORTHY_TIES = 0.1
 KINDS = {"relations": ("relation", "relations"), "entities": ("type", "types")}
@@ -108,7 +109,7 @@ def board_context(
             *facts(setting, board.version),
             ("Version", f"{board.version.number:,} of {setting.version:,}"),
         ],
-        "operating_point": operating_point(of_setting(setting, board.version)),
+        "operating_point": _operating_point(board),
         "shown_version": board.version.number,
         "rescoring": board.rescoring,
         "computed_at": board.computed_at,
@@ -126,11 +127,17 @@ def board_context(
         if column.title in ("micro", "macro") and column.measure.key != order_by
     ]
     elsewhere = [column for other in others if (column := _column_of_other(other, order_by))]
-    pairs = reversals(board.ordering, [*same_setting, *elsewhere])
+    pairs = [pair for pair in reversals(board.ordering, [*same_setting, *elsewhere]) if is_shown(pair)]
     groups = [[pair for pair in pairs if pair.there in group] for group in (same_setting, elsewhere)]
     context["sentence"] = sentence(board.ordering, groups, names)
     context |= _reversed_pairs(pairs, names, len(board.rows))
     return context | (_schemes(board, rows, schemes, names) if schemes and len(board.rows) > 1 else {})
+
+
+def _operating_point(board: Board) -> str:
+    """Name the score from which claims count, unless the board has only labels."""
+    ranked = any(MENU[key].family in RANKED_FAMILIES for key in board.columns)
+    return operating_point(of_setting(board.setting, board.version)) if ranked or board.held_back else ""
 
 
 def facts(setting: Setting, version: SettingVersion) -> list[tuple[str, str]]:
@@ -290,10 +297,10 @@ def _tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:
 
 # ---- the finding in words ------------------------------------------------------------------------
 def sentence(column: Column, groups: Sequence[Sequence[Reversal]], names: Names) -> str:
-    """Describe the leader, and the widest reversal of each group."""
+    """Describe the leader, and its widest reversal in each group."""
     sentences, first = [leader(column, names)], next(iter(column.order), None)
     for pairs in groups:
-        for pair in sorted(pairs, key=lambda pair: pair.first != first)[:1]:
+        for pair in [pair for pair in pairs if pair.first == first][:1]:
             ahead = f"By {pair.here.title} {names[pair.first]} is ahead"
             # the same measure on another setting is named once
             elsewhere = pair.there.title.removeprefix(f"{pair.here.title} ")
@@ -349,6 +356,12 @@ def _reversed_pairs(pairs: Sequence[Reversal], names: Names, systems: int) -> di
         for pair in pairs[:REVERSALS_SHOWN]
     ]
     return {"reversals": rows, "reversals_lead": f"{lead} Not a significance test."}
+
+
+def is_shown(pair: Reversal) -> bool:
+    """True if both differences have a digit that the board shows."""
+    sides = ((pair.gain, pair.here.measure), (pair.loss, pair.there.measure))
+    return all(_difference(value, measure) != _difference(0.0, measure) for value, measure in sides)
 
 
 def _difference(value: float, measure: Measure) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from annotation.testset import label_titles
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
@@ -212,7 +213,7 @@ def curve_figure(evaluation: Disclosed, submission: Submission) -> Figure | None
 # ---- classes -------------------------------------------------------------------------------------
 def class_rows(evaluation: Disclosed, benchmark: Benchmark) -> list[ShownClass]:
     """Return the figures of each averaged class."""
-    titles = {label["name"]: label.get("title") or label["name"] for label in benchmark.labels}
+    titles = label_titles(benchmark.labels)
     if evaluation.options.get("include_negative") and benchmark.negative:
         titles[benchmark.negative] = benchmark.negative
     present = {row["family"] for row in evaluation.classes}

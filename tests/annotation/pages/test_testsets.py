@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation.adjudication import decisions
 from annotation.models import Batch, Vote
 from annotation.pages import testsets
-from annotation.testset import TestSet
+from annotation.testset import TestSet, label_titles
 from evalsvc.core.formats.problems import KINDS
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import ProjectCast, error_codes
@@ -91,6 +91,13 @@ def test_the_page_counts_what_the_import_merged_and_repaired(client: Client, cas
     made.batch = Batch(counts={"repeated_lines": 3, "warnings": {"repaired_tag": 5}})
     reading = dict(testsets.Composition(made).provenance)["Reading"]
     assert reading == f"3 repeated lines merged. 5 × {KINDS['repaired_tag'].message}"
+
+
+def test_labels_of_equal_titles_are_told_apart_by_name() -> None:
+    labels = [{"name": name, "title": "capital"} for name in ("/country/capital", "/region/capital")]
+    titles = label_titles([*labels, {"name": "founders", "title": "founded by"}, {"name": "born_in"}])
+    assert titles["/country/capital"] == "/country/capital"
+    assert (titles["founders"], titles["born_in"]) == ("founded by", "born_in")
 
 
 def test_the_page_of_an_older_set_claims_nothing_of_its_answers(client: Client, cast: ProjectCast) -> None:

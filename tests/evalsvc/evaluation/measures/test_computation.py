@@ -232,6 +232,13 @@ def test_every_text_says_how_scores_were_computed(
     assert "version 1" in texts["page"]
 
 
+def test_a_board_of_scores_names_its_operating_point_below_the_table(client: Client, case: Case) -> None:
+    setting = case[0].benchmark.settings.get()
+    page = html.unescape(client.get(reverse("board", args=[case[0].benchmark.slug])).content.decode())
+    is_named = "scored predictions are counted from the threshold 0.5 on" in page
+    assert is_named == (setting.unit == "bag")
+
+
 @pytest.mark.parametrize("case", ["document"], indirect=True)
 def test_no_text_calls_f2_f1(
     client: Client, case: Case, computed: dict[str, Any], capsys: pytest.CaptureFixture[str]

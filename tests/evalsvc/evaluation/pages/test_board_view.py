@@ -11,7 +11,7 @@ from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Column, reversals, run_statistics
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.pages.board_view import cell, leader, sentence
+from evalsvc.evaluation.pages.board_view import cell, is_shown, leader, sentence
 
 A, B, C = 1, 2, 3
 NAMES = {A: "Alder", B: "Birch", C: "Cedar"}
@@ -94,6 +94,20 @@ def test_the_same_measure_on_another_setting_is_named_once() -> None:
     there = column("micro F1 on “Held-out”", a=runs(0.40, 0.41), b=runs(0.50, 0.51))
     text = sentence(here, [reversals(here, [there])], NAMES)
     assert text.endswith("By micro F1 Alder is ahead, on “Held-out” Birch.")
+
+
+def test_a_reversal_of_others_is_not_in_the_headline() -> None:
+    """It says who is ahead: a reader takes that for the first of the board."""
+    here = column(a=runs(0.70), b=runs(0.60), c=runs(0.50))
+    there = column("macro F1", a=runs(0.70), b=runs(0.10), c=runs(0.45))
+    assert "Birch is ahead" not in sentence(here, [reversals(here, [there])], NAMES)
+
+
+def test_a_reversal_within_the_shown_digits_is_none() -> None:
+    here = column(a=runs(0.70), b=runs(0.60), c=runs(0.50))
+    there = column("macro F1", a=runs(0.4001), b=runs(0.4002), c=runs(0.402))
+    shown = {(pair.first, pair.second): is_shown(pair) for pair in reversals(here, [there])}
+    assert shown == {(A, B): False, (A, C): True, (B, C): True}
 
 
 def test_a_reversal_of_the_leader_is_named_before_others() -> None:

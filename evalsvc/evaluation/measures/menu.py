@@ -176,8 +176,8 @@ SCHEMES: dict[str, Scheme] = {
     ),
     "entropy": Scheme(
         "entropy",
-        "classes are weighted by their share of the label entropy; for sentences N includes the negative class",
-        "Σ wᵢ·sᵢ with wᵢ ∝ −nᵢ·log(nᵢ/N), N = all items for sentences, else Σ nᵢ",
+        "classes are weighted by their share of the label entropy; N of sentences has the negative class",
+        "Σ wᵢ·sᵢ with wᵢ ∝ −nᵢ·log(nᵢ/N), N = all sentences; of bags and entities Σ nᵢ",
         submission={"sentence": 5, "document": 4},
     ),
     "entropy_positive": Scheme(

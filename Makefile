@@ -61,7 +61,7 @@ prove: $(VENV)/dev.stamp ## stress the labelling queue on PostgreSQL with 100,00
 	$(BIN)/python -m tests.annotation.load
 
 fuzz: $(VENV)/dev.stamp ## a million damaged files through every reader (INPUTS=1000000)
-	@FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q tests/fuzz
+	@FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q -rP tests/fuzz
 
 crash: $(VENV)/dev.stamp ## faults in a real service on PostgreSQL (FAULTS=1000 SEED=1 SETTINGS=short or production)
 	$(BIN)/python -m tests.crash --faults $${FAULTS:-1000} --seed $${SEED:-1} --settings $${SETTINGS:-short}

@@ -42,6 +42,7 @@ def main(first: int, count: int) -> int:
     from tests.fuzz.readers import readers
 
     table, known, fitting, failures = list(readers().items()), seeds(), examples(), 0
+    slowest, used, began = 0.0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + BYTES, size + BYTES))
     signal.signal(signal.SIGPROF, stop)
@@ -56,11 +57,15 @@ def main(first: int, count: int) -> int:
             error = f"{type(found).__name__}: {found}"[:300]
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
+        seconds = time.process_time() - start
+        slowest = max(slowest, seconds)
         if error:
             failures += 1
-            seconds, shown = time.process_time() - start, base64.b64encode(data[:3_000]).decode()
+            shown = base64.b64encode(data[:3_000]).decode()
             report({"number": number, "reader": name, "error": error, "seconds": seconds, "data": shown})
-    report({"inputs": count, "failures": failures})
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used) / 1_000
+    spent = {"slowest": round(slowest, 2), "megabytes": round(grown), "seconds": time.process_time() - began}
+    report({"inputs": count, "failures": failures, **spent})
     return 1 if failures else 0
 
 

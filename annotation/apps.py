@@ -12,7 +12,7 @@ class AnnotationConfig(AppConfig):
         from annotation.imports import batches
         from annotation.models.item import merge_item_counts
         from annotation.queue import lease_endings
-        from annotation.reports import agreement
+        from annotation.reports import agreement, vote_figures
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
 
@@ -20,8 +20,10 @@ class AnnotationConfig(AppConfig):
         register(Kind("freeze", "heavy", builder.mirror_job))
         register(Kind("describe", "heavy"))
         register(Kind("recompute", "heavy"))
+        register(Kind(vote_figures.KIND, "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))
         register_periodic("leases", lease_endings.expire_overdue)
         register_periodic("item counts", merge_item_counts)
+        register_periodic("vote figures", vote_figures.queue_outdated)
         batches.register()
         invitations.register(projects.INVITATION_TARGET)

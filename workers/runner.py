@@ -40,6 +40,7 @@ HANDLER_PATHS = {
     "predict": "workers.handlers.predict:predict",
     "import": "workers.handlers.annotation:import_file",
     "freeze": "workers.handlers.annotation:freeze",
+    "vote figures": "workers.handlers.annotation:figures",
     "recompute": "workers.handlers.annotation:recompute",
     "board": "workers.handlers.score:board",
     "describe": "workers.handlers.describe:describe",

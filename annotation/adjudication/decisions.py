@@ -77,12 +77,24 @@ def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
     They are ordered by `split` (the vote pattern, or unanswerable), then by rank.
     """
     passed = unanswerable_items.unanswerable_ids(project)
-    which = Q(state=Item.State.DISPUTED) | Q(pk__in=passed) if passed else Q(state=Item.State.DISPUTED)
+    live = project.items.live()
+    if not passed:  # an index has them in this order
+        disputed = live.filter(state=Item.State.DISPUTED, **({"pattern": pattern} if pattern else {}))
+        return disputed.annotate(split=F("pattern")).order_by("pattern", "rank")
     split = Case(
         When(state=Item.State.OPEN, then=Value(unanswerable_items.UNANSWERABLE)), default=F("pattern")
     )
-    waiting = project.items.live().filter(which).annotate(split=split)
+    waiting = live.filter(Q(state=Item.State.DISPUTED) | Q(pk__in=passed)).annotate(split=split)
     return (waiting.filter(split=pattern) if pattern else waiting).order_by("split", "rank")
+
+
+def next_dispute(item: Item, pattern: str = "") -> UUID | None:
+    """Return the key of the dispute after this item, going round."""
+    others = disputes(item.project, pattern).exclude(pk=item.pk)
+    kind = dispute_kind(item)
+    later = others.filter(split__gte=kind).exclude(split=kind, rank__lte=item.rank)
+    keys = (rows.values_list("key", flat=True).first() for rows in (later, others))
+    return next((key for key in keys if key), None)
 
 
 def count_by_pattern(project: Project) -> Counter[str]:

@@ -41,8 +41,7 @@ def unanswerable(project: Project, **of_item: Any) -> ItemQuerySet:
     skips = Vote.objects.filter(annotator__project=project, act=Vote.Act.SKIP, reason__in=FINAL_REASONS)
     skips = skips.filter(**of_item)
     if (needed := _least_skips(project, len(working))) > 1:
-        crowded = skips.order_by().values("item").annotate(n=Count("pk")).filter(n__gte=needed)
-        skips = skips.filter(item__in=crowded.values("item"))
+        skips = skips.filter(item__in=_often_skipped(working, needed, **of_item))
     passed = _last(skips)
     items = Item.objects.filter(project=project, free__gt=0).live()
     items = items.filter(state=Item.State.OPEN, pk__in=passed.values("item"))
@@ -83,6 +82,19 @@ def _least_skips(project: Project, people: int) -> int:
     most = max(((k or project.k) + extra for k, extra in rows.distinct()), default=0)
     excluded = Answer.objects.filter(annotator__project=project, set_aside=True)
     return people - most + 1 - excluded.order_by().values("annotator").distinct().count()
+
+
+def _often_skipped(working: list[int], needed: int, **of_item: Any) -> list[int]:
+    """Return the items that so many of these people skipped.
+
+    Of any people but `needed` - 1, one skipped each of these items: only the skips of these few are read.
+    """
+    own_skips = Vote.objects.filter(act=Vote.Act.SKIP, **of_item).order_by()
+    few = own_skips.filter(annotator__in=working[: len(working) - needed + 1])
+    likely = list(few.values_list("item", flat=True).distinct())
+    rows = own_skips.filter(item__in=likely, annotator__in=working).values("item")
+    people = rows.annotate(n=Count("annotator", distinct=True)).filter(n__gte=needed)
+    return list(people.values_list("item", flat=True))
 
 
 def _last(votes: QuerySet[Vote]) -> QuerySet[Vote]:

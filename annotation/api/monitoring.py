@@ -19,6 +19,7 @@ from annotation.api.projects import project_of
 from annotation.models import AgreementReport, Annotator, Oversight, Project
 from annotation.queue import exclusions, gold_questions
 from annotation.reports import agreement, project_stats
+from annotation.reports.vote_figures import figures_of
 from annotation.roles import CURATOR
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
@@ -116,10 +117,11 @@ class Insight(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Get progress by day, counts by annotator and disputes by relation."""
         project, user = project_of(request, slug), person(request)
-        labels = project_stats.by_label(project, for_user=user)
-        body = project_stats.overview(project, for_user=user) | {
-            "days": [asdict(day) for day in project_stats.by_day(project, for_user=user)],
-            "annotators": [asdict(row) for row in project_stats.by_annotator(project, for_user=user)],
+        of_project: dict[str, Any] = {"for_user": user, "figures": figures_of(project)}
+        labels = project_stats.by_label(project, **of_project)
+        body = project_stats.overview(project, **of_project) | {
+            "days": [asdict(day) for day in project_stats.by_day(project, **of_project)],
+            "annotators": [asdict(row) for row in project_stats.by_annotator(project, **of_project)],
             "labels": [asdict(label) | {"share": label.share} for label in labels],
         }
         return Response(InsightSerializer(body).data)

@@ -1,7 +1,14 @@
 """Models of the app: one module per subject."""
 
 from annotation.models.item import Batch, Item, ItemCount, ItemQuerySet, SourceLabels
-from annotation.models.oversight import AgreementReport, KnownAnswer, Mark, Oversight, Suggestion
+from annotation.models.oversight import (
+    AgreementReport,
+    KnownAnswer,
+    Mark,
+    Oversight,
+    ProjectFigures,
+    Suggestion,
+)
 from annotation.models.project import Member, OntologyLabel, OntologyStep, Policy, Project
 from annotation.models.voting import Adjudication, Annotator, Answer, Lease, Vote
 from annotation.testset import TestSet, TestSetRow
@@ -24,6 +31,7 @@ __all__ = [
     "Oversight",
     "Policy",
     "Project",
+    "ProjectFigures",
     "SourceLabels",
     "Suggestion",
     "TestSet",

@@ -77,6 +77,22 @@ class Suggestion(models.Model):
         return "sealed"
 
 
+class ProjectFigures(models.Model):
+    """Figures over the votes of a large project, as a job computed them."""
+
+    project = models.OneToOneField(
+        "annotation.Project", on_delete=models.CASCADE, primary_key=True, related_name="figures"
+    )
+    format = models.PositiveSmallIntegerField()
+    stamp = models.CharField(max_length=64, help_text="SHA-256 of what it was computed from.")
+    computed_at = models.DateTimeField()
+    seconds = models.FloatField(help_text="How long the computation took.")
+    figures = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"figures of {self.project}"
+
+
 class AgreementReport(models.Model):
     """A report on the agreement between a project's annotators."""
 

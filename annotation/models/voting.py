@@ -67,7 +67,10 @@ class Lease(models.Model):
                 fields=["item", "annotator"], condition=Q(ending=""), name="one_running_lease_each"
             ),
         ]
-        indexes = [models.Index(fields=["expires_at"], condition=Q(ending=""), name="lease_running")]
+        indexes = [
+            models.Index(fields=["expires_at"], condition=Q(ending=""), name="lease_running"),
+            models.Index(fields=["annotator"], condition=Q(ending=""), name="lease_active"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.annotator} holds {self.item}"
@@ -110,7 +113,9 @@ class Vote(models.Model):
         ]
         indexes = [
             models.Index(fields=["annotator", "item"], condition=Q(act="skip"), name="vote_skipped"),
-            models.Index(fields=["annotator", "at"], name="vote_time"),
+            models.Index(fields=["annotator", "at", "act", "batch"], name="vote_day"),
+            models.Index(fields=["annotator", "item", "batch"], name="vote_item"),
+            models.Index(fields=["annotator", "item"], condition=Q(reason="later"), name="vote_deferred"),
             models.Index(fields=["annotator", "id"], name="vote_order"),
             models.Index(
                 fields=["annotator", "item"],

@@ -237,9 +237,5 @@ def _submitted_choice(sent: QueryDict) -> dict[str, Any]:
 
 def _next_address(project: Project, item: Item, pattern: str) -> str:
     """Return the next dispute's address, going round, or the list's."""
-    order = list(decisions.disputes(project, pattern).values_list("key", "split", "rank"))
-    others = [entry for entry in order if entry[0] != item.key]
-    later = [entry for entry in others if entry[1:] > (decisions.dispute_kind(item), item.rank)]
-    if not others:
-        return reverse("disputes", args=[project.slug])
-    return _address(project, (later or others)[0][0], pattern)
+    following = decisions.next_dispute(item, pattern)
+    return _address(project, following, pattern) if following else reverse("disputes", args=[project.slug])

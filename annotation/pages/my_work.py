@@ -55,7 +55,8 @@ def my_work_page(request: HttpRequest, project: Project, role: str) -> HttpRespo
     user = person(request)
     progress = reports.progress_of(project, user)
     days, titles = _days(project, user), label_titles(project)
-    pages = page_of(request, reports.own_history(project, user), size=PER_PAGE)
+    history = reports.own_history(project, user)
+    pages = page_of(request, history, size=PER_PAGE, count=reports.own_items(project, user))
     context = project_context(
         project,
         role,

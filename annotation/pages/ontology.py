@@ -13,7 +13,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import roles
 from annotation.models import OntologyLabel, OntologyStep, Project
 from annotation.ontology import inventory as ontology
-from annotation.ontology import label_usage
 from annotation.ontology.inventory import (
     EXAMPLES,
     MAX_EXAMPLE_LENGTH,
@@ -29,6 +28,7 @@ from annotation.pages.project_page import (
     project_for,
     submit_or_show,
 )
+from annotation.reports.vote_figures import figures_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.formatting import counted
@@ -222,11 +222,11 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("ontology", slug)
     if any(submit_or_show(request, form, project, partial(form.apply, by=user)) for form in forms.values()):
         return redirect("ontology", slug)
-    steps, frequencies = project.steps.select_related("by"), label_usage.count_in_gold(project)
+    steps, frequencies = project.steps.select_related("by"), figures_of(project)["gold"]
     context = project_context(
         project,
         role,
-        choices=[(choice, frequencies[choice.name]) for choice in choices.values()],
+        choices=[(choice, frequencies.get(choice.name, 0)) for choice in choices.values()],
         steps=steps,
         last=steps.filter(undone_at=None).last(),
         picked=request.POST.getlist("sources"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from annotation import roles
 from annotation.consensus import item_state
-from annotation.models import Answer, Project
+from annotation.models import Project
 from annotation.models.project import RULE_TITLES
 from annotation.pages import progress_view
 from annotation.pages.daily_chart import calendar_of, days_svg, responsive_chart
@@ -16,12 +18,13 @@ from annotation.pages.project_page import answer_text, label_titles, project_con
 from annotation.pages.projects import state_counts
 from annotation.reports import project_stats, workload
 from annotation.reports.progress import WorkDay
+from annotation.reports.project_stats import LabelStats
+from annotation.reports.vote_figures import figures_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.views import page, page_of
 
-MAX_COUNTED = 500_000  # answers that can be counted while the page loads
 PER_PAGE = 50
 # Columns of the CSV file by attribute; the file keeps its headings
 PEOPLE_COLUMNS = {
@@ -39,12 +42,15 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, *roles.MAY_OVERSEE)
     user = person(request)
     counts = state_counts(project)
-    work = workload.workload(project, for_user=user)
+    figures = figures_of(project)
+    by_user: dict[str, Any] = {"for_user": user, "figures": figures}
+    work = workload.workload(project, **by_user)
     idle = workload.idle_annotators(project, for_user=user)
     leases = workload.active_leases(project, for_user=user)
-    people = project_stats.by_annotator(project, for_user=user)
+    people = project_stats.by_annotator(project, **by_user)
     shown = people if "all" in request.GET else people[: progress_view.SHOWN]
-    days, times = _days(project, user), project_stats.answer_times(project, for_user=user)
+    times = project_stats.answer_times(project, **by_user)
+    days = calendar_of(project, project_stats.by_day(project, **by_user))
     context = project_context(
         project,
         role,
@@ -59,9 +65,11 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         n_people=len(people),
         changes=item_state.other_policy_changes(project),
         other=RULE_TITLES[item_state.Rules(project).other_policy],
+        computed_at=figures.computed_at,
     )
     by_frequency = request.GET.get("order") == "frequent"
-    context |= _label_context(project, user, counts, by_frequency=by_frequency)
+    labels = project_stats.by_label(project, **by_user)
+    context |= _label_context(project, labels, counts, by_frequency=by_frequency)
     return render(request, "annotation/progress.html", context)
 
 
@@ -70,12 +78,8 @@ def _days(project: Project, user: User) -> list[WorkDay]:
 
 
 def _label_context(
-    project: Project, user: User, counts: dict[str, int], *, by_frequency: bool
+    project: Project, labels: list[LabelStats], counts: dict[str, int], *, by_frequency: bool
 ) -> dict[str, object]:
-    """Count labels, unless too many answers slow the page."""
-    if Answer.objects.filter(item__project=project).count() > MAX_COUNTED:
-        return {"too_many": True}
-    labels = project_stats.by_label(project, for_user=user)
     table = progress_view.disputed_labels(labels, label_titles(project), by_frequency=by_frequency)
     disputed, decided = counts["all"] - counts["open"] - counts["settled"], counts["all"] - counts["open"]
     summary = progress_view.disputed_summary(table, disputed, decided)

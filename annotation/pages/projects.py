@@ -16,7 +16,7 @@ from annotation import projects, roles
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
 from annotation.freezing import builder
-from annotation.models import Answer, Batch, Item, ItemCount, Member, Policy, Project
+from annotation.models import Batch, Item, ItemCount, Member, Policy, Project
 from annotation.models.project import RULE_TITLES
 from annotation.pages.imports import KINDS
 from annotation.pages.my_work import my_work_page
@@ -29,6 +29,7 @@ from annotation.pages.project_page import (
     submit_or_show,
 )
 from annotation.reports import remarks
+from annotation.reports.vote_figures import figures_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -212,7 +213,6 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
     limits = builder.answers_per_item(project)
     settled = builder.settled_by_label_count(project)
     steps = checklist(project, counts) if role == roles.CURATOR else []
-    answers = Answer.objects.filter(item__project=project, item__batch__state=Batch.State.DONE)
     return project_context(
         project,
         role,
@@ -221,7 +221,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         ended=counts["all"] - counts["open"],
         bars=_state_bars(counts),
         bars_title=", ".join(f"{counts[state]:,} {state}" for state in STATE_COLOURS),
-        answers=answers.count(),
+        answers=figures_of(project)["stored_answers"],
         answers_each=builder.range_text(limits),
         varying=limits[0] != limits[1],
         needs_answers=counts["open"] or not counts["all"],

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
 from annotation.consensus import item_state
@@ -255,8 +255,14 @@ def _update_answer(
 def history(project: Project, user: User, n: int = 10) -> QuerySet[Vote]:
     """Return the person's last votes on their latest items, newest first."""
     require(project, user)
-    votes = Vote.objects.filter(item__project=project, annotator__user=user, batch=None)
-    last_votes = (
-        votes.values("item").annotate(last=Max("pk")).order_by("-last").values_list("last", flat=True)
-    )
-    return Vote.objects.select_related("item").filter(pk__in=list(last_votes[:n])).order_by("-pk")
+    return last_votes(project, user)[:n]
+
+
+def last_votes(project: Project, user: User) -> QuerySet[Vote]:
+    """Return the person's last vote on each item, newest first."""
+    annotator = Annotator.objects.filter(project=project, user=user).first()
+    if annotator is None:
+        return Vote.objects.none()
+    later = Vote.objects.filter(item=OuterRef("item"), annotator=annotator, number__gt=OuterRef("number"))
+    own = Vote.objects.filter(annotator=annotator, batch=None).exclude(Exists(later.filter(batch=None)))
+    return own.select_related("item").order_by("-pk")

@@ -7,17 +7,30 @@ from datetime import date
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Now, TruncDate
+from django.db.models import Count, DateField, Exists, F, Func, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Now, TruncDay
 
 from annotation.adjudication import unanswerable_items
 from annotation.models import Annotator, Answer, Item, ItemCount, Lease, Project, Vote
-from annotation.queue import gold_questions
+from annotation.queue import gold_questions, votes
 from annotation.queue.leases import deferred_items, returned_items
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 
 RECENT_ANSWERS = 50
+
+
+class UtcDay(Func):
+    """The day of a time; on SQLite `TruncDate` calls Python for each row."""
+
+    output_field = DateField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        return self.as_sql(compiler, connection, template="SUBSTR(%(expressions)s, 1, 10)", **more)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        template = "(%(expressions)s AT TIME ZONE 'UTC')::date"
+        return self.as_sql(compiler, connection, template=template, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,7 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
         "total": answered + skipped + waiting,
         "answered": answered,
         "skipped": skipped,
-        "today": answers.filter(vote__at__date=TruncDate(Now())).count(),
+        "today": answers.filter(vote__annotator=annotator, vote__at__gte=TruncDay(Now())).count(),
         "waiting": waiting,
         "median_seconds": round(times[len(times) // 2] / 1000, 1) if times else None,
     }
@@ -75,8 +88,7 @@ def available_items(project: Project, user: User, *, role: str) -> int:
     leased = again = 0
     if annotator:
         leased = _leases(annotator).count()
-        returned = returned_items(project, annotator).order_by().values("pk").count()
-        again = returned + _deferred(project, annotator)
+        again = _returned(project, annotator) + _deferred(project, annotator)
     work = _unleased_work(project, annotator)
     qualifying = gold_questions.must_qualify(project, user, role=role)
     questions = _gold_questions(project, annotator, Item.Use.QUALIFY) if qualifying else 0
@@ -96,14 +108,14 @@ def answers_needed(project: Project) -> int:
     live = ItemCount.objects.live(project).filter(state=Item.State.OPEN)
     free = live.aggregate(n=Sum(F("free") * F("n")))["n"] or 0
     given_up = unanswerable_items.unanswerable(project).order_by().aggregate(n=Sum("free"))["n"] or 0
-    items = project.items.live().filter(state=Item.State.OPEN)
-    return int(free - given_up) + Lease.objects.filter(item__in=items, ending="").count()
+    leases = Lease.objects.filter(annotator__project=project, ending="", item__use="")
+    return int(free - given_up) + leases.filter(item__state=Item.State.OPEN).count()
 
 
-def work_days(votes: QuerySet[Vote], *, days: int) -> list[WorkDay]:
+def work_days(of: QuerySet[Vote], *, days: int) -> list[WorkDay]:
     """Return the last days with votes, oldest first."""
     rows = (
-        votes.annotate(day=TruncDate("at"))
+        of.annotate(day=UtcDay("at"))
         .values("day")
         .annotate(
             answers=Count("pk", filter=Q(act=Vote.Act.ANSWER)),
@@ -131,9 +143,14 @@ def own_times(project: Project, user: User) -> OwnAnswerTimes:
 
 def own_history(project: Project, user: User) -> QuerySet[Vote]:
     """Return a person's last vote on each item, latest first."""
-    votes = _own_votes(project, user)
-    last = votes.filter(item=OuterRef("item")).order_by("-number").values("pk")[:1]
-    return votes.filter(pk=Subquery(last)).select_related("item").order_by("-pk")
+    require(project, user, *MAY_LABEL)
+    return votes.last_votes(project, user)
+
+
+def own_items(project: Project, user: User) -> int:
+    """Count the items a person voted on."""
+    items = _own_votes(project, user).order_by().values("item").distinct()
+    return items.count()
 
 
 def _own_votes(project: Project, user: User) -> QuerySet[Vote]:
@@ -152,12 +169,22 @@ def _unleased_work(project: Project, annotator: Annotator | None) -> int:
     if annotator is None:
         return total
     with_room = Item.objects.filter(project=project, free__gt=0).live()
-    voted = with_room.filter(pk__in=Vote.objects.filter(annotator=annotator).values("item")).count()
+    first = with_room.order_by("pk").values_list("pk", flat=True).first()  # earlier votes need no look-up
+    seen = Vote.objects.filter(annotator=annotator, item__gte=first or 0)
+    voted = with_room.filter(pk__in=seen.values("item")).count()
     # counted apart from voted items: in one query PostgreSQL would read all votes again for each item
     own = Vote.objects.filter(item=OuterRef("item"), annotator=annotator)
     leases = Lease.objects.filter(annotator=annotator) if project.check_every else _leases(annotator)
     leased = with_room.filter(pk__in=leases.exclude(Exists(own)).values("item")).count()
     return total - voted - leased
+
+
+def _returned(project: Project, annotator: Annotator) -> int:
+    """Count the items a person returned; without hidden checks there are none."""
+    checks = ItemCount.objects.filter(batch__project=project, use=Item.Use.CHECK)
+    if not project.check_every and not checks.total():
+        return 0
+    return returned_items(project, annotator).order_by().values("pk").count()
 
 
 def _deferred(project: Project, annotator: Annotator) -> int:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from math import sqrt
 from typing import Any
 
-from django.db.models import Avg, Count, Exists, F, Max, OuterRef, Q, QuerySet
-from django.db.models.functions import Coalesce, Length, Now
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.utils import timezone
 
 from annotation.consensus import item_state, majority
 from annotation.consensus.label_mapping import Payload
-from annotation.models import Annotator, Answer, Item, ItemCount, ItemQuerySet, Lease, Mark, Project, Vote
-from annotation.ontology import label_usage
+from annotation.models import Annotator, Item, ItemCount, ItemQuerySet, Lease, Mark, Project, Vote
 from annotation.reports import workload
-from annotation.reports.progress import WorkDay, work_days
+from annotation.reports.progress import WorkDay
+from annotation.reports.vote_figures import BUCKET, VoteFigures, figures_of, votes_here
 from annotation.roles import CURATOR, MAY_DECIDE, MAY_OVERSEE, display_names, numbered_names, require
 from evalsvc.core.accounts.models import User
 
-BUCKET = 250  # milliseconds
 RUSHED_FRACTION = 3
 # Characters a second, some 600 words a minute: more than twice what people read (Brysbaert 2019).
 READING_SPEED = 60
@@ -103,106 +102,71 @@ class PolicyOutcome:
     disputed: bool
 
 
-def _votes(project: Project) -> QuerySet[Vote]:
-    """Return votes given here; imported answers have no date of their own."""
-    return Vote.objects.filter(item__project=project, batch=None)
-
-
-def by_day(project: Project, *, for_user: User, days: int = 90) -> list[WorkDay]:
-    """Return the last days with votes, oldest first."""
+def by_day(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> list[WorkDay]:
+    """Return the last ninety days with votes, oldest first."""
     require(project, for_user, *MAY_OVERSEE)
-    return work_days(_votes(project), days=days)
+    figures = figures or figures_of(project)
+    return [WorkDay(date.fromisoformat(day), *counts) for day, *counts in figures["days"]]
 
 
-def by_annotator(project: Project, *, for_user: User) -> list[AnnotatorStats]:
+def by_annotator(
+    project: Project, *, for_user: User, figures: VoteFigures | None = None
+) -> list[AnnotatorStats]:
     """Return every annotator, busiest first; curators see names, others numbers."""
     numbers = None if require(project, for_user, *MAY_OVERSEE) == CURATOR else numbered_names(project)
     shown_names = display_names(project) if numbers is None else numbers
-    skips, flags = Count("pk", filter=Q(act=Vote.Act.SKIP)), Count("pk", filter=Q(flagged=True))
-    votes = _by_annotator(_votes(project), skips=skips, flags=flags, last=Max("at"))
-    included = Answer.objects.filter(item__project=project, item__use="").active()
-    answers, excluded = _by_annotator(included), _by_annotator(included.filter(set_aside=True))
-    surplus = _surplus(project)
-    leases = _by_annotator(Lease.objects.filter(item__project=project, ending=""))
-    marks = Mark.objects.filter(item__project=project)
-    gold = _by_annotator(marks, right=Count("pk", filter=Q(right=True)))
-    times = _times(project)
-    bound = _rushed_bound(project, _median(sum(times.values(), Counter[int]())))
-    recent = Vote.objects.filter(annotator=OuterRef("pk"), at__gt=Now() - timedelta(days=workload.IDLE_DAYS))
-    active_leases = Lease.objects.filter(annotator=OuterRef("pk"), ending="")
-    rows = Annotator.objects.filter(project=project)
+    figures = figures or figures_of(project)
+    answers, excluded, surplus = (figures[name] for name in ("answers", "excluded", "surplus"))
+    skips, flags = figures["skips"], figures["flags"]
+    leases = dict(_per_annotator(Lease.objects.filter(annotator__project=project, ending="")))
+    marks = Mark.objects.filter(annotator__project=project)
+    graded, right = dict(_per_annotator(marks)), dict(_per_annotator(marks.filter(right=True)))
+    times = {pk: Counter(of_annotator) for pk, of_annotator in figures["times"].items()}
+    none = Counter[int]()
+    bound = _rushed_bound(figures, _median(sum(times.values(), none)))
+    newest = Vote.objects.filter(annotator=OuterRef("pk")).order_by("-at").values("at")
+    recent = timezone.now() - timedelta(days=workload.IDLE_DAYS)
     stats = [
         AnnotatorStats(
             annotator=row.pk,
             name=row.name if numbers is None else numbers[row.name],
             display_name=shown_names[row.name],
-            answers=answers[row.pk]["n"],
-            counted=answers[row.pk]["n"] - excluded[row.pk]["n"] - surplus[row.pk],
-            skips=votes[row.pk]["skips"],
-            flags=votes[row.pk]["flags"],
-            surplus=surplus[row.pk],
-            leases=leases[row.pk]["n"],
-            median_seconds=_median(times[row.pk]),
-            rushed=_rushed_share(times[row.pk], bound),
-            gold_answered=gold[row.pk]["n"],
-            gold_right=gold[row.pk]["right"],
+            answers=answers.get(row.pk, 0),
+            counted=answers.get(row.pk, 0) - excluded.get(row.pk, 0) - surplus.get(row.pk, 0),
+            skips=skips.get(row.pk, 0),
+            flags=flags.get(row.pk, 0),
+            surplus=surplus.get(row.pk, 0),
+            leases=leases.get(row.pk, 0),
+            median_seconds=_median(times.get(row.pk, none)),
+            rushed=_rushed_share(times.get(row.pk, none), bound),
+            gold_answered=graded.get(row.pk, 0),
+            gold_right=right.get(row.pk, 0),
             paused=row.paused_at is not None,
             pause_reason=row.pause_reason,
-            last_at=votes[row.pk]["last"] or None,
-            idle=row.is_idle,
+            last_at=row.here_at,
+            idle=row.pk not in leases and (row.last is None or row.last <= recent),
         )
-        for row in rows.annotate(is_idle=~Exists(recent) & ~Exists(active_leases))
+        for row in Annotator.objects.filter(project=project).annotate(
+            last=Subquery(newest[:1]), here_at=Subquery(newest.filter(batch=None)[:1])
+        )
     ]
     return sorted(stats, key=lambda person: (-person.answers, person.display_name))
 
 
-def answer_times(project: Project, *, for_user: User) -> AnswerTimes:
+def answer_times(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> AnswerTimes:
     """Return the median and the rushed share of all timed answers."""
     require(project, for_user, *MAY_OVERSEE)
-    times = sum(_times(project).values(), Counter[int]())
+    figures = figures or figures_of(project)
+    times = Counter[int]()
+    for of_annotator in figures["times"].values():
+        times.update(of_annotator)
     usual = _median(times)
-    bound = _rushed_bound(project, usual)
+    bound = _rushed_bound(figures, usual)
     return AnswerTimes(times.total(), usual, bound, _rushed_share(times, bound))
 
 
-def _by_annotator(rows: QuerySet[Any], **figures: Any) -> dict[int, dict[str, Any]]:
-    """Return the number of rows, and other figures, by annotator."""
-    groups = rows.order_by().values("annotator").annotate(n=Count("pk"), **figures)
-    zeros = dict.fromkeys(("n", *figures), 0)
-    return defaultdict(lambda: zeros, {row["annotator"]: dict(row) for row in groups})
-
-
-def _surplus(project: Project) -> Counter[int]:
-    """Count surplus answers by annotator."""
-    crowded = (
-        Answer.objects.filter(item__project=project, item__use="", set_aside=False)
-        .order_by()
-        .values("item", "item__k")
-        .annotate(n=Count("pk"))
-        .filter(n__gt=Coalesce(F("item__k"), project.k))
-    )
-    keys = [row["item"] for row in crowded]
-    surplus: Counter[int] = Counter()
-    for start in range(0, len(keys), item_state.CHUNK):
-        chunk = keys[start : start + item_state.CHUNK]
-        records = item_state.load_records(chunk)
-        for item in Item.objects.filter(pk__in=chunk).only("k", "extra", "project_id"):
-            answers = [answer for answer in records[item.pk].answers if not answer.set_aside]
-            surplus.update(item_state.surplus_annotators(item, answers, project))
-    return surplus
-
-
-def _times(project: Project) -> dict[int, Counter[int]]:
-    """Histogram of answer times by annotator.
-
-    Its size does not grow with the number of answers.
-    """
-    timed = _votes(project).filter(milliseconds__isnull=False, act=Vote.Act.ANSWER)
-    rows = timed.annotate(bucket=F("milliseconds") / BUCKET).values_list("annotator", "bucket")
-    times: dict[int, Counter[int]] = defaultdict(Counter)
-    for annotator, bucket, n in rows.annotate(n=Count("pk")).order_by():
-        times[annotator][int(bucket)] += n
-    return times
+def _per_annotator(rows: QuerySet[Any]) -> Iterable[tuple[int, int]]:
+    return rows.order_by().values_list("annotator").annotate(n=Count("pk"))
 
 
 def _median(times: Counter[int]) -> float | None:
@@ -216,14 +180,14 @@ def _median(times: Counter[int]) -> float | None:
     return None
 
 
-def _rushed_bound(project: Project, usual: float | None) -> RushedBound | None:
+def _rushed_bound(figures: VoteFigures, usual: float | None) -> RushedBound | None:
     """Return a third of the usual time, at least the reading time.
 
     Where everybody rushes, the usual time alone would hide it.
     """
     if usual is None:
         return None
-    length = round(project.items.live().order_by().aggregate(mean=Avg(Length("text")))["mean"] or 0)
+    length = figures["length"]
     bounds = (RushedBound(usual / RUSHED_FRACTION), RushedBound(length / READING_SPEED, length))
     return max(bounds, key=lambda bound: bound.seconds)
 
@@ -235,31 +199,24 @@ def _rushed_share(times: Counter[int], bound: RushedBound | None) -> float | Non
     return rushed / times.total()
 
 
-def by_label(project: Project, *, for_user: User) -> list[LabelStats]:
+def by_label(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> list[LabelStats]:
     """Count items and disputes per label, among items with enough answers."""
     require(project, for_user, *MAY_OVERSEE)
-    disputed_states = (Item.State.DISPUTED, *Item.DECIDED)
-    items: Counter[str] = Counter()
-    disputed: Counter[str] = Counter()
-    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
-    answers = answers.exclude(item__state=Item.State.OPEN)
-    for state, chosen, n in label_usage.label_sets_of_items(project, answers):
-        for counts in (items, disputed) if state in disputed_states else (items,):
-            counts.update(dict.fromkeys(chosen, n))
-    names = sorted(item_state.label_names(project), key=lambda name: (-disputed[name], -items[name], name))
-    return [LabelStats(name, items[name], disputed[name]) for name in names]
+    counts = (figures or figures_of(project))["labels"]
+    rows = [LabelStats(name, *counts.get(name, (0, 0))) for name in item_state.label_names(project)]
+    return sorted(rows, key=lambda row: (-row.disputed, -row.items, row.name))
 
 
-def overview(project: Project, *, for_user: User) -> dict[str, Any]:
+def overview(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> dict[str, Any]:
     """Count items by state, flags and skips; list idle people."""
     require(project, for_user, *MAY_OVERSEE)
     counts = ItemCount.objects.live(project).by_state()
-    skips = _votes(project).filter(act=Vote.Act.SKIP).order_by()
+    flagged = votes_here(project).filter(flagged=True).values("item").distinct()
     return {
         "states": {state: n for state, n in counts.items() if n},
         "other_policy_changes": item_state.other_policy_changes(project),
-        "flagged": _votes(project).filter(flagged=True).values("item").distinct().count(),
-        "reasons": dict(skips.values_list("reason").annotate(n=Count("pk"))),
+        "flagged": flagged.count(),
+        "reasons": (figures or figures_of(project))["reasons"],
         "idle": [person.name for person in workload.idle_annotators(project, for_user=for_user)],
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Item, Project, Vote
+from annotation.models import Batch, Item, Project, Vote
 from annotation.roles import CURATOR, MAY_DECIDE, display_names, require
 from evalsvc.core.accounts.models import User
 
@@ -30,7 +30,8 @@ def remarks(project: Project) -> QuerySet[Vote]:
     """
     later = Vote.objects.filter(item=OuterRef("item"), annotator=OuterRef("annotator"), pk__gt=OuterRef("pk"))
     noted = Q(flagged=True) | ~Q(comment="")
-    votes = Vote.objects.filter(noted, ~Exists(later), item__in=project.items.live(), batch=None)
+    of_project = Vote.objects.filter(noted, annotator__project=project, batch=None)
+    votes = of_project.filter(~Exists(later), item__use="", item__batch__state=Batch.State.DONE)
     return votes.order_by("item__rank", "item", "client_id")
 
 

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
-from django.db.models import Count, Exists, Min, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, Min, OuterRef, Subquery
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from annotation.models import Annotator, Lease, Project, Vote
 from annotation.reports.progress import answers_needed
+from annotation.reports.vote_figures import WEEK, VoteFigures, figures_of
 from annotation.roles import ANNOTATOR, CURATOR, MAY_OVERSEE, display_names, require
 from evalsvc.core.accounts.models import User
 
-WEEK = timedelta(days=7)
 LEAST_FOR_PACE = 20  # answers in a week that tell a pace
 IDLE_DAYS = 3
 
@@ -52,26 +53,17 @@ class IdleAnnotator:
     since: datetime | None
 
 
-def workload(project: Project, *, for_user: User) -> Workload:
+def workload(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> Workload:
     """Count the answers needed and those given in the last two weeks."""
     require(project, for_user, *MAY_OVERSEE)
-    answers = Vote.objects.filter(
-        item__project=project, batch=None, act=Vote.Act.ANSWER, at__gt=Now() - 2 * WEEK
-    )
-    last_week = Q(at__gt=Now() - WEEK)
-    counts = answers.aggregate(
-        all=Count("pk"),
-        week=Count("pk", filter=last_week),
-        people=Count("annotator", filter=last_week, distinct=True),
-    )
-    week = counts["week"]
-    return Workload(answers_needed(project), week, counts["all"] - week, counts["people"])
+    both, week, people = (figures or figures_of(project))["weeks"]
+    return Workload(answers_needed(project), week, both - week, people)
 
 
 def active_leases(project: Project, *, for_user: User) -> ActiveLeases:
     """Count the items leased now."""
     require(project, for_user, *MAY_OVERSEE)
-    active = Lease.objects.filter(item__project=project, ending="", expires_at__gt=Now())
+    active = Lease.objects.filter(annotator__project=project, ending="", expires_at__gt=Now())
     counts = active.aggregate(
         items=Count("pk"), people=Count("annotator", distinct=True), first_expiry=Min("expires_at")
     )
@@ -83,18 +75,24 @@ def idle_annotators(project: Project, *, for_user: User) -> list[IdleAnnotator]:
     role = require(project, for_user, *MAY_OVERSEE)
     if project.state != Project.State.OPEN:
         return []
-    own = Annotator.objects.filter(project=project, user=OuterRef("user"))
-    votes = Vote.objects.filter(annotator__project=project, annotator__user=OuterRef("user")).order_by("-at")
-    leases = Lease.objects.filter(annotator__project=project, annotator__user=OuterRef("user"), ending="")
-    members = project.members.filter(role=ANNOTATOR).select_related("user")
-    members = members.filter(~Exists(own.filter(paused_at__isnull=False)), ~Exists(leases))
-    rows = members.annotate(
-        last=Subquery(votes.values("at")[:1]), annotator_name=Subquery(own.values("name")[:1])
-    ).filter(Q(last=None) | Q(last__lte=Now() - timedelta(days=IDLE_DAYS)))
+    newest = Vote.objects.filter(annotator=OuterRef("pk")).order_by("-at").values("at")[:1]
+    leases = Lease.objects.filter(annotator=OuterRef("pk"), ending="")
+    annotators = Annotator.objects.filter(project=project, user__isnull=False)
+    begun = {
+        row.user_id: row for row in annotators.annotate(last=Subquery(newest), is_leasing=Exists(leases))
+    }
+    recent = timezone.now() - timedelta(days=IDLE_DAYS)
+    people: list[tuple[User, str, datetime | None]] = []
+    for member in project.members.filter(role=ANNOTATOR).select_related("user"):
+        row = begun.get(member.user_id)
+        if row is None:
+            people.append((member.user, "", None))
+        elif not (row.paused_at or row.is_leasing) and (row.last is None or row.last <= recent):
+            people.append((member.user, row.name, row.last))
     if role != CURATOR:
-        idle = [IdleAnnotator("an annotator", "an annotator", row.last) for row in rows]
+        idle = [IdleAnnotator("an annotator", "an annotator", since) for *_, since in people]
     else:
-        by_name = display_names(project, *(row.user for row in rows if not row.annotator_name))
-        names = [row.annotator_name or row.user.username for row in rows]
-        idle = [IdleAnnotator(name, by_name[name], row.last) for name, row in zip(names, rows, strict=True)]
+        by_name = display_names(project, *(user for user, name, _ in people if not name))
+        names = [(name or user.username, since) for user, name, since in people]
+        idle = [IdleAnnotator(name, by_name[name], since) for name, since in names]
     return sorted(idle, key=lambda person: (person.since is not None, person.since, person.display_name))

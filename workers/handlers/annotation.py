@@ -1,4 +1,4 @@
-"""Handlers of the job kinds `import`, `freeze`, `recompute` and `agreement`."""
+"""Handlers of the job kinds `import`, `freeze`, `recompute`, `vote figures` and `agreement`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from annotation.consensus import item_state
 from annotation.freezing import builder
 from annotation.imports import batches
 from annotation.models import AgreementReport, Batch, Project
-from annotation.reports import agreement
+from annotation.reports import agreement, vote_figures
 from annotation.testset import Kind, TestSet
 from evalsvc.core.database import in_batches
 from evalsvc.core.jobs.lease import Progress
@@ -28,6 +28,10 @@ def import_file(subject: int, progress: Progress) -> Store:
 def freeze(subject: int, progress: Progress) -> Store:
     """Build a test set and its source set."""
     return builder.build(TestSet.objects.select_related("project").get(pk=subject), progress)
+
+
+def figures(subject: int, progress: Progress) -> Store:
+    return vote_figures.compute(Project.objects.get(pk=subject))
 
 
 def recompute(subject: int, progress: Progress) -> Store:

@@ -72,9 +72,14 @@ def submit(request: HttpRequest, form: BaseForm, apply: Callable[[], str], *fiel
     return message is not None
 
 
-def page_of(request: HttpRequest, rows: Any, *, size: int) -> Page[Any]:
-    """Return the requested page of rows, or answer with 404."""
+def page_of(request: HttpRequest, rows: Any, *, size: int, count: int | None = None) -> Page[Any]:
+    """Return the requested page of rows, or answer with 404.
+
+    `count` is their number if something cheaper than the rows tells it.
+    """
     text, pages = request.GET.get("page") or "1", Paginator(rows, size)
+    if count is not None:
+        pages.count = count
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     if not 1 <= number <= pages.num_pages:
         raise Http404(f"There is no page {text[:20]!r}. The last one is {pages.num_pages}.")

@@ -276,13 +276,6 @@ def test_a_changed_answer_counts_once_per_annotator() -> None:
     assert [row["answers"] for row in rows] == ["1"]
 
 
-def test_too_many_answers_are_not_counted_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.pages.progress.MAX_COUNTED", 1)
-    project = labelled()
-    assert response_of(project, "progress").context["too_many"]
-    assert len(seen(project, "progress-labels-csv").splitlines()) == 4
-
-
 def test_a_phone_gets_a_chart_of_the_last_days() -> None:
     wide, narrow = ElementTree.fromstring(f"<both>{responsive_chart([day(at) for at in range(40)])}</both>")
     assert [svg.get("class") for svg in (wide, narrow)] == ["wide-only", "narrow-only"]

@@ -1,0 +1,213 @@
+"""Figures over all votes of a project; a job computes and stores those of large ones.
+
+Stored ones are shown until they are computed again, with their time once newer votes have come.
+The number of items in each state is not among them: triggers keep it (`annotation.models.ItemCount`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from django.db.models import Avg, Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce, Length, Now
+from django.utils import timezone
+
+from annotation.consensus import item_state
+from annotation.models import Annotator, Answer, Item, ItemCount, Project, ProjectFigures, Vote
+from annotation.ontology import label_usage
+from annotation.reports.progress import work_days
+from evalsvc.core.jobs import queue
+from evalsvc.core.jobs.models import Job
+
+KIND = "vote figures"
+LARGE = 5_000  # answers from which figures are stored; below, computing them takes less than a second
+PAUSE_SECONDS, SHARE_OF_TIME, DAYS = 10.0, 10, 90
+BUCKET = 250  # milliseconds
+WEEK = timedelta(days=7)
+FORMAT = 1  # of stored figures
+_next_look = 0.0
+
+
+# ---- figures -----------------------------------------------------------------------------------------
+def votes_here(project: Project) -> QuerySet[Vote]:
+    """Return votes given here; imported answers have no date of their own."""
+    return Vote.objects.filter(annotator__project=project, batch=None)
+
+
+def _days(project: Project) -> list[tuple[str, int, int, int]]:
+    days = work_days(votes_here(project), days=DAYS)
+    return [(day.day.isoformat(), day.answers, day.skips, day.annotators) for day in days]
+
+
+def _weeks(project: Project) -> tuple[int, int, int]:
+    """Answers of the last two weeks and of the last, and its people."""
+    answers = votes_here(project).filter(act=Vote.Act.ANSWER, at__gt=Now() - 2 * WEEK)
+    last = Q(at__gt=Now() - WEEK)
+    counts = answers.aggregate(
+        both=Count("pk"), week=Count("pk", filter=last), people=Count("annotator", filter=last, distinct=True)
+    )
+    return counts["both"], counts["week"], counts["people"]
+
+
+def _by_annotator(rows: QuerySet[Any]) -> dict[int, int]:
+    return dict(rows.order_by().values_list("annotator").annotate(n=Count("pk")))
+
+
+def _answers(project: Project) -> QuerySet[Answer]:
+    return Answer.objects.filter(annotator__project=project, item__use="").active()
+
+
+def _surplus(project: Project) -> dict[int, int]:
+    """Count surplus answers by annotator."""
+    crowded = (
+        Answer.objects.filter(item__project=project, item__use="", set_aside=False)
+        .order_by()
+        .values("item", "item__k")
+        .annotate(n=Count("pk"))
+        .filter(n__gt=Coalesce(F("item__k"), project.k))
+    )
+    keys = [row["item"] for row in crowded]
+    surplus: Counter[int] = Counter()
+    for start in range(0, len(keys), item_state.CHUNK):
+        chunk = keys[start : start + item_state.CHUNK]
+        records = item_state.load_records(chunk)
+        for item in Item.objects.filter(pk__in=chunk).only("k", "extra", "project_id"):
+            answers = [answer for answer in records[item.pk].answers if not answer.set_aside]
+            surplus.update(item_state.surplus_annotators(item, answers, project))
+    return dict(surplus)
+
+
+def _times(project: Project) -> dict[int, dict[int, int]]:
+    """Histogram of answer times by annotator."""
+    timed = votes_here(project).filter(milliseconds__isnull=False, act=Vote.Act.ANSWER)
+    rows = timed.annotate(bucket=F("milliseconds") / BUCKET).values_list("annotator", "bucket")
+    times: dict[int, dict[int, int]] = defaultdict(dict)
+    for annotator, bucket, n in rows.annotate(n=Count("pk")).order_by():
+        of_annotator = times[annotator]
+        of_annotator[int(bucket)] = of_annotator.get(int(bucket), 0) + n
+    return dict(times)
+
+
+def _labels(project: Project) -> dict[str, tuple[int, int]]:
+    """Items with each label, among those with enough answers, and the disputed ones of them."""
+    disputed_states = (Item.State.DISPUTED, *Item.DECIDED)
+    items: Counter[str] = Counter()
+    disputed: Counter[str] = Counter()
+    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
+    answers = answers.exclude(item__state=Item.State.OPEN)
+    for state, chosen, n in label_usage.label_sets_of_items(project, answers):
+        for counts in (items, disputed) if state in disputed_states else (items,):
+            counts.update(dict.fromkeys(chosen, n))
+    return {name: (items[name], disputed[name]) for name in items}
+
+
+def _length(project: Project) -> int:
+    """Mean number of characters of a sentence."""
+    return round(project.items.live().order_by().aggregate(mean=Avg(Length("text")))["mean"] or 0)
+
+
+COMPUTED: dict[str, Callable[[Project], Any]] = {
+    "days": _days,
+    "weeks": _weeks,
+    "answers": lambda project: _by_annotator(_answers(project)),
+    "excluded": lambda project: _by_annotator(_answers(project).filter(set_aside=True)),
+    "surplus": _surplus,
+    "skips": lambda project: _by_annotator(votes_here(project).filter(act=Vote.Act.SKIP)),
+    "flags": lambda project: _by_annotator(votes_here(project).filter(flagged=True)),
+    "times": _times,
+    "length": _length,
+    "labels": _labels,
+    "gold": lambda project: dict(label_usage.count_in_gold(project)),
+    "reasons": lambda project: dict(
+        votes_here(project).filter(act=Vote.Act.SKIP).order_by().values_list("reason").annotate(n=Count("pk"))
+    ),
+    "suggested": lambda project: Vote.objects.filter(annotator__project=project, shown__isnull=False).count(),
+    "stored_answers": lambda project: Answer.objects.filter(
+        annotator__project=project, item__batch__state="done"
+    ).count(),
+}
+
+
+class VoteFigures:
+    """Figures by name, stored or computed when first asked for."""
+
+    def __init__(
+        self, project: Project, stored: dict[str, Any] | None = None, computed_at: datetime | None = None
+    ) -> None:
+        self.project, self._known, self.computed_at = project, dict(stored or {}), computed_at
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            self._known[name] = COMPUTED[name](self.project)
+        return self._known[name]
+
+
+def figures_of(project: Project) -> VoteFigures:
+    """Return the stored figures of a large project, or computed ones."""
+    row = ProjectFigures.objects.filter(project=project, format=FORMAT).first()
+    if row is None:
+        return VoteFigures(project)
+    figures = msgspec.msgpack.decode(row.figures, strict=False)
+    return VoteFigures(project, figures, None if row.stamp == _stamp(project) else row.computed_at)
+
+
+# ---- the job -------------------------------------------------------------------------------------------
+def _stamp(project: Project) -> str:
+    """Digest that is equal as long as votes, outcomes, labels and rule are."""
+    last = Vote.objects.filter(annotator=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    votes = Annotator.objects.filter(project=project).annotate(last=Subquery(last)).order_by("pk")
+    excluded = Answer.objects.filter(annotator__project=project, set_aside=True).count()
+    counts = ItemCount.objects.live(project).by_state()
+    rule = (project.inventory_stamp, project.k, project.policy)
+    rows = (list(votes.values_list("pk", "last")), excluded, sorted(counts.items()), rule)
+    return hashlib.sha256(repr(rows).encode()).hexdigest()
+
+
+def compute(project: Project) -> Callable[[], None]:
+    """Compute the figures; return a function that stores them."""
+    begun, at = time.monotonic(), timezone.now()
+    stamp = _stamp(project)  # before the rows are read: newer ones outdate it
+    figures = {name: compute_one(project) for name, compute_one in COMPUTED.items()}
+    values = {
+        "stamp": stamp,
+        "computed_at": at,
+        "seconds": time.monotonic() - begun,
+        "figures": msgspec.msgpack.encode(figures),
+        "format": FORMAT,
+    }
+
+    def store() -> None:
+        ProjectFigures.objects.update_or_create(project=project, defaults=values)
+
+    return store
+
+
+def queue_outdated() -> None:
+    """Queue the computation for large projects with newer votes.
+
+    Figures that take long are computed for a tenth of the time at most.
+    """
+    global _next_look
+    if time.monotonic() < _next_look:
+        return
+    _next_look = time.monotonic() + PAUSE_SECONDS
+    wanted = Coalesce(F("batch__project__k"), 0) + F("extra") - F("free")
+    counts = ItemCount.objects.filter(batch__state="done", use="").order_by().values("batch__project")
+    large = counts.annotate(answers=Sum(wanted * F("n"))).filter(answers__gte=LARGE)
+    keys = large.values_list("batch__project", flat=True)
+    now = timezone.now()
+    for project in Project.objects.filter(pk__in=list(keys)).select_related("figures"):
+        row = getattr(project, "figures", None)
+        paused = row and now < row.computed_at + timedelta(seconds=SHARE_OF_TIME * row.seconds)
+        if paused or (row and (row.format, row.stamp) == (FORMAT, _stamp(project))):
+            continue
+        failed = Q(state__in=(Job.State.FAILED, Job.State.CANCELLED), ended_at__gt=now - timedelta(hours=1))
+        jobs = Job.objects.filter(~Q(state__in=Job.ENDED) | failed, kind=KIND, subject=project.pk)
+        if not jobs.exists():
+            queue.enqueue(KIND, project.pk)

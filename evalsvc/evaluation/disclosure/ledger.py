@@ -10,7 +10,8 @@ from django.db.models import Count
 from evalsvc.core.accounts.models import Team
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
-from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.measures.computation import f_title
+from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Benchmark, NearDuplicate, Setting, Submission
 from evalsvc.evaluation.roles import is_sealed
 
@@ -60,12 +61,14 @@ class Ledger:
             step = self.policy.step(measure.key)
             if measure.key in shown or (step and measure.ranks and measure.board.get(self.setting.unit)):
                 bits = rules.bits(step) if step else 0.0
-                costs.append(Cost(measure.title, step, bits, measure.key in shown))
+                title = as_shown(self.setting, measure.key).title
+                costs.append(Cost(title, step, bits, measure.key in shown))
         gold = self.policy.gold
         large = sum(count >= rules.LEAST_CLASS for count in gold.classes.values())
         if large:
             bits = large * rules.bits(rules.CLASS_STEP)
-            costs.append(Cost(f"F1 of {large} classes", rules.CLASS_STEP, bits, self.setting.class_rows))
+            f = f_title(gold.beta)
+            costs.append(Cost(f"{f} of {large} classes", rules.CLASS_STEP, bits, self.setting.class_rows))
         if gold.positives >= rules.LEAST_FACTS and self.setting.unit != Setting.Unit.DOCUMENT:
             bits = rules.CURVE_POINTS * rules.bits(rules.CURVE_STEP)
             costs.append(Cost("curve of ranked claims", rules.CURVE_STEP, bits, not self.setting.ladder))

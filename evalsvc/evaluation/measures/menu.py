@@ -396,7 +396,7 @@ register(
         "tau",
         "τ*",
         "bags",
-        "score of the first point with the best F1; claims from this score on are accepted",
+        "score of the first point with the best F1; claims from it on count, unless a threshold is set",
         "score at the maximum of F1",
         GAO,
         NO_RANKING,

@@ -214,7 +214,8 @@ def new_setting(request: HttpRequest, slug: str) -> HttpResponse:
 def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     benchmark, person = organised(request, slug), users.person(request)
     setting = get_object_or_404(benchmark.settings, key=key)
-    form = ShownForm(*_submitted(request), units=[setting.unit], setting=setting)
+    beta = benchmark.options.get("beta", 1)
+    form = ShownForm(*_submitted(request), units=[setting.unit], setting=setting, beta=beta)
     if form.is_valid():
         changed = attempt(form, lambda: creation.change_setting(setting, by=person, **form.cleaned_data))
         if changed:

@@ -200,7 +200,9 @@ def curve_figure(evaluation: Disclosed, submission: Submission) -> Figure | None
         title=f"{_where(evaluation)}: {finding}",
         drawing=draw(evaluation, class_="wide-only") + draw(evaluation, class_="narrow-only", narrow=True),
         name=CURVE,
-        caption="Claims with a score of at least τ* count as made.",
+        caption=f"The mark is at τ*. Averages, classes and errors are {_operating_point(evaluation)}."
+        if best
+        else "",
         table=DataTable(
             ("Recall", "Precision"),
             [(number(points[i][0], digits=3), number(points[i][1], digits=3)) for i in places],

@@ -11,7 +11,7 @@ from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
 from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE
-from evalsvc.evaluation.measures.menu import MENU, by_family, offered
+from evalsvc.evaluation.measures.menu import MENU, by_family, offered, with_beta
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import TestSets
 from evalsvc.evaluation.pages.forms import Blocks, Parts, SectionedForm, preview_slug, slug_from_title
@@ -42,19 +42,11 @@ def _moment(label: str, help_text: str) -> forms.DateTimeField:
     )
 
 
-def grouped(units: Iterable[str]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the measures of these units, by family."""
-    measures = {measure.key: measure for unit in units for measure in offered(unit)}
+def grouped(units: Iterable[str], *, beta: float = 1) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the measures of these units, by family and named by β."""
+    measures = {measure.key: with_beta(measure, beta) for unit in units for measure in offered(unit)}
     return [
         (family.title, [(m.key, m.title) for m in group]) for _, family, group in by_family(measures.values())
-    ]
-
-
-def orderable(units: Iterable[str], present: str = "") -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return possible main measures: those that rank, and the present one."""
-    return [
-        (title, [(k, t) for k, t in group if MENU[k].ranks or k == present])
-        for title, group in grouped(units)
     ]
 
 
@@ -103,14 +95,23 @@ class ShownForm(SectionedForm):
     BLOCKS: Blocks = ((("", "", False, ("title", "main")),), SHOWN)
 
     def __init__(
-        self, *args: Any, units: Iterable[str], setting: Setting | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        units: Iterable[str],
+        setting: Setting | None = None,
+        beta: float = 1,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **{"initial": shown_of(setting) if setting else None, **kwargs})
         if setting is not None and setting.rest_of_id:  # the rest of a split follows the share
             self.fields = {"title": self.fields["title"]}
             return
-        self.fields["main"].choices = orderable(units, setting.main if setting else "")  # type: ignore[attr-defined]
-        self.fields["measures"].choices = grouped(units)  # type: ignore[attr-defined]
+        measures, present = grouped(units, beta=beta), setting.main if setting else ""
+        ranking = [
+            (title, [(k, t) for k, t in group if MENU[k].ranks or k == present]) for title, group in measures
+        ]
+        self.fields["main"].choices = ranking  # type: ignore[attr-defined]
+        self.fields["measures"].choices = measures  # type: ignore[attr-defined]
 
     def clean_disclosure(self) -> str | None:
         return self.cleaned_data["disclosure"] or None
@@ -185,7 +186,7 @@ class SettingForm(ShownForm):
 
     def __init__(self, *args: Any, benchmark: Benchmark, test_sets: Any, **kwargs: Any) -> None:
         units = UNITS[benchmark.task]
-        super().__init__(*args, units=units, **kwargs)
+        super().__init__(*args, units=units, beta=benchmark.options.get("beta", 1), **kwargs)
         fitting = test_sets.filter(kind__in=KINDS[benchmark.task])
         for name in ("test_set", "only"):
             self.fields[name].queryset = fitting  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 from evalsvc.core.accounts import tokens
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.accounts.teams import create_team
+from evalsvc.core.formats.problems import KINDS
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Submission
 from tests.cast.basics import jsonl
@@ -429,3 +430,12 @@ def test_an_invalid_field_is_rejected_with_what_is_valid(
     assert response.status_code == 400
     (error,) = response.json()["errors"]
     assert (error["field"], error["expected"]) == (field, expected)
+
+
+def test_a_check_names_its_warnings_in_words(cast: BenchmarkCast) -> None:
+    cast.entities()
+    tags = {"d1": ["I-PER", "O", "O", "O"], "d2": ["O", "O"], "d3": ["O", "O", "O"]}
+    file = SimpleUploadedFile("p.jsonl", jsonl({"id": name, "tags": tags[name]} for name in tags))
+    answer = as_user(cast.kim).post("/api/v1/benchmarks/ner/check", {"file": file}, format="multipart").json()
+    assert answer["warnings"] == {"repaired_tag": 1}
+    assert answer["notes"] == [f"1 × {KINDS['repaired_tag'].message}"]

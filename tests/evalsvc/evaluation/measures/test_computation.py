@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import json
+import re
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -230,6 +231,41 @@ def test_every_text_says_how_scores_were_computed(
     assert stated.get("Sentences to bags") == of_run.get("Sentences to bags")
     assert missing in stated
     assert "version 1" in texts["page"]
+
+
+def test_an_averaged_negative_class_is_in_the_table_of_classes(client: Client, cast: BenchmarkCast) -> None:
+    submission = cast.submit(cast.relations(**F2), LABEL_LINES)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    page = client.get(reverse("submission", args=[submission.pk])).content.decode()
+    assert '<th scope="row">N/A</th>' in page
+
+
+def test_a_board_names_the_aggregation_of_each_system(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    for run, aggregate in (("1", "ONE"), ("2", "AVG")):
+        cast.submit(benchmark, SCORE_LINES, run=run, system="Both", aggregate=aggregate)
+    cast.submit(benchmark, SCORE_LINES[1:], system="Mean", aggregate="AVG")
+    while run_next("score"):
+        pass
+    rows = client.get(reverse("board-json", args=["rel"])).json()["rows"]
+    assert {row["system"]: row["aggregates"] for row in rows} == {"Both": ["AVG", "ONE"], "Mean": ["AVG"]}
+    assert " · AVG · ONE" in client.get(reverse("board", args=["rel"])).content.decode()
+    lines = csv.DictReader(StringIO(client.get(reverse("board-csv", args=["rel"])).content.decode()))
+    stated = {line["system"]: line["computed"].partition("Sentences to bags: ")[2] for line in lines}
+    assert stated["Both"].startswith("AVG and ONE;")
+    assert stated["Mean"].startswith("AVG;")
+
+
+@pytest.mark.parametrize("page", ["setting-new", "setting-change", "board-ledger"])
+def test_organisers_read_f2_too(client: Client, cast: BenchmarkCast, page: str) -> None:
+    benchmark = cast.relations(**F2)
+    benchmark.settings.update(disclosure="hidden")
+    client.force_login(cast.olga)
+    arguments = ["rel", "main"] if page == "setting-change" else ["rel"]
+    content = client.get(reverse(page, args=arguments)).content.decode()
+    assert re.search(r">\s*micro F2\b", content)
+    assert not re.search(r">\s*micro F1\b", content)
 
 
 def test_a_board_of_scores_names_its_operating_point_below_the_table(client: Client, case: Case) -> None:

@@ -71,7 +71,7 @@ def test_averages_classes_and_errors_name_one_operating_point(client: Client, ca
     assert f"on “main”, {point}, most in" in html
     assert html.count(point) >= 4  # scores, provenance, errors, classes
     rows = submission.evaluations.get().classes
-    assert f'<td class="fig">{rows[0]["correct"]}</td>' in html[html.index("Figures per class") :]
+    assert f'<td class="fig opt">{rows[0]["correct"]}</td>' in html[html.index("Figures per class") :]
 
 
 def test_a_threshold_of_the_benchmark_is_named_where_it_counts(client: Client, cast: BenchmarkCast) -> None:
@@ -79,7 +79,9 @@ def test_a_threshold_of_the_benchmark_is_named_where_it_counts(client: Client, c
     submission = cast.submit(benchmark, SCORE_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
-    assert page(client, submission).count("counted from the threshold 0.3 on") >= 4
+    html = page(client, submission)
+    assert html.count("counted from the threshold 0.3 on") >= 5  # the caption of the curve, too
+    assert "counted at τ*" not in html
 
 
 def test_further_settings_are_folded_under_their_main_figure(client: Client, cast: BenchmarkCast) -> None:
@@ -261,6 +263,8 @@ def test_a_run_names_the_earlier_one_of_its_team_with_the_same_answers(
         assert f'Same answers as <a href="{link}">run 1 of Net</a>' in html
         assert note in html
     assert "The system’s only run." in page(client, same)
+    same.system.runs.filter(run="2").update(phase="test")
+    assert "The system’s only run in the test phase." in page(client, same)
     assert "Same answers" not in page(client, first)
     client.force_login(cast.lars)
     assert "Same answers" not in page(client, theirs)

@@ -150,6 +150,26 @@ class PersonForm(PageForm):
         return cleaned
 
 
+class SessionsForm(PageForm):
+    """The password, to log out elsewhere."""
+
+    password = forms.CharField(
+        strip=False, label="Password", widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+
+    def __init__(self, *args: Any, user: User, request: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="id_sessions_%s", **kwargs)
+        self.user, self.request = user, request
+        if not user.has_usable_password():
+            del self.fields["password"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("password"):
+            _check_password(self, self.user, cleaned["password"], field="password")
+        return cleaned
+
+
 class PasswordForm(PageForm, auth.PasswordChangeForm):
     """New password; a wrong current password counts as an attempt."""
 

@@ -9,6 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions.models import Session
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponseBase
 
 from evalsvc.core.accounts import security_log
@@ -24,6 +26,18 @@ def connect() -> None:
 
 def _begin(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
     request.session[BEGAN] = request.session[SEEN] = int(time.time())
+
+
+def end_all(user: User, *, by: User, keep: str | None = None) -> int:
+    """Delete the sessions of a user, but one; return their number.
+
+    A deactivated account's would come back to life with it.
+    """
+    current = Session.objects.filter(expire_date__gt=Now()).exclude(session_key=keep)
+    own = [row.pk for row in current.iterator() if row.get_decoded().get(SESSION_KEY) == str(user.pk)]
+    Session.objects.filter(pk__in=own).delete()
+    security_log.write("sessions_ended", account=user, by=by, number=len(own))
+    return len(own)
 
 
 class SessionLifetimeMiddleware:

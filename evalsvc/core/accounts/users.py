@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from evalsvc.core.accounts import invitations, security_log
+from evalsvc.core.accounts import invitations, security_log, sessions
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
@@ -98,6 +98,8 @@ def set_active(user: User, *, active: bool, by: User) -> None:
             "own_account", "You cannot deactivate your own account.", hint="Ask another administrator."
         )
     User.objects.filter(pk=user.pk).update(is_active=active)
+    if not active:
+        sessions.end_all(user, by=by)
     security_log.write("account_activated" if active else "account_deactivated", account=user, by=by)
 
 

@@ -18,12 +18,20 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsvc.core.accounts import teams, tokens, users
-from evalsvc.core.accounts.forms import SCOPES, OwnTokenForm, PasswordForm, PersonForm, TokenForm
+from evalsvc.core.accounts import sessions, teams, tokens, users
+from evalsvc.core.accounts.forms import (
+    SCOPES,
+    OwnTokenForm,
+    PasswordForm,
+    PersonForm,
+    SessionsForm,
+    TokenForm,
+)
 from evalsvc.core.accounts.models import ApiToken, Identity, User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.accounts.pages.teams import own_team
 from evalsvc.core.accounts.users import person
+from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.request_validation import validated_form
 from evalsvc.core.web.views import (
     forget_secret,
@@ -43,6 +51,11 @@ def account(request: HttpRequest) -> HttpResponse:
     user, change = person(request), request.POST.get("change")
     profile = PersonForm(request.POST if change == "person" else None, user=user, request=request)
     password = PasswordForm(user, request.POST if change == "password" else None, request=request)
+    elsewhere = SessionsForm(request.POST if change == "sessions" else None, user=user, request=request)
+    if change == "sessions" and elsewhere.is_valid():
+        n = sessions.end_all(user, by=user, keep=request.session.session_key)
+        messages.info(request, f"{counted(n, 'other session')} ended. Tokens stay valid.")
+        return redirect("account")
     if change == "person" and profile.is_valid():
         names = {name: profile.cleaned_data[name] for name in ("first_name", "last_name", "email")}
         User.objects.filter(pk=user.pk).update(**names)
@@ -55,6 +68,7 @@ def account(request: HttpRequest) -> HttpResponse:
     context = {
         "profile": profile,
         "password": password,
+        "elsewhere": elsewhere,
         "memberships": user.memberships.select_related("team").order_by("team__name"),
         "tokens": token_rows(
             user.tokens.filter(revoked_at=None), revocable=lambda token: True, route="account-token-revoke"
@@ -65,7 +79,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "may_disconnect": users.may_disconnect(user),
         "provider": settings.OIDC_TITLE if settings.SINGLE_SIGN_ON else "",
     }
-    status = 400 if profile.errors or password.errors else 200
+    status = 400 if profile.errors or password.errors or elsewhere.errors else 200
     return render(request, "accounts/account.html", context, status=status)
 
 

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 
 HOUR = 3_600
@@ -59,6 +60,36 @@ def test_a_session_in_use_is_stored_again_at_times_and_an_idle_one_ends(
     assert is_logged_in(browser)
     assert ends() > before
     Session.objects.update(expire_date=timezone.now())
+    assert not is_logged_in(browser)
+
+
+@pytest.mark.parametrize(("password", "left"), [("harbour-lamp-7", False), ("wrong", True)])
+def test_a_person_ends_all_other_sessions_with_the_password(
+    browser: Client, password: str, left: bool
+) -> None:
+    kim = User.objects.get(username="kim")
+    kim.set_password("harbour-lamp-7")
+    kim.save()
+    other, mine, of_others = Client(), browser, Client()
+    for client in (other, mine):
+        client.force_login(kim)
+    of_others.force_login(User.objects.create_user("lars"))
+    answer = mine.post(reverse("account"), {"change": "sessions", "password": password})
+    assert answer.status_code == (400 if left else 302)
+    assert (is_logged_in(other), is_logged_in(mine), is_logged_in(of_others)) == (left, True, True)
+
+
+def test_without_a_password_a_person_ends_other_sessions_by_the_button_alone(browser: Client) -> None:
+    kim, other = User.objects.get(username="kim"), Client()
+    other.force_login(kim)
+    assert browser.post(reverse("account"), {"change": "sessions"}).status_code == 302
+    assert (is_logged_in(other), is_logged_in(browser)) == (False, True)
+
+
+def test_the_sessions_of_a_deactivated_account_do_not_come_back_with_it(browser: Client) -> None:
+    kim, root = User.objects.get(username="kim"), User.objects.create_superuser("root")
+    for active in (False, True):
+        users.set_active(kim, active=active, by=root)
     assert not is_logged_in(browser)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 from annotation.adjudication import decisions
-from annotation.models import Member, Project
+from annotation.models import Item, ItemCount, Member, Project
 from annotation.reports.progress import available_items
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
@@ -21,6 +22,8 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.overviews import overviews
+
+LISTED, TASKS = 10, 5  # benchmarks, and projects that may have work of a kind
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,15 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 
 def home(request: HttpRequest) -> HttpResponse:
     person = request.user if isinstance(request.user, User) else None
-    boards = overviews(roles.visible(request.user).order_by("title"))
+    visible = roles.visible(request.user).order_by("title", "pk")
+    boards = overviews(visible[:LISTED])
     left = items_left(person) if person else []
     todo = [*labelling(left), *disputes_to_decide(person), *running_submissions(person)] if person else []
     test_sets = TestSet.objects.visible_to(person).order_by("-pk") if person else TestSet.objects.none()
     is_empty = not (boards or todo or test_sets.exists())
     context = {
         "boards": boards,
+        "more_boards": visible.count() if len(boards) == LISTED else 0,
         "todo": todo,
         "test_sets": test_sets[:6],
         "steps": first_steps(person) if is_empty else None,
@@ -80,7 +85,9 @@ def health(request: HttpRequest) -> JsonResponse:
 def items_left(person: User) -> list[tuple[Project, int]]:
     """Open projects of an annotator, with the number of available items."""
     mine = Project.objects.filter(members__user=person, members__role=Member.Role.ANNOTATOR)
-    projects = mine.filter(state=Project.State.OPEN).order_by("title")
+    room = ItemCount.objects.filter(batch__project=OuterRef("pk"), free__gt=0, n__gt=0)
+    with_room = mine.filter(state=Project.State.OPEN).annotate(has_room=Exists(room))
+    projects = with_room.order_by("-has_room", "title")[:TASKS]
     left = [(project, available_items(project, person, role=Member.Role.ANNOTATOR)) for project in projects]
     return [(project, n) for project, n in left if n]
 
@@ -101,7 +108,9 @@ def disputes_to_decide(person: User) -> list[HomeTask]:
     deciding = [Member.Role.ADJUDICATOR, Member.Role.CURATOR]
     mine = Project.objects.filter(members__user=person, members__role__in=deciding)
     tasks = []
-    for project in mine.order_by("title"):
+    disputed = ItemCount.objects.filter(batch__project=OuterRef("pk"), state=Item.State.DISPUTED, n__gt=0)
+    first = mine.annotate(has_disputes=Exists(disputed)).order_by("-has_disputes", "title")
+    for project in first[:TASKS]:
         disputes = decisions.count_by_pattern(project).total()
         if disputes:
             title = f"{counted(disputes, 'dispute')} to decide"

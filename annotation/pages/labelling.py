@@ -25,9 +25,9 @@ from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.markdown import section_html, to_html
-from evalsvc.core.web.views import page
+from evalsvc.core.web.views import page, page_of
 
-COLUMNS = 3
+COLUMNS, PER_PAGE = 3, 10
 HEADING_HEIGHT = 1.2  # in rows, with its space
 MAX_UNEVEN = 1.4  # a list longer by this factor is worse than a group over two columns
 BAR_WIDTH = 176
@@ -76,9 +76,11 @@ class MemberProject:
 @page()
 def index(request: HttpRequest) -> HttpResponse:
     user = person(request)
-    projects = roles.visible_projects(user).order_by("state", "-created_at")
+    projects = roles.visible_projects(user).order_by("state", "-created_at", "pk")
+    pages = page_of(request, projects, size=PER_PAGE)
     context = {
-        "mine": [_member_project(project, user) for project in projects],
+        "mine": [_member_project(project, user) for project in pages],
+        "pages": pages,
         "organises": may_organise(user),
     }
     return render(request, "annotation/label_index.html", context)

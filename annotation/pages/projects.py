@@ -39,7 +39,7 @@ from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.views import attempt, page, page_of
 
-LOG_ROWS = 50
+LOG_ROWS = PER_PAGE = 50
 NOT_A_NUMBER = {"invalid": "Enter a whole number."}
 POLICIES = [
     (
@@ -138,17 +138,14 @@ def index(request: HttpRequest) -> HttpResponse:
     user = person(request)
     # annotators could read others' answers from counts that follow from them
     oversees = Member.objects.filter(project=OuterRef("pk"), user=user, role__in=roles.MAY_OVERSEE)
-    listed = (
-        roles.visible_projects(user)
-        .annotate(
-            n=_items(),
-            n_ended=_items(~Q(state=Item.State.OPEN)),
-            n_disputed=_items(Q(state=Item.State.DISPUTED)),
-            overseen=Value(value=True) if user.is_superuser else Exists(oversees),
-        )
-        .order_by("-created_at")
+    listed = roles.visible_projects(user).annotate(
+        n=_items(),
+        n_ended=_items(~Q(state=Item.State.OPEN)),
+        n_disputed=_items(Q(state=Item.State.DISPUTED)),
+        overseen=Value(value=True) if user.is_superuser else Exists(oversees),
     )
-    context = {"projects": listed, "organises": may_organise(user)}
+    pages = page_of(request, listed.order_by("-created_at", "pk"), size=PER_PAGE)
+    context = {"projects": list(pages), "pages": pages, "organises": may_organise(user)}
     return render(request, "annotation/projects.html", context)
 
 

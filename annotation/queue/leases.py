@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.db import connection, transaction
-from django.db.models import Count, Exists, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 
 from annotation.consensus import item_state
 from annotation.models import Annotator, Answer, Batch, Item, ItemQuerySet, Lease, Project, Suggestion, Vote
@@ -151,7 +151,7 @@ def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
         if gold_questions.is_qualifying(participant):
             break
         items = _next_items(participant, n - len(leases), may_wait=not leases)
-        if not all(sql.execute(sql.TAKE_ITEM, item=item.pk) for item in items):
+        if not _take(items):
             return None
         if not items:
             if not leases and (again := _item_again(participant)):
@@ -192,6 +192,14 @@ def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Ite
     if not items and may_wait:
         return sql.fetch(Item, sql.NEXT_ITEMS, **where, after=-1, n=1)
     return items or sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=-1, n=n)
+
+
+def _take(items: list[Item]) -> bool:
+    """Take a free answer of each item; False if one has none any more."""
+    if len(items) == 1:
+        return sql.execute(sql.TAKE_ITEM, item=items[0].pk) == 1
+    wanting = Item.objects.filter(pk__in=[item.pk for item in items], free__gt=0)
+    return wanting.update(free=F("free") - 1) == len(items)
 
 
 def _item_again(participant: Participant) -> Item | None:

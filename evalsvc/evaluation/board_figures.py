@@ -142,14 +142,22 @@ class Figures:
 
 
 # ---- changes -----------------------------------------------------------------------------------------
-def changes(settings: Collection[Setting]) -> dict[int, Stamp]:
+def changes(settings: Collection[Setting], *, as_stored: bool = False) -> dict[int, Stamp]:
     """Return the stamps of boards, in a constant number of queries.
+
+    Counting the rows of large boards takes long: `as_stored` takes the row of a stored board instead.
 
     They are equal as long as the rows of a board are. Scores never change, and a run only gains evaluations,
     an end, and a withdrawal: as long as numbers and newest rows are the same, so is the board. Runs without
     a score under the setting don't count: nobody else may see that they came or ended.
     """
-    links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings).order_by()
+    rows: dict[int, list[Any]] = defaultdict(list)
+    if as_stored:
+        stored = StoredBoard.objects.filter(setting__in=settings).order_by("pk")
+        for pk, *values in stored.values_list("setting", "pk", "outdated"):
+            rows[pk] += values
+    counted = [each.pk for each in settings if each.pk not in rows]
+    links = Submission.evaluations.through.objects.filter(evaluation__setting__in=counted).order_by()
     linked = links.values_list("evaluation__setting").annotate(
         Count("pk"),
         Max("pk"),
@@ -158,8 +166,7 @@ def changes(settings: Collection[Setting]) -> dict[int, Stamp]:
         undigested=Count("pk", filter=Q(evaluation__answers_sha256="")),
         ended=Count("pk", filter=Q(submission__state__in=submission_states.ENDED)),
     )
-    near = NearDuplicate.objects.filter(setting__in=settings).order_by()
-    rows: dict[int, list[Any]] = defaultdict(list)
+    near = NearDuplicate.objects.filter(setting__in=counted).order_by()
     for pk, *numbers in (*linked, *near.values_list("setting").annotate(Count("pk"), Max("pk"))):
         rows[pk] += numbers
     hidden, sealed = hidden_among(settings), sealed_from(settings, None)
@@ -204,14 +211,13 @@ def read(
     asked = {s: row for s, row in usable.items() if number in (None, versions[row.version_id].number)}
     with_runs = StoredBoard.objects.filter(pk__in=[row.pk for row in asked.values()])
     runs = dict(with_runs.values_list("pk", "runs"))
-    stamps = changes(asked)
     return {
         setting.pk: Figures(
             versions[row.version_id],
             Rescoring(*row.rescoring) if row.rescoring else None,
             _RUNS.decode(runs[row.pk]),
             FiguresByMeasure.stored(row.pk, row.measures),
-            None if row.stamp == _digest(stamps[setting.pk]) else row.computed_at,
+            row.computed_at if row.outdated else None,
         )
         for setting, row in asked.items()
     }
@@ -288,5 +294,7 @@ def queue_outdated() -> None:
         row = stored.get(setting.pk)
         paused = row and now < row.computed_at + timedelta(seconds=SHARE_OF_TIME * row.seconds)
         present = _digest(stamps[setting.pk]), _rules(setting, setting.pk in hidden)
+        if row and not row.outdated and row.stamp != present[0]:
+            StoredBoard.objects.filter(setting=setting, stamp=row.stamp).update(outdated=True)
         if setting.pk not in busy and not paused and present != (row and (row.stamp, row.rules)):
             queue.enqueue(KIND, setting.pk)

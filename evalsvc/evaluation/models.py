@@ -391,6 +391,7 @@ class StoredBoard(models.Model):
     held_back = models.BooleanField(help_text="Only what readers see while exact figures are hidden.")
     rules = models.CharField(max_length=64, help_text="SHA-256 of the rules that decided what is shown.")
     stamp = models.CharField(max_length=64, help_text="SHA-256 of counts of the rows it was computed from.")
+    outdated = models.BooleanField(default=False, help_text="Newer results have come since.")
     computed_at = models.DateTimeField()
     seconds = models.FloatField(help_text="How long the computation took.")
     rescoring = models.JSONField(default=list, help_text="Newer version, runs scored under it, all runs.")

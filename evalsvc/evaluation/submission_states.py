@@ -14,7 +14,7 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.evaluation.models import Setting, StoredBoard, Submission
 from evalsvc.evaluation.roles import ORGANISER, Person, require_own, role_in
 
 S = Submission.State
@@ -59,6 +59,14 @@ def move(submission: Submission, to: str, *, code: str = "", reason: str = "") -
     if not changed:
         raise Conflict("moved_on", f"Submission {submission.pk} is no longer {submission.state}.")
     submission.state, submission.reason_code, submission.reason = to, code, reason
+    if to == S.SCORED:
+        mark_boards(submission)
+
+
+def mark_boards(submission: Submission) -> None:
+    """Mark the stored boards that a run has changed."""
+    stored = StoredBoard.objects.filter(outdated=False)
+    stored.filter(setting__in=submission.evaluations.values("setting")).update(outdated=True)
 
 
 def follow(job: Job) -> None:
@@ -157,3 +165,4 @@ def withdraw(submission: Submission, *, by: User) -> None:
             queueing.request_cancel(submission.job)
         if not Submission.objects.filter(pk=submission.pk, withdrawn_at=None).update(withdrawn_at=Now()):
             raise Conflict("withdrawn", "This submission is already withdrawn.")
+        mark_boards(submission)

@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 def keep_up(subject: int, progress: Progress) -> Store:
     """Sweep, and check this job's share; findings fail the job."""
     delete_stale_folders()
+    registry.refresh_statistics()
     for name, removed in registry.sweep().items():
         if removed:
             log.info("Upkeep removed %s: %s", name, removed)

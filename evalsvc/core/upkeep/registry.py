@@ -10,6 +10,7 @@ from datetime import timedelta
 from functools import partial
 
 from django.conf import settings
+from django.db import connection
 from django.db.models.functions import Now
 
 from evalsvc.core.jobs.exceptions import caught
@@ -79,6 +80,14 @@ def sweep() -> dict[str, int]:
         if error:
             log.error("The sweep of %s failed", name, exc_info=error)
     return removed
+
+
+def refresh_statistics() -> None:
+    """Let SQLite sample its tables for its query plans; PostgreSQL does so by itself."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA analysis_limit = 1000")
+            cursor.execute("ANALYZE")
 
 
 def share_of(subject: int) -> str:

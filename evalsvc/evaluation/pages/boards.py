@@ -18,7 +18,7 @@ from evalsvc.core.web.downloads import csv_file, jsonl_file, svg_file
 from evalsvc.core.web.formatting import counted, moment
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.templatetags.formatting import lower_first
-from evalsvc.core.web.views import page
+from evalsvc.core.web.views import page, page_of
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, versions
@@ -34,6 +34,7 @@ from evalsvc.evaluation.pages.board_view import facts
 from evalsvc.evaluation.pages.overviews import overviews
 from evalsvc.evaluation.pages.submit import curl
 
+LISTED = 50  # benchmarks on a page of the list
 ROWS = 50  # systems on a page of a board; downloads and the API have all
 CSV_HEADS = (
     "setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason",
@@ -44,12 +45,13 @@ CSV_HEADS = (
 # ---- the list of benchmarks ----------------------------------------------------------------------
 @require_safe
 def boards(request: HttpRequest) -> HttpResponse:
-    entries = overviews(roles.visible(request.user).order_by("title"))
+    pages = page_of(request, roles.visible(request.user).order_by("title", "pk"), size=LISTED)
+    entries = overviews(pages)
     lead = "No benchmark yet."
     if entries:
         ranked = "Systems are ranked by means over runs on frozen test sets."
-        lead = f"{counted(len(entries), 'benchmark')}. {ranked}"
-    context = {"boards": entries, "lead": lead, "may_open": may_organise(request)}
+        lead = f"{counted(pages.paginator.count, 'benchmark')}. {ranked}"
+    context = {"boards": entries, "pages": pages, "lead": lead, "may_open": may_organise(request)}
     return render(request, "evaluation/boards.html", context)
 
 

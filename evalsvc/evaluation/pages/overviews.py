@@ -54,7 +54,7 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     rows = Setting.objects.filter(benchmark__in=listed).select_related("test_set", "only", "benchmark")
     for setting in rows.order_by("rank", "pk"):
         settings.setdefault(setting.benchmark_id, setting)
-    stamps = changes(settings.values())
+    stamps = changes(settings.values(), as_stored=True)
     kept = {pk: _kept[pk] for pk in stamps.keys() & _kept.keys()}
     summaries = {pk: summary for pk, (stamp, summary) in kept.items() if stamp == stamps[pk]}
     changed = [each for each in settings.values() if each.pk not in summaries]

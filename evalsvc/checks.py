@@ -15,7 +15,7 @@ from django.core.files.storage import storages
 from evalsvc.core.jobs.exceptions import caught
 from evalsvc.environment import is_private
 
-BROKERS = ("redis", "rediss", "redis+socket", "memory")
+BROKERS = ("redis", "rediss", "redis+socket", "amqp", "amqps", "memory")
 INSTALLATION = "installation"  # the tag of checks that every command makes
 Apps = Sequence[AppConfig] | None
 
@@ -29,11 +29,14 @@ def data_folder_is_writable(app_configs: Apps, **kwargs: Any) -> list[CheckMessa
 
 
 @register(INSTALLATION)
-def broker_is_redis(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
+def broker_is_supported(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     scheme = urlsplit(settings.CELERY_BROKER_URL).scheme
     if scheme in BROKERS:
         return []
-    hint = "Set REDIS_URL to redis://HOST:PORT/N, or unset it to use the embedded broker."
+    hint = (
+        "Set BROKER_URL to redis://HOST:PORT/N or amqp://USER:PASSWORD@HOST:PORT/VHOST, "
+        "or unset it to use the embedded broker."
+    )
     return [Error(f"Unsupported broker {scheme!r}.", hint=hint, id="evalsvc.E002")]
 
 
@@ -94,5 +97,5 @@ def production_uses_postgres(app_configs: Apps, **kwargs: Any) -> list[CheckMess
 def production_configures_a_broker(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     if os.environ.get("REDIS_URL") or os.environ.get("BROKER_URL"):
         return []
-    hint = "Set REDIS_URL to a Redis with appendonly yes and maxmemory-policy noeviction."
+    hint = "Set BROKER_URL to RabbitMQ, or to a Redis with appendonly yes and maxmemory-policy noeviction."
     return [Warning("No broker is configured.", hint=hint, id="evalsvc.W002")]

@@ -302,6 +302,8 @@ JOB_QUEUES = ("score", "heavy", "ingest")
 _embedded = DATA_DIR / "broker.url"
 _fallback = _embedded.read_text().strip() if _embedded.exists() else "redis://127.0.0.1:6379/0"
 CELERY_BROKER_URL = os.environ.get("BROKER_URL") or os.environ.get("REDIS_URL") or _fallback
+# RabbitMQ keeps these queues on the disks of several machines; Redis has one kind only.
+CELERY_TASK_QUEUES = {name: {"queue_arguments": {"x-queue-type": "quorum"}} for name in JOB_QUEUES}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
@@ -318,18 +320,20 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-if CELERY_BROKER_URL.startswith(("redis", "rediss")):
-    # Above the hard time limit, so that a message is redelivered only if its worker is gone.
-    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
-        "visibility_timeout": CELERY_TASK_TIME_LIMIT + 240,
-        "unacked_restore_interval": 10,
-        "unacked_restore_throttle": 1,
-    } | {"socket_connect_timeout": 2, "socket_timeout": 30, "health_check_interval": 25}
+CELERY_BROKER_HEARTBEAT = 25
+_options: dict[str, Any] = {}
+if CELERY_BROKER_URL.startswith("amqp"):
+    _options = {"confirm_publish": True, "connect_timeout": 2, "read_timeout": 30, "write_timeout": 30}
+elif CELERY_BROKER_URL.startswith("redis"):
+    # The timeout is above the hard time limit, so that a message is redelivered only if its worker is gone.
+    _options = {"visibility_timeout": CELERY_TASK_TIME_LIMIT + 240, "unacked_restore_interval": 10}
+    _options |= {"unacked_restore_throttle": 1, "socket_connect_timeout": 2, "socket_timeout": 30}
+    _options |= {"health_check_interval": 25}
     # Publishing without a broker fails at once instead of after 6 s.
-    CELERY_BROKER_TRANSPORT_OPTIONS |= {"max_retries": 1, "interval_start": 0, "interval_max": 0.1}
-    CELERY_BROKER_TRANSPORT_OPTIONS["interval_step"] = 0.1
+    _options |= {"max_retries": 1, "interval_start": 0, "interval_max": 0.1, "interval_step": 0.1}
     if not CELERY_BROKER_URL.startswith("redis+socket"):
-        CELERY_BROKER_TRANSPORT_OPTIONS["socket_keepalive"] = True
+        _options["socket_keepalive"] = True
+CELERY_BROKER_TRANSPORT_OPTIONS = _options
 
 # ---- language and time -------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"

@@ -24,6 +24,7 @@ from tests.cast.replay import NotedPatch
 from tests.places import postgres as pg
 from tests.places.browser import Window, chromium
 from tests.places.extent import FULL
+from tests.places.rabbitmq import RabbitMQ
 from tests.places.tables import copy_sqlite, default_is, empty
 from tests.places.workers import Worker
 
@@ -134,27 +135,28 @@ def point_celery_at(url: str) -> str:
     return str(before)
 
 
-@pytest.fixture(scope="session")
-def embedded_broker() -> Iterator[EmbeddedBroker]:
-    server = EmbeddedBroker(Path(settings.DATA_DIR) / "broker")
+@pytest.fixture(scope="session", params=["valkey", *(["rabbitmq"] if FULL else [])])
+def running_broker(request: pytest.FixtureRequest) -> Iterator[EmbeddedBroker | RabbitMQ]:
+    is_valkey = request.param == "valkey"
+    server = EmbeddedBroker(Path(settings.DATA_DIR) / "broker") if is_valkey else RabbitMQ()
     server.start()
     yield server
     server.close()
 
 
 @pytest.fixture
-def broker(embedded_broker: EmbeddedBroker) -> Iterator[EmbeddedBroker]:
-    """A running, empty Valkey that this process publishes to; a test may stop() and start() it."""
-    if not embedded_broker.answers():
-        embedded_broker.start()
-    embedded_broker.clear()
-    before = point_celery_at(embedded_broker.url)
-    yield embedded_broker
+def broker(running_broker: EmbeddedBroker | RabbitMQ) -> Iterator[EmbeddedBroker | RabbitMQ]:
+    """A running, empty broker that this process publishes to; a test may stop() and start() it."""
+    if not running_broker.answers():
+        running_broker.start()
+    running_broker.clear()
+    before = point_celery_at(running_broker.url)
+    yield running_broker
     point_celery_at(before)
 
 
 @pytest.fixture
-def worker(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[StartWorker]:
+def worker(broker: EmbeddedBroker | RabbitMQ, tmp_path: Path) -> Iterator[StartWorker]:
     """Start real workers: `worker()` for the product's, `worker("tests.workers.slow")` for one with more."""
     started: list[Worker] = []
 

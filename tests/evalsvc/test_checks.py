@@ -27,11 +27,11 @@ def test_a_lease_must_outlive_a_missed_heartbeat(
     assert ids(checks.job_lease_outlives_a_missed_heartbeat(None)) == expected
 
 
-def test_a_broker_other_than_redis_is_rejected_by_name(settings) -> None:
-    settings.CELERY_BROKER_URL = "amqp://localhost"
-    (error,) = checks.broker_is_redis(None)
-    assert "'amqp'" in error.msg
-    assert "REDIS_URL" in error.hint
+def test_a_broker_other_than_redis_and_rabbitmq_is_rejected_by_name(settings) -> None:
+    settings.CELERY_BROKER_URL = "sqs://localhost"
+    (error,) = checks.broker_is_supported(None)
+    assert "'sqs'" in error.msg
+    assert "BROKER_URL" in error.hint
 
 
 def test_a_missing_data_folder_is_named(settings, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A real worker on a real Valkey, killed and cut off."""
+"""A real worker on a real Valkey, and with `FULL=1` on RabbitMQ, killed and cut off."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from django.conf import settings
 
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.jobs import kinds
@@ -14,6 +15,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, request_cancel
 from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.places.extent import FULL
+from tests.places.rabbitmq import RabbitMQ
 from tests.places.workers import Worker, until
 
 pytestmark = [pytest.mark.worker, pytest.mark.usefixtures("quick")]
@@ -36,14 +38,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def steady(
-    embedded_broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory, django_db_setup: None
+    running_broker: EmbeddedBroker | RabbitMQ, tmp_path_factory: pytest.TempPathFactory, django_db_setup: None
 ) -> Iterator[Worker]:
     """A worker on SQLite for the tests at the end of this file, which leave it running.
 
     Those before start workers of their own, and this one would take their jobs.
     """
     log = tmp_path_factory.mktemp("steady") / "worker.log"
-    started = Worker(SLOW, broker_url=embedded_broker.url, log=log, **QUICK)
+    started = Worker(SLOW, broker_url=running_broker.url, log=log, **QUICK)
     yield started.wait_until_ready()
     started.kill()
 
@@ -99,7 +101,7 @@ def test_a_stopped_worker_hands_its_job_back_at_once_and_uncounted(
 
 
 def test_a_job_that_kills_its_worker_fails_after_three_attempts(
-    sqlite: None, broker: EmbeddedBroker, steady: Worker
+    sqlite: None, broker: EmbeddedBroker | RabbitMQ, steady: Worker
 ) -> None:
     job = enqueue("deadly", 1)
     until(lambda: state(job) == "failed", seconds=150, details=steady.log_text)
@@ -108,7 +110,7 @@ def test_a_job_that_kills_its_worker_fails_after_three_attempts(
 
 
 def test_a_running_job_can_be_cancelled_from_outside(
-    sqlite: None, broker: EmbeddedBroker, steady: Worker
+    sqlite: None, broker: EmbeddedBroker | RabbitMQ, steady: Worker
 ) -> None:
     job = enqueue("slow", 600)
     until(lambda: state(job) == "running", details=steady.log_text)
@@ -118,7 +120,7 @@ def test_a_running_job_can_be_cancelled_from_outside(
 
 
 def test_jobs_are_accepted_without_a_broker_and_run_when_it_returns(
-    sqlite: None, broker: EmbeddedBroker, steady: Worker
+    sqlite: None, broker: EmbeddedBroker | RabbitMQ, steady: Worker
 ) -> None:
     broker.stop()
     job = enqueue("slow", 1)  # comes back, though no worker gets the message
@@ -128,6 +130,17 @@ def test_jobs_are_accepted_without_a_broker_and_run_when_it_returns(
     assert Team.objects.count() == 1
 
 
-def test_a_lost_message_only_delays_a_job(sqlite: None, broker: EmbeddedBroker, steady: Worker) -> None:
+def test_a_lost_message_only_delays_a_job(
+    sqlite: None, broker: EmbeddedBroker | RabbitMQ, steady: Worker
+) -> None:
     job = Job.objects.create(kind="slow", queue="score", subject=1)  # no message was ever sent
     until(lambda: state(job) == "done", details=steady.log_text)
+
+
+def test_queues_of_rabbitmq_are_replicated(broker: EmbeddedBroker | RabbitMQ, steady: Worker) -> None:
+    if isinstance(broker, EmbeddedBroker):
+        pytest.skip("Valkey has one kind of queue; FULL=1 runs this on RabbitMQ")
+    types = broker.queue_types()
+    assert {name: types.get(name) for name in settings.JOB_QUEUES} == dict.fromkeys(
+        settings.JOB_QUEUES, "quorum"
+    )

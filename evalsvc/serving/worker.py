@@ -207,6 +207,13 @@ class BufferingWorker(ThreadWorker):
         self.keepalived_conns.remove(conn)
         self.expect(conn)
 
+    def _keepalive_after(self, conn: Connection, keepalive: bool) -> bool:
+        """Keep a connection whose request has been received, read or not.
+
+        gunicorn ends those with more than 64 kB of a body that no view read, after announcing to keep them.
+        """
+        return keepalive
+
     def finish_request(self, conn: Connection, done: Future[Any]) -> None:
         """Keep the connection for its next request, or end it without waiting."""
         request, conn.request = conn.request, None

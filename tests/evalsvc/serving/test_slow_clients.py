@@ -115,6 +115,13 @@ def test_requests_in_one_packet_are_answered_in_order(web: Web) -> None:
     assert [part[:3] for part in answers.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200", b"404"]
 
 
+def test_a_long_body_that_no_view_reads_ends_no_connection(web: Web) -> None:
+    unread = b"POST /api/v1/nowhere HTTP/1.1\r\n" + HEAD + b"Content-Length: 200000\r\n\r\n" + b"a" * 200_000
+    last = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    answers = answer(connect(web, unread + last))
+    assert [part[:3] for part in answers.split(b"HTTP/1.1 ")[1:]] == [b"404", b"200"]
+
+
 def test_a_request_with_two_lengths_is_refused_and_what_follows_is_no_request(web: Web) -> None:
     hidden = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     twice = b"POST /login/ HTTP/1.1\r\n" + HEAD + b"Content-Length: 0\r\nContent-Length: 4\r\n\r\n"

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Now
+from django.utils.crypto import salted_hmac
 
 from annotation.adjudication import unanswerable_items
 from annotation.adjudication.unanswerable_items import SkipNote
@@ -135,7 +136,9 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
     verdicts = {policy: rules.verdict(mapped, k, policy) for policy in (MAJORITY, MAJORITY_NA)}
     verdict = verdicts[rules.policy]
     shuffled = list(zip(mapped, count, strict=True))
-    random.Random(f"{item.pk}:{for_user.pk}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
+    # keyed: whoever could compute the order would know whose answers came first
+    key = salted_hmac("order of answers", f"{item.pk}:{for_user.pk}", algorithm="sha256")
+    random.Random(key.digest()).shuffle(shuffled)  # noqa: S311
     rounds, most = range(1, 2 + len(shuffled) // len(LETTERS)), len(shuffled)
     letters = [letter * times for times in rounds for letter in LETTERS][:most]
     columns = [

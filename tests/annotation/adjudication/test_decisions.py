@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -259,6 +260,16 @@ def test_a_dispute_has_no_names_and_a_fixed_column_order_per_adjudicator() -> No
         str(decisions.dispute_details(item, for_user=adjudicator(item.project, f"judge{n}")).columns)
         for n in range(8)
     }
+    assert len(orders) > 1
+
+
+def test_the_column_order_depends_on_the_secret_key(settings: Any) -> None:
+    """Else an adjudicator could compute whose answer came first."""
+    item = answered_item(project_with_items(k=4), ["A"], ["B"], ["C"], [])
+    judge, orders = adjudicator(item.project), set()
+    for n in range(8):
+        settings.SECRET_KEY = f"{n} " * 20
+        orders.add(str(decisions.dispute_details(item, for_user=judge).columns))
     assert len(orders) > 1
 
 

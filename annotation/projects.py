@@ -19,6 +19,7 @@ from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.web.text_validation import require_unreserved
 
 MAX_K = 50
 
@@ -33,6 +34,7 @@ def create(
     slug = slug or slugify(title)[:60]
     if not title.strip() or not slug:
         raise DomainError("invalid_input", "The title needs at least one letter or digit.", field="title")
+    require_unreserved(slug, field="slug")
     try:
         with transaction.atomic():
             project = Project.objects.create(

@@ -17,6 +17,7 @@ from evalsvc.core.formats.records import canonical_line
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.web.text_validation import require_unreserved
 
 CHUNK = 1_000
 _TITLES: dict[str, str] = {
@@ -33,6 +34,7 @@ def create_test_set(*, name: str, version: str, origin: str, **more: Any) -> Tes
     if not (name and version and slug) or len(name) > 120 or len(version) > 20:
         expected = "a name of 1–120 and a version of 1–20 characters"
         raise DomainError("invalid_input", f"A test set needs {expected}.", field="name")
+    require_unreserved(slug, field="name")
     failed = TestSet.objects.filter(name=name, version=version, state=TestSet.State.FAILED)
     failed.filter(twin__in=failed.filter(origin=origin)).delete()
     failed.filter(origin=origin, source_twin=None).delete()

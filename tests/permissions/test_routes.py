@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
+from annotation import projects
+from annotation.freezing.writer import create_test_set
+from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.teams import create_team
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.web.text_validation import RESERVED_SLUGS
+from evalsvc.evaluation.benchmarks import creation
+from tests.errors import code
 from tests.permissions.requester import Requester, is_api, routes
 from tests.permissions.table import API, EXPECTED, PAGES, REJECTED, REQUESTED
 from tests.permissions.targets import ADDRESSES
@@ -22,6 +34,28 @@ def test_every_route_with_a_parameter_is_requested_for_an_existing_object() -> N
     with_parameters = {name for name, pattern in routes() if pattern.pattern.converters}
     assert with_parameters == {row.partition(":")[0] for row in ADDRESSES}
     assert {row for row, _ in EXPECTED} >= set(ADDRESSES)
+
+
+def test_every_page_beside_those_of_objects_has_a_reserved_address() -> None:
+    paths = {str(pattern.pattern) for _, pattern in routes()}
+    lists = {path.partition("<slug:")[0] for path in paths if re.fullmatch(r"[^<]*<slug:\w+>/?", path)}
+    words = [re.fullmatch(f"{re.escape(each)}([^</]+)/?", path) for each in lists for path in paths]
+    assert {match[1] for match in words if match} == RESERVED_SLUGS
+
+
+@pytest.mark.parametrize(
+    "create",
+    [
+        partial(create_team, name="New"),
+        partial(projects.create, title="New", kind="relations"),
+        partial(creation.create, title="New", slug="new", task="relations", labels=["a"]),
+        partial(create_test_set, name="Import", version="-", origin="imported"),
+    ],
+)
+@pytest.mark.django_db
+def test_nothing_is_created_at_a_reserved_address(create: Callable[..., object]) -> None:
+    with pytest.raises(Conflict, check=code("slug_taken")):
+        create(by=User.objects.create_superuser("ruth"))
 
 
 def test_every_method_of_an_endpoint_has_a_row() -> None:

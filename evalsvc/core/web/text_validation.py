@@ -1,4 +1,4 @@
-"""Checks for unstorable text, and invisible or look-alike characters in names."""
+"""Checks for unstorable text, names with invisible or look-alike characters, reserved addresses."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 MAX_DEPTH = 64
+RESERVED_SLUGS = {"new", "import"}  # /teams/new/, /test-sets/import/ and the like
 TOO_DEEP = f"The JSON is nested more than {MAX_DEPTH} levels deep."
 INVISIBLE = {"Cc", "Cf", "Zl", "Zp", "Zs"}  # controls, formats (direction, zero width), separators
 BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"  # letters and marks without ink
@@ -50,6 +51,12 @@ def require_clear(name: str, *, field: str) -> None:
     """Reject invisible and look-alike characters in a name."""
     require_visible(name, field=field)
     require_single_script(name, field=field)
+
+
+def require_unreserved(slug: str, *, field: str) -> None:
+    """Reject an address at which a list has a page of its own."""
+    if slug in RESERVED_SLUGS:
+        raise Conflict("slug_taken", f"The address {slug} is reserved.", hint="Choose another.", field=field)
 
 
 def require_visible(text: str, *, field: str) -> None:

@@ -13,6 +13,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.formats.label_list import MAX_LABELS
+from evalsvc.core.web.text_validation import require_unreserved
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE, new_seed
@@ -56,6 +57,7 @@ def create(
             "bad_choice",
             f"Invalid task or `missing`. Use a task of {', '.join(Task.values)}, and refuse or wrong.",
         )
+    require_unreserved(slug, field="slug")
     inventory = inventory_of(labels, negative=negative)
     with transaction.atomic():
         if Benchmark.objects.filter(slug=slug).exists():
@@ -125,8 +127,7 @@ def add_setting(
     leaves: disclosure (hidden unless the phase is dev), class_rows, ladder.
     """
     require(benchmark, by, ORGANISER)
-    if key == "new":
-        raise DomainError("key_taken", "The key `new` is reserved.", hint="Choose another.", field="key")
+    require_unreserved(key, field="key")
     if unit not in UNITS[benchmark.task]:
         expected = ", ".join(UNITS[benchmark.task])
         raise DomainError(

@@ -22,7 +22,7 @@ from django.urls import reverse
 from annotation.models import Item, Vote
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
-from evalsvc.evaluation.models import Evaluation, Score, Submission
+from evalsvc.evaluation.models import Evaluation, EvaluationClaims, Score, Submission
 from tests.cast.basics import run_job
 from tests.cast.service import predicted_scores
 from tests.places.postgres import default_is
@@ -110,6 +110,20 @@ def test_a_file_submitted_again_scores_the_same(upgraded: None) -> None:
     run_job("score", new.pk)
     # measures that came since are new
     assert {key: value for key, value in figures(new).items() if key in before} == before
+
+
+def test_unordered_claims_of_scores_are_forgotten(upgraded: None) -> None:
+    """Earlier builds sorted them by code, and a ranking is read from the order now."""
+    call_command("migrate", "evaluation", "0008", interactive=False, verbosity=0)
+    evaluation = Evaluation.objects.first()
+    assert evaluation is not None
+    kept = []
+    for n, form in enumerate(("scores", "bag", "spans", "labels")):
+        evaluation.pk, evaluation.options_sha256, evaluation.options = None, str(n), {"form": form}
+        evaluation.save(force_insert=True)
+        kept += [EvaluationClaims.objects.create(evaluation=evaluation, codes=b"12345678").pk]
+    call_command("migrate", "evaluation", interactive=False, verbosity=0)
+    assert list(EvaluationClaims.objects.order_by("pk").values_list("pk", flat=True)) == kept[2:]
 
 
 @pytest.mark.parametrize(("app", "name"), [("annotation", "0001"), ("jobs", "zero"), ("evaluation", "0004")])

@@ -121,7 +121,7 @@ def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Tags", _tags(computed)),
         ("Words", "compared without case" if computed.get("casefold") else ""),
         ("Entropy weights", "N of the averaged classes" if computed.get("entropy") == "positive" else ""),
-        ("Missing predictions", _missing(computed)),
+        ("Missing predictions", missing_words(computed)),
         ("Gold", ", ".join(part for part in (version, digest) if part)),
         ("Scorer", computed.get("scorer", "")),
     ]
@@ -157,7 +157,8 @@ def _negative(computed: Mapping[str, Any]) -> str:
     return f"{computed['negative']}, averaged{only}"
 
 
-def _missing(computed: Mapping[str, Any]) -> str:
+def missing_words(computed: Mapping[str, Any]) -> str:
+    """Describe the treatment of items without a prediction, by form where it differs."""
     by_form = computed.get("missing_by_form") or {}
     if len(set(by_form.values())) < 2:
         return MISSING.get(computed.get("missing", ""), "")

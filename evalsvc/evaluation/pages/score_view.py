@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from annotation.testset import label_titles
+from evalsvc.core.formats import npy
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
@@ -304,11 +305,16 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
         facts = [("Model", f"sha256 {submission.model_id}", True), *filename, *facts]
     else:
         facts += filename
+    if submission.format == npy.FORMAT.key:
+        facts.append(
+            ("Columns", ", ".join(submission.columns) or "labels in the order of the benchmark", False)
+        )
     facts += [(counted(n, "warning"), message, False) for n, message in warnings_of(submission.counts)]
     by_gold: dict[str, list[str]] = {}
     for evaluation in evaluations:
         version = gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
-        gold = f"{version.test_set}, {version.test_set.origin}, version {version.number}"
+        part = f", items of {version.only}" if version.only else ""
+        gold = f"{version.test_set}{part}, {version.test_set.origin}, version {version.number}"
         digest = gold_digest.in_words(gold_digest.of_version(version))
         by_gold.setdefault(f"{gold}: {digest}", []).append(evaluation.setting.title)
     facts += [("Gold", f"{gold} ({'; '.join(titles)})", True) for gold, titles in by_gold.items()]

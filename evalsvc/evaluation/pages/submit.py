@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -26,6 +26,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.quotas import allowances_of
 from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.measures.computation import missing_words, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages import charts, score_view
@@ -43,15 +44,6 @@ EXAMPLES = {
     ),
     Setting.Unit.BAG: ('{"h": "Q1", "t": "Q2", "relation": "%s", "score": 0.93}',),
     Setting.Unit.DOCUMENT: ('{"id": "d1", "spans": [[0, 2, "%s"]]}', '{"id": "d1", "tags": ["B-%s", "O"]}'),
-}
-MISSING_LINES = {
-    ("entities", "wrong"): "A document without a line has no entities.",
-    ("entities", "refuse"): "Every document needs a line; an empty list means no entities.",
-    ("relations", "wrong"): "An id without a line counts as wrong.",
-    (
-        "relations",
-        "refuse",
-    ): "With one label per line, every id needs a line. In other forms, an id without a line has no labels.",
 }
 QUOTA_TITLES = {"per_day": "today", "in_total": "in total", "at_once": "waiting or running"}
 
@@ -180,10 +172,21 @@ def _page(
         "labels": labels,
         "hidden": [setting.title for setting in open_settings if is_hidden(setting)],
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
-        "missing_lines": MISSING_LINES[benchmark.task, benchmark.missing],
+        "missing_lines": _missing_lines(open_settings),
         "curl": curl(request, benchmark),
     }
     return render(request, "evaluation/submit.html", context | more, status=status)
+
+
+def _missing_lines(settings: Sequence[Setting]) -> str:
+    """Describe how items without a line count; settings are named where they differ."""
+    titles: dict[str, list[str]] = {}
+    for setting in settings:
+        titles.setdefault(missing_words(of_setting(setting)), []).append(setting.title)
+    named = [f"“{'”, “'.join(names)}”: {words}" for words, names in titles.items()]
+    text = "; ".join(titles if len(titles) == 1 else named)
+    empty = " An empty list means no entities." if settings and settings[0].unit == "document" else ""
+    return f"Items without a line: {text}.{empty}" if text else ""
 
 
 def inputs_url(benchmark: Benchmark, phase: str = "") -> str:

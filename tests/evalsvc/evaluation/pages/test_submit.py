@@ -51,6 +51,19 @@ def test_the_meaning_of_a_missing_document_follows_the_benchmark(client: Client,
     assert rules["refuse"] != rules["wrong"]
 
 
+def test_a_hidden_phase_asks_for_every_line_of_any_form(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations(missing="wrong")
+    client.force_login(cast.kim)
+    page = reverse("submit", args=["rel"])
+    shown = client.get(page).context["missing_lines"]
+    assert (
+        shown
+        == "Items without a line: single labels: counted as wrong; label sets, scores: counted as no label."
+    )
+    benchmark.settings.update(disclosure="hidden")
+    assert client.get(page).context["missing_lines"] == "Items without a line: file rejected."
+
+
 def test_the_command_names_the_team_for_members_of_several(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)

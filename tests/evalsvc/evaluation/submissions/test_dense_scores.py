@@ -19,6 +19,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import newest
 from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.pages.score_view import provenance
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import LABELS, RELATION_GOLD, BenchmarkCast, freeze
@@ -107,6 +108,9 @@ def test_named_columns_are_scored_in_any_order(
     run_next("score")
     named = Submission.objects.get(run="2")
     assert (named.state, figures(named)) == ("scored", figures(usual))
+    shown = [dict(row[:2] for row in provenance(each, []))["Columns"] for each in (usual, named)]
+    in_file = ", ".join([*LABELS, "N/A"][column] for column in order)
+    assert shown == ["labels in the order of the benchmark", in_file]
 
 
 def archive(**arrays: Any) -> bytes:

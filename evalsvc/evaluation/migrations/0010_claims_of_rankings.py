@@ -13,7 +13,7 @@ def forget_unordered(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0008_near_by_gold'),
+        ('evaluation', '0009_outdated_boards'),
     ]
 
     operations = [

@@ -233,7 +233,10 @@ def compute(setting: Setting, figures: Callable[[bool], Figures]) -> Callable[[]
 
     def store() -> None:
         with transaction.atomic():
-            Setting.objects.select_for_update().get(pk=setting.pk)
+            related = Setting.objects.select_related("benchmark", "test_set", "only")
+            present = related.select_for_update(of=("self",)).get(pk=setting.pk)
+            # results that came meanwhile marked the board before this one
+            outdated = stamp != _digest(changes([present])[present.pk])
             # a page that is being answered reads on in the board before this one
             before = StoredBoard.objects.filter(setting=setting)
             newest = before.values("held_back").annotate(newest=Max("pk")).values("newest")
@@ -246,6 +249,7 @@ def compute(setting: Setting, figures: Callable[[bool], Figures]) -> Callable[[]
                     stamp=stamp,
                     computed_at=at,
                     seconds=seconds,
+                    outdated=outdated,
                     **values,
                 )
                 rows = (StoredColumn(board=board, measure=key, **of) for key, of in columns.items())

@@ -88,6 +88,17 @@ def test_an_outdated_board_says_so_until_it_is_computed_again(
     assert [row.system.name for row in after.rows] != [row.system.name for row in before.rows]
 
 
+@pytest.mark.parametrize("comes", [False, True])
+def test_a_board_that_was_overtaken_while_it_was_computed_says_so(
+    cast: BenchmarkCast, setting: Setting, comes: bool
+) -> None:
+    store_computed = leaderboard.stored_by_job(setting)
+    if comes:
+        scored(cast, setting.benchmark, "Best", 6)
+    store_computed()
+    assert (leaderboard.board(setting).computed_at is not None) == comes
+
+
 def test_a_summary_of_an_outdated_board_is_replaced_with_the_board(
     cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ PRODUCTION := EVALSVC_HTTPS=true DEBUG=false ALLOWED_HOSTS=evalsvc.example.org \
   SECRET_KEY=only-for-the-check-of-the-settings-0123456789-abcdefghijklmnopqrstuvwxyz \
   EVALSVC_DATA=$(VENV)/check-data
 
-.PHONY: help up test lint format bench api prove fuzz crash attack lock audit sbom digests clean python
+.PHONY: help up test lint format bench load api prove fuzz crash attack lock audit sbom digests clean python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bench: $(VENV)/dev.stamp ## measure speed and memory; writes bench/results
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.service
 	$(BIN)/python -m bench.queue
+
+load: $(VENV)/dev.stamp ## load a whole service until it saturates (OPTIONS="--postgres --seconds 10")
+	$(BIN)/python -m bench.load $(OPTIONS)
 
 api: $(VENV)/dev.stamp ## test the API against its OpenAPI description for half an hour (CI_SECONDS=1800)
 	@CI_SECONDS=$${CI_SECONDS:-1800} $(BIN)/python -m pytest -q tests/test_schemathesis.py

@@ -1,0 +1,1 @@
+"""Load on a running service: annotators, teams and readers, up to saturation."""

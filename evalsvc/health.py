@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from annotation.models import Vote
 from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import current_drain
 from evalsvc.core.jobs.queue_status import QueueHealth, active_workers, queue_health
 from evalsvc.core.upkeep.registry import KIND
 
@@ -27,7 +28,9 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 def ready(request: HttpRequest) -> JsonResponse:
     """Respond with 200, or with 503 and the reasons."""
     problems = {name: problem for name, check in CHECKS.items() if (problem := _problem(check))}
-    body = {"status": "not ready" if problems else "ready", "problems": problems}
+    body = {"status": "not ready" if problems else "ready", "problems": problems, "draining": False}
+    if "database" not in problems:
+        body["draining"] = current_drain() is not None
     return JsonResponse(body, status=503 if problems else 200, headers={"Cache-Control": "no-store"})
 
 
@@ -71,6 +74,8 @@ def _free_space() -> str:
 
 
 def _progress() -> str:
+    if current_drain():
+        return ""
     stalled = [health.queue for health in queue_health() if is_stalled(health)]
     return f"No job of {', '.join(stalled)} ended for {STALLED_SECONDS} s, though jobs wait." * bool(stalled)
 
@@ -132,6 +137,7 @@ def _head(name: str, text: str) -> str:
 
 
 def _single_values() -> Iterator[tuple[str, str, float]]:
+    yield "draining", "1 while no job is started.", int(current_drain() is not None)
     overdue = Job.objects.filter(state=Job.State.RUNNING, lease_until__lt=Now())
     yield "leases_overdue", "Running jobs whose lease ended; the reconciler releases them.", overdue.count()
     active = Job.objects.filter(state__in=(Job.State.QUEUED, Job.State.RUNNING))

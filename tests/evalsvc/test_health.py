@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from django.db.models.functions import Now
 from django.test import Client
 
 from evalsvc import health
 from evalsvc.core.jobs.models import Job, Worker
-from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.jobs.queue import enqueue, start_drain
+from tests.cast.benchmarks import BenchmarkCast
+from tests.evalsvc.evaluation.test_leaderboard import answers
 from tests.places.workers import ROOT
+
+READY = {"status": "ready", "problems": {}, "draining": False}
 
 
 @pytest.fixture
@@ -25,7 +31,7 @@ def ready(db: None, settings: Any, tmp_path: Path) -> None:
 
 def test_an_installation_whose_parts_work_is_ready(ready: None, client: Client) -> None:
     response = client.get("/readyz")
-    assert (response.status_code, response.json()) == (200, {"status": "ready", "problems": {}})
+    assert (response.status_code, response.json()) == (200, READY)
 
 
 def lose_a_worker(settings: Any) -> None:
@@ -70,6 +76,18 @@ def test_a_part_that_fails_is_named_without_addresses(
     response = client.get("/readyz")
     assert (response.status_code, set(response.json()["problems"])) == (503, {part})
     assert "password" not in response.text
+
+
+def test_a_drain_is_shown_and_is_no_alarm(ready: None, client: Client, cast: BenchmarkCast) -> None:
+    start_drain("New disks.")
+    submission = cast.submit(cast.relations(), answers(3))
+    Job.objects.update(run_after=Now() - timedelta(hours=1))
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()["draining"]) == (200, True)
+    assert client.get("/api/v1/status").json()["drain"]["reason"] == "New disks."
+    assert "New disks." in client.get("/status/").content.decode()
+    client.force_login(cast.kim)
+    assert "New disks." in client.get(f"/submissions/{submission.pk}/").content.decode()
 
 
 def test_metrics_are_off_unless_set(db: None, client: Client) -> None:

@@ -1,4 +1,4 @@
-"""Jobs, their events, and the workers that ask for work."""
+"""Jobs, their events, the workers that ask for work, and the drain."""
 
 from __future__ import annotations
 
@@ -69,6 +69,19 @@ class Worker(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.queue})"
+
+
+class Drain(models.Model):
+    """While its one row exists, workers claim no jobs."""
+
+    reason = models.CharField(max_length=200, help_text="For the people who wait.")
+    since = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(id=1), name="drain_once")]
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class JobEvent(models.Model):

@@ -16,7 +16,7 @@ from evalsvc.core import log_context
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import kinds, transitions
 from evalsvc.core.jobs.exceptions import LeaseLost
-from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.models import Drain, Job
 from evalsvc.core.jobs.processes import process_name
 from evalsvc.core.jobs.transitions import change_state, record_event
 
@@ -93,8 +93,27 @@ def lanes_in_turn(queue: str) -> list[str]:
     return [lane for lane, first in sorted(waiting, key=lambda w: (*served.get(w[0], (0, 0.0)), w[1], w[0]))]
 
 
+def current_drain() -> Drain | None:
+    """Return the drain, if workers are to claim nothing."""
+    return Drain.objects.first()
+
+
+def start_drain(reason: str) -> None:
+    """Let workers end what they run and claim nothing more."""
+    Drain.objects.update_or_create(pk=1, defaults={"reason": reason})
+
+
+def end_drain() -> None:
+    """Let workers claim jobs again, and wake one for each queue."""
+    Drain.objects.all().delete()
+    for queue in settings.JOB_QUEUES:
+        wake_worker(queue)
+
+
 def claim(queue: str, *, worker: str = "") -> Job | None:
-    """Claim the fairest due job of the queue, if any."""
+    """Claim the fairest due job of the queue, unless a drain is on."""
+    if current_drain():
+        return None
     for lane in lanes_in_turn(queue):  # reading takes no write lock
         job = _claim_first(due(queue).filter(lane=lane).order_by("run_after", "pk"), worker)
         if job:

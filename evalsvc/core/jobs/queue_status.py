@@ -16,7 +16,7 @@ from django.utils import timezone
 from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.processes import process_name
-from evalsvc.core.jobs.queue import due
+from evalsvc.core.jobs.queue import current_drain, due
 
 log = logging.getLogger(__name__)
 State = Job.State
@@ -68,7 +68,7 @@ def forecast(job: Job) -> JobForecast | None:
     others = Counter(due(job.queue).exclude(lane=job.lane).values_list("lane", flat=True))
     ahead = own + sum(min(n, own + 1) for n in others.values())
     running = Job.objects.filter(queue=job.queue, state=State.RUNNING).count()
-    if mean is None or not active_workers(job.queue):
+    if mean is None or not active_workers(job.queue) or current_drain():
         return JobForecast(ahead + 1, None)
     # Running jobs are half done on average; as many run in parallel later as do now.
     return JobForecast(ahead + 1, mean * (ahead + running / 2) / max(running, 1) + mean)

@@ -14,6 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsvc.core.jobs import queue_status
+from evalsvc.core.jobs.models import Drain
+from evalsvc.core.jobs.queue import current_drain
 
 TITLES = {
     "score": "Scoring runs",
@@ -45,8 +47,14 @@ class HealthSerializer(serializers.Serializer[queue_status.QueueHealth]):
     last_ended_at = serializers.DateTimeField(allow_null=True)
 
 
+class DrainSerializer(serializers.Serializer[Drain]):
+    reason = serializers.CharField()
+    since = serializers.DateTimeField()
+
+
 class StatusSerializer(serializers.Serializer[Any]):
     queues = HealthSerializer(many=True)
+    drain = DrainSerializer(allow_null=True, help_text="Set while no job is started, as before an upgrade.")
 
 
 class Status(APIView):
@@ -56,7 +64,8 @@ class Status(APIView):
     @extend_schema(operation_id="status", responses={200: StatusSerializer})
     def get(self, request: Request) -> Response:
         """Waiting and running jobs of each queue, and the last hour."""
-        return Response(StatusSerializer({"queues": queue_status.queue_health()}).data)
+        status = {"queues": queue_status.queue_health(), "drain": current_drain()}
+        return Response(StatusSerializer(status).data)
 
 
 @require_safe
@@ -68,5 +77,6 @@ def page(request: HttpRequest) -> HttpResponse:
         "queues": queues,
         "lead": f"{waiting:,} waiting, {running:,} running." if waiting or running else "No jobs waiting.",
         "idle": idle,
+        "drain": current_drain(),
     }
     return render(request, "evaluation/status.html", context)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 
 from evalsvc.core.accounts import users
 from evalsvc.core.jobs import queue_status
+from evalsvc.core.jobs.queue import current_drain
 from evalsvc.core.web import views
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted, listed
@@ -104,8 +105,11 @@ def _waiting(submission: Submission) -> dict[str, Any]:
 def _progress_text(submission: Submission) -> str:
     """Progress of the job in words."""
     job = submission.job
-    if job and submission.state == State.QUEUED and not queue_status.active_workers(job.queue):
-        return "no active workers; queued until one starts"
+    if job and submission.state == State.QUEUED:
+        if drain := current_drain():
+            return f"queued; no job is started now: {drain.reason}"
+        if not queue_status.active_workers(job.queue):
+            return "no active workers; queued until one starts"
     if submission.state != State.RUNNING or job is None:
         return "queued; this page updates itself"
     if not job.total:

@@ -1,7 +1,8 @@
-"""List, retry or cancel jobs, by number or filter."""
+"""List, retry or cancel jobs, by number or filter; drain the workers before an upgrade."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from django.core.management import CommandError, CommandParser
@@ -22,27 +23,54 @@ class Command(PlainCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("action", choices=("list", "retry", "cancel"))
+        parser.add_argument("action", choices=("list", "retry", "cancel", "drain", "resume"))
         parser.add_argument("numbers", nargs="*", type=int, metavar="NUMBER")
         for name in FILTERS:
             parser.add_argument(f"--{name}", default="", metavar="VALUE[,VALUE]")
+        shown = "drain: shown to those who wait"
+        parser.add_argument("--reason", default="The service is being upgraded.", help=shown)
+        parser.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="drain: until no job runs")
         parser.add_argument("--limit", type=int, default=100, help="list at most as many, the newest first")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        jobs = chosen(options)
-        if options["action"] == "list":
-            for job in jobs.order_by("-pk")[: options["limit"]]:
+        action = options["action"]
+        if action == "drain":
+            self.drain(options["reason"], seconds=options["wait"])
+        elif action == "resume":
+            queue.end_drain()
+            self.write("Workers start jobs again.")
+        elif action == "list":
+            for job in chosen(options).order_by("-pk")[: options["limit"]]:
                 self.write(f"{job.pk}\t{job.state}\t{job.kind} {job.subject}\t{job.error_code}\t{job.error}")
-            return
+        else:
+            self.change(action, options)
+
+    def change(self, action: str, options: dict[str, Any]) -> None:
+        """Retry or cancel the chosen jobs."""
+        jobs = chosen(options)
         if not options["numbers"] and not any(options[name] for name in FILTERS):
             raise CommandError("Specify jobs by number or by a filter such as --code worker_lost.")
-        if options["action"] == "retry":
+        if action == "retry":
             self.retry(jobs.filter(state=Job.State.FAILED))
         else:
             in_progress = jobs.filter(state__in=IN_PROGRESS)
             for job in in_progress:
                 queue.request_cancel(job)
             self.write(f"{len(in_progress):,} jobs cancelled; running ones stop at their next report.")
+
+    def drain(self, reason: str, *, seconds: int) -> None:
+        """Start no more jobs; wait until none runs, for some seconds."""
+        queue.start_drain(reason)
+        deadline = time.monotonic() + seconds
+        while running := Job.objects.filter(state=Job.State.RUNNING).count():
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.5)
+        waiting = Job.objects.filter(state=Job.State.QUEUED).count()
+        self.write(f"{running:,} running, {waiting:,} waiting. No job is started until you call: jobs resume")
+        if running and seconds:
+            hint = "You can stop the workers: they hand back what they run."
+            raise CommandError(f"After {seconds} s {running:,} jobs still run. {hint}")
 
     def retry(self, jobs: QuerySet[Job]) -> None:
         restarted = 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 
 from evalsvc.core.jobs import queue
@@ -85,3 +87,26 @@ def test_sixteen_claimers_take_each_job_exactly_once(either_database: str) -> No
     assert sorted(taken) == sorted(Job.objects.values_list("pk", flat=True))
     assert set(Job.objects.values_list("state", "attempt")) == {("running", 1)}
     assert len(taken) == n
+
+
+@pytest.mark.django_db
+def test_during_a_drain_running_jobs_end_and_none_is_started() -> None:
+    running, waiting = put("a"), put("b")
+    assert queue.claim("score").pk == running[0]
+    queue.start_drain("New disks.")
+    queue.start_drain("New disks, longer.")  # said again
+    assert queue.claim("score") is None
+    assert str(queue.current_drain()) == "New disks, longer."
+    queue.end_drain()
+    assert queue.claim("score").pk == waiting[0]
+
+
+@pytest.mark.django_db
+def test_the_drain_command_waits_for_running_jobs_and_says_when_they_last_longer() -> None:
+    put("a")
+    call_command("jobs", "drain", "--wait", "1", stdout=(out := io.StringIO()))
+    assert "0 running, 1 waiting" in out.getvalue()
+    call_command("jobs", "resume", stdout=io.StringIO())
+    assert queue.claim("score")
+    with pytest.raises(CommandError, match="1 jobs still run"):
+        call_command("jobs", "drain", "--wait", "1", stdout=io.StringIO())

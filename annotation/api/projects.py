@@ -22,6 +22,7 @@ from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
 from evalsvc.core.activity.api import LogEntrySerializer, LogView
 from evalsvc.core.errors.handlers import problems
+from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.request_validation import Pages, query_choices, validated
 
 FORMAT_HELP = "Detected from the content when absent."
@@ -42,7 +43,7 @@ class NewProjectSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(choices=Kind.choices)
     k = serializers.IntegerField(default=4, min_value=1, max_value=50)
     policy = serializers.ChoiceField(choices=Policy.choices, required=False)
-    guideline = serializers.CharField(required=False, allow_blank=True)
+    guideline = serializers.CharField(max_length=MAX_LENGTH, required=False, allow_blank=True)
 
 
 class ChoiceSerializer(serializers.Serializer[Any]):

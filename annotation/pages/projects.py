@@ -36,7 +36,7 @@ from evalsvc.core.accounts.users import person
 from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.markdown import to_html
+from evalsvc.core.web.markdown import MAX_LENGTH, to_html
 from evalsvc.core.web.views import attempt, page, page_of
 
 LOG_ROWS = PER_PAGE = 50
@@ -78,6 +78,7 @@ class ProjectForm(PageForm):
     )
     guideline = forms.CharField(
         required=False,
+        max_length=MAX_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6}),
         help_text="Markdown. Shown beside the sentence until a relation is focused.",
     )
@@ -112,6 +113,7 @@ class RuleForm(ActionForm):
 class GuidelineForm(PageForm):
     guideline = forms.CharField(
         required=False,
+        max_length=MAX_LENGTH,
         widget=forms.Textarea(attrs={"rows": 18, "spellcheck": "true"}),
         help_text="Markdown: # headings, **bold**, lists, tables, links. HTML is shown as text.",
     )

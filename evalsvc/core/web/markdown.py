@@ -8,18 +8,39 @@ from itertools import pairwise
 import nh3
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 
 TAGS = {
     "a", "blockquote", "br", "code", "em", "h3", "h4", "hr", "li", "ol", "p", "pre", "strong",
     "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
+MAX_LENGTH = 100_000  # of a text, in characters
+# The parser looks for the end of a bracket or an emphasis from each of its marks on: without a bound,
+# 100,000 characters take minutes.
+MAX_COST, MARKS = 5_000_000, "[*_`<"
 SCROLL = '<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways when narrow">'
 
 
+def _parse_inline(state: StateCore) -> None:
+    """Parse the text of blocks, while its cost is bounded; beyond that it stays as written."""
+    cost = 0
+    for token in state.tokens:
+        if token.type != "inline" or token.children is None:
+            continue
+        cost += len(token.content) * sum(map(token.content.count, MARKS))
+        if cost > MAX_COST:
+            token.children.append(Token("text", "", 0, content=token.content))
+        else:
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+@lru_cache(maxsize=32)
 def to_html(text: str) -> SafeString:
     """Render sanitised HTML; headings start at `h3`, an image becomes its description."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = parser.parse(text)
+    parser.core.ruler.at("inline", _parse_inline)
+    tokens = parser.parse(text[:MAX_LENGTH])
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h3" if token.tag == "h1" else "h4"
@@ -45,7 +66,8 @@ def section_html(text: str, *names: str) -> SafeString:
 @lru_cache(maxsize=8)
 def _headings(text: str) -> list[tuple[int, str, int, int]]:
     """Level, name and lines of each heading, cached per text."""
-    tokens = MarkdownIt("commonmark", {"html": False}).parse("\n".join(_lines(text)))
+    parser = MarkdownIt("commonmark", {"html": False}).disable("inline")
+    tokens = parser.parse("\n".join(_lines(text[:MAX_LENGTH])))
     return [
         (int(heading.tag[1]), inline.content.strip("`* ").casefold(), heading.map[0], heading.map[1])
         for heading, inline in pairwise(tokens)

@@ -24,6 +24,7 @@ from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.web.downloads import jsonl_file
+from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.request_validation import Pages, query_choices, validated, whole_number
 from evalsvc.evaluation import board_figures, leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
@@ -302,7 +303,7 @@ class BaselineSerializer(serializers.Serializer[Any]):
 class ChangeBenchmarkSerializer(RulesSerializer):
     title = serializers.CharField(max_length=120, required=False)
     summary = serializers.CharField(max_length=200, required=False, allow_blank=True)
-    description = serializers.CharField(required=False, allow_blank=True)
+    description = serializers.CharField(max_length=MAX_LENGTH, required=False, allow_blank=True)
     public = serializers.BooleanField(required=False)
     baselines = BaselineSerializer(
         many=True, required=False, help_text="All systems that the board marks as baselines."
@@ -318,7 +319,7 @@ class NewBenchmarkSerializer(RulesSerializer):
     missing = serializers.ChoiceField(choices=Benchmark.Missing.choices, default=Benchmark.Missing.REFUSE)
     options = serializers.DictField(required=False, default=dict)
     summary = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
-    description = serializers.CharField(required=False, allow_blank=True, default="")
+    description = serializers.CharField(max_length=MAX_LENGTH, required=False, allow_blank=True, default="")
     public = serializers.BooleanField(default=True)
 
 

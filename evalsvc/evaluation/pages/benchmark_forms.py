@@ -12,6 +12,7 @@ from django.conf import settings
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import byte_size, count
+from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts
@@ -48,7 +49,7 @@ class RulesForm(SectionedForm):
         help_text="Follows the title, for example: relations in newspaper sentences",
     )  # fmt: skip
     description = forms.CharField(
-        widget=forms.Textarea, required=False,
+        widget=forms.Textarea, required=False, max_length=MAX_LENGTH,
         help_text="Markdown with tables, without images. "
         "Name the source of the data, its limits, and a contact.",
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from html import escape
 
 import pytest
 from django import forms
@@ -15,7 +16,7 @@ from django.test.html import parse_html
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.markdown import to_html
+from evalsvc.core.web.markdown import MAX_LENGTH, to_html
 from evalsvc.core.web.middleware import ApiConditionalGetMiddleware
 from evalsvc.core.web.views import attempt, page_of, row_id
 
@@ -119,6 +120,14 @@ def test_markdown_holds_no_html_script_or_image() -> None:
     assert "<h3>One</h3>" in html
     assert "<h4>Two</h4>" in html
     assert not any(word in html for word in ("<script", "<img", "href"))
+
+
+@pytest.mark.parametrize("mark", ["[a](/b) ", "![", "*a ", "_a*", "`a``", "[a](<", "<a "])
+def test_markdown_with_too_many_marks_stays_as_written(mark: str) -> None:
+    """Else its parser takes minutes."""
+    text = (mark * MAX_LENGTH)[:MAX_LENGTH].strip()
+    assert to_html(text) == f"<p>{escape(text, quote=False)}</p>\n"
+    assert "<em>one</em>" in to_html(f"*one*\n\n{text}")
 
 
 @pytest.mark.parametrize(("path", "has_etag"), [("/api/v1/limits", True), ("/boards/", False)])

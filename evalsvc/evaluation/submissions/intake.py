@@ -144,7 +144,9 @@ def refusals_counted(entry: Entry, contract: FileContract) -> Iterator[None]:
     try:
         yield
     except FileRejected:
-        if contract.hidden:
+        if contract.hidden:  # the limit again: a possible repeat passed it, and so did parallel uploads
+            now = timezone.now()
+            quotas.require_few_refusals(entry.benchmark, entry.team, now=now, hidden=contract.hidden)
             quotas.record_refusal(entry.benchmark, entry.team)
         raise
 

@@ -251,8 +251,14 @@ def test_a_person_submits_to_a_hidden_phase_for_one_team(client: Client, cast: B
         assert caught.value.code == "one_team"
 
 
-def test_twenty_files_a_day_are_rejected_and_no_more(cast: BenchmarkCast, client: Client) -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_twenty_files_a_day_are_rejected_and_no_more(
+    cast: BenchmarkCast, client: Client, again: bool
+) -> None:
+    """Whether they are for a new run, or for one that has an active file."""
     benchmark = hidden_phase(cast, GOLD)
+    if again:
+        scored(cast, benchmark, GOLD, system="s")
     client.force_login(cast.kim)
     sent = [
         client.post(
@@ -265,5 +271,5 @@ def test_twenty_files_a_day_are_rejected_and_no_more(cast: BenchmarkCast, client
     assert sent == [422] * 20 + [429]
     assert (
         json.loads(client.get(reverse("api-benchmark-limits", args=["hid"])).content)["quotas"][1]["used"]
-        == 0
+        == again
     )

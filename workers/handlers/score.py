@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 import platform
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of
 
+log = logging.getLogger(__name__)
 PIECE_BYTES = 1 << 18
 SHARES = ("precision", "recall", "f1")
 UNLIMITED = Limits(1 << 60, 1 << 60, 1 << 60)
@@ -228,7 +230,7 @@ def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:
             limits=UNLIMITED,
         )
     except FileRejected as error:
-        raise InputFault("gold_changed", f"{setting.test_set}: {error.problems.summary()}") from error
+        raise _gold_changed(setting.test_set, error.problems.summary()) from error
 
 
 def _verified(test_set: TestSet, tick: Tick) -> Iterator[bytes]:
@@ -239,11 +241,17 @@ def _verified(test_set: TestSet, tick: Tick) -> Iterator[bytes]:
         yield piece
         tick(done := done + len(lines))
     if test_set.state != TestSet.State.FROZEN or digest.hexdigest() != test_set.sha256:
-        raise InputFault(
-            "gold_changed",
-            f"{test_set} was changed after it was frozen: its lines no longer have the digest "
-            f"{test_set.sha256[:12]}. The organisers must restore it; nothing is wrong with the predictions.",
-        )
+        raise _gold_changed(test_set, f"its lines no longer have the digest {test_set.sha256}")
+
+
+def _gold_changed(test_set: TestSet, detail: str) -> InputFault:
+    """Return a fault whose reason teams may read: without lines and digest of the gold."""
+    log.error("%s was changed after it was frozen: %s", test_set, detail)
+    return InputFault(
+        "gold_changed",
+        f"{test_set} was changed after it was frozen. The organisers must restore it; "
+        "nothing is wrong with the predictions.",
+    )
 
 
 def scoring_options(options: dict[str, Any]) -> ScoringOptions:

@@ -345,5 +345,5 @@ def _scoring(evaluations: Sequence[Disclosed], submission: Submission) -> list[t
         if title != "Gold"
     ]
     if submission.job:
-        facts.append(("Attempt", f"{submission.job.attempt}, worker {submission.job.worker or '–'}", False))
+        facts.append(("Attempt", str(submission.job.attempt), False))
     return facts

@@ -28,7 +28,11 @@ DONE_BEFORE = {
     "check": "Attempt {attempt} checked every number",
     "predict": "Attempt {attempt} ran the model",
 }
-DETAILS = {"lost": "The worker stopped responding. Your quota is not affected."}
+# Teams don't read the detail of a fault, which may name hosts and files.
+DETAILS = {
+    "lost": "The worker stopped responding. Your quota is not affected.",
+    "retried": "A fault of the service, not of your file. Your quota is not affected.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def _step(event: JobEvent) -> Step:
     title, kind = TITLES.get(event.what, (event.what.capitalize(), ""))
     if event.what == "done" and event.job.kind in DONE_BEFORE:
         title, kind = DONE_BEFORE[event.job.kind], ""
-    detail = DETAILS.get(event.what, event.detail if event.what in ("failed", "retried") else "")
+    detail = DETAILS.get(event.what, event.detail if event.what == "failed" else "")
     return Step(title.format(attempt=event.attempt), event.at, detail, kind)
 
 

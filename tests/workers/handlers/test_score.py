@@ -231,6 +231,7 @@ def test_changed_gold_fails_the_submission_without_an_evaluation(cast: Benchmark
     run_next("score")
     submission.refresh_from_db()
     assert (submission.state, submission.reason_code) == ("failed", "gold_changed")
+    assert "0000" not in submission.reason
     assert not Evaluation.objects.exists()
 
 

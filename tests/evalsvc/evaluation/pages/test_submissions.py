@@ -10,11 +10,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import PredictionFile, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.cast.replay import replayed
 from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
+from workers.handlers import score
 from workers.runner import run_next
 
 
@@ -31,6 +33,21 @@ def bags(cast: BenchmarkCast) -> Submission:
     assert run_next("score")
     submission.refresh_from_db()
     return submission
+
+
+def test_a_fault_of_the_service_is_shown_without_hosts_and_files(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("[Errno 5] Input/output error: '/srv/secret/file'")
+
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    monkeypatch.setattr(score, "_results", fail)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    html = page(client, submission)
+    assert "A fault of the service, not of your file." in html
+    assert "secret" not in html
 
 
 def test_a_waiting_run_is_polled_every_second(client: Client, cast: BenchmarkCast) -> None:
@@ -61,6 +78,9 @@ def test_a_scored_run_shows_its_figure_first_then_its_provenance(client: Client,
     assert "micro F1 50.0" in html[: html.index('id="scores"')]
     for made_from in (submission.file_id, "net-1.jsonl", "numpy", "β = 1 (F1)"):
         assert made_from in html
+    worker = Job.objects.values_list("worker", flat=True).get(kind="score")
+    assert worker
+    assert worker not in html
 
 
 def test_averages_classes_and_errors_name_one_operating_point(client: Client, cast: BenchmarkCast) -> None:

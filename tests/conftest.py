@@ -213,12 +213,15 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+# Folders whose tests are attacks, all of them.
+ATTACKS = ("tests/attacks/", "tests/permissions/", "tests/evalsvc/evaluation/disclosure/")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the attacks; run files with long tests first: none is left to one process at the end."""
     named = attacks()
     for item in items:
-        place = item.nodeid.partition("[")[0]
-        if named & {place, place.partition("::")[0]}:
+        if item.nodeid.partition("[")[0] in named or item.nodeid.startswith(ATTACKS):
             item.add_marker(pytest.mark.attack)
     slow = {
         item.path
@@ -229,9 +232,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def attacks() -> set[str]:
-    """The tests, and the files of tests, that docs/security.md names."""
+    """The tests that docs/security.md names."""
     text = (Path(settings.BASE_DIR) / "docs" / "security.md").read_text()
-    return set(re.findall(r"tests/[\w/]+\.py(?:::test_\w+)?", text))
+    return set(re.findall(r"tests/[\w/]+\.py::test_\w+", text))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

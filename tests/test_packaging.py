@@ -200,7 +200,7 @@ def test_the_image_copies_existing_files_and_runs_as_an_unprivileged_user() -> N
 
 def test_the_image_leaves_out_data_secrets_and_the_environment() -> None:
     left_out = (ROOT / ".dockerignore").read_text().split()
-    assert {".git", ".venv", ".data", ".env"} <= set(left_out)
+    assert {".git", ".venv", ".data", ".env", "tests", "bench"} <= set(left_out)
 
 
 def targets() -> set[str]:

@@ -195,3 +195,22 @@ def test_downloads_of_secrets_are_stored_nowhere_on_the_way(requester: Requester
     reply = requester.request(row, "GET", who)
     assert reply.response.status_code == 200
     assert "no-store" in reply.response.headers["Cache-Control"]
+    named = reply.response.headers["Content-Disposition"]
+    assert re.fullmatch(r'attachment; filename="[\w.-]+"', named)
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "status"),
+    [
+        *[("TRACE", address, 405) for address in ("/", "/login/", "/boards/", "/docs/measures/")],
+        ("TRACE", "/api/v1/limits", 401),
+        *[("GET", address, 404) for address in ("/static/", "/files-are-never-served-directly/", "/.git/")],
+    ],
+)
+def test_nothing_is_traced_and_no_folder_listed(
+    requester: Requester, method: str, address: str, status: int
+) -> None:
+    with rolled_back():
+        response = Client().generic(method, address, headers={"X-Secret": "sesame"})
+    assert response.status_code == status
+    assert "sesame" not in response.content.decode()

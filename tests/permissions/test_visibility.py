@@ -81,7 +81,7 @@ OTHER_ANSWER = {"spans": [], "relations": ["lived_in"]}
 # Differs between any two requests: times, tokens, client-made ids.
 VOLATILE = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?|\b\d\d:\d\d\b"
-    r"|(?<=^Expires: ).*|(?<=^Content-Length: ).*|(?<=^ETag: ).*"
+    r"|(?<=^Expires: ).*|(?<=^Content-Length: ).*|(?<=^ETag: ).*|(?<=^X-Request-ID: ).*"
     r'|(?<=csrfmiddlewaretoken" value=")\w+|(?<="X-CSRFToken": ")\w+|(?<="X-CSRFTOKEN"] = ")\w+'
     r"|[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{22}",
     re.MULTILINE,
@@ -292,6 +292,7 @@ def change_other_answers(cast: ServiceCast, states: tuple[str, ...]) -> None:
 def differing(crawler: Crawler, who: str, states: tuple[str, ...]) -> set[str]:
     """The replies to this person that change when everybody but Ann answered differently."""
     without = frozenset() if FULL else EVALUATION_ROUTES
+    crawler.requester.client(who)  # its session outlives the changes
     with rolled_back():
         change_other_answers(crawler.requester.cast, states)
         after = stable_texts(crawler.crawl_again(who, without))

@@ -23,6 +23,7 @@ START = "import sys; sys.path.append({code!r}); from workers.sandbox.child_main 
 PREFIX, STALE_SECONDS = "evalsvc-model-", 7 * 86_400
 CHECK_EVERY_SECONDS = 0.05
 ERROR_BYTES, CHANNEL_BYTES = 8_000, 65_536
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 CONFINED = b'{"step": "confined"}'
 
 
@@ -41,8 +42,11 @@ class ProcessEnd:
 
     @property
     def killed(self) -> bool:
-        """True if killed from outside, perhaps for want of memory."""
-        return self.code == -signal.SIGKILL and not self.overdue
+        """True if killed from outside, perhaps for want of memory.
+
+        The confined process may send no signals, not even to itself.
+        """
+        return -self.code in FROM_OUTSIDE and not self.overdue
 
 
 @contextmanager

@@ -261,6 +261,7 @@ def test_each_failure_of_a_model_has_a_code(ended: ProcessEnd, code: str) -> Non
     ("ended", "most"),
     [
         (ProcessEnd(-signal.SIGKILL, overdue=False), 2),
+        (ProcessEnd(-signal.SIGTERM, overdue=False), 2),
         (ProcessEnd(1, overdue=False, kind="NotConfined", step=""), None),
         (ProcessEnd(-signal.SIGKILL, overdue=False, step=""), None),
     ],

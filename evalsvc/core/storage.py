@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 from uuid import uuid4
@@ -12,6 +14,7 @@ from uuid import uuid4
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
+from django.db import DatabaseError
 from django.utils.deconstruct import deconstructible
 
 from evalsvc.core.jobs.exceptions import RetryLater, caught
@@ -27,8 +30,16 @@ LOST = (
 )
 
 
+# Some names that rows have in each folder, to distinguish a new storage from one that is away.
+_names: dict[str, Callable[[], Iterable[str]]] = {}
+
+
 class StorageFault(OSError):
-    """The storage does not hold what was just written."""
+    """The storage is away, or does not hold what was just written."""
+
+
+def register_names(folder: str, names: Callable[[], Iterable[str]]) -> None:
+    _names[folder] = names
 
 
 def open_stored(name: str, *, others: Iterable[str] = ()) -> BinaryIO:
@@ -71,28 +82,57 @@ def _probe() -> None:
         default_storage.delete(name)
 
 
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """Name, size and digest of a file, by its row."""
+
+    name: str
+    size: int
+    sha256: str
+
+    def difference(self, copy: BinaryIO | None = None) -> tuple[str, str] | None:
+        """Return code and detail if the stored file differs from its row."""
+        digest, n_bytes = hashlib.sha256(), 0
+        try:
+            for piece in self._pieces():
+                digest.update(piece)
+                n_bytes += len(piece)
+                if copy:
+                    copy.write(piece)
+        except Unreadable as error:
+            return error.code, str(error)
+        if n_bytes != self.size:
+            return "file_damaged", f"{self.name} has {n_bytes:,} bytes, not {self.size:,}."
+        if digest.hexdigest() != self.sha256:
+            return "file_damaged", f"{self.name} has the digest {digest.hexdigest()}, not {self.sha256}."
+        return None
+
+    def _pieces(self) -> Iterator[bytes]:
+        try:
+            with default_storage.open(self.name, "rb") as file:
+                yield from iter(lambda: file.read(PIECE_BYTES), b"")
+        except FileNotFoundError as error:
+            raise Unreadable("file_missing", f"The file {self.name} is missing.") from error
+        except OSError as error:
+            raise Unreadable("file_damaged", f"{self.name} cannot be read: {error}") from error
+
+
+class Unreadable(Exception):
+    """A stored file is missing, or its disk is damaged."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+
+
 def save_verified(name: str, content: BinaryIO, *, sha256: str, size: int) -> str:
     """Save the bytes, read them again, and return the name they got."""
     content.seek(0)
     saved = default_storage.save(name, File(content))
-    if not is_intact(saved, sha256=sha256, size=size):
+    if StoredFile(saved, size, sha256).difference():
         default_storage.delete(saved)
         raise StorageFault(f"The storage did not store {size:,} bytes correctly. Check its disk.")
     return saved
-
-
-def is_intact(name: str, *, sha256: str, size: int) -> bool:
-    """True if the stored file has this size and digest."""
-    try:
-        if not default_storage.exists(name) or default_storage.size(name) != size:
-            return False
-        digest = hashlib.sha256()
-        with default_storage.open(name, "rb") as file:
-            for piece in iter(lambda: file.read(PIECE_BYTES), b""):
-                digest.update(piece)
-    except OSError:
-        return False
-    return digest.hexdigest() == sha256
 
 
 @deconstructible(path="evalsvc.core.storage.WholeFileStorage")
@@ -100,6 +140,7 @@ class WholeFileStorage(FileSystemStorage):
     """Writes under a temporary name, flushes to the disk, then renames."""
 
     def _save(self, name: str, content: File[bytes]) -> str:
+        self._require_present(name)
         partial = f"{name}.{uuid4().hex}{PARTIAL}"
         try:
             super()._save(partial, content)  # type: ignore[misc]
@@ -110,6 +151,20 @@ class WholeFileStorage(FileSystemStorage):
             Path(self.path(partial)).unlink(missing_ok=True)
             raise
         return name
+
+    def _require_present(self, name: str) -> None:
+        """Reject a write to a storage that is away.
+
+        Where a mount is missing the file would be stored below it, and vanish when it is back.
+        """
+        folder = name.partition("/")[0]
+        if Path(self.path(folder)).is_dir():
+            return
+        known: list[str] = []
+        with suppress(DatabaseError):  # a restore writes the files first
+            known += _names[folder]() if folder in _names else ()
+        if known and not any(map(self.exists, known)):
+            raise StorageFault(f"The stored files are not in {self.path('')}. Check that it is mounted.")
 
 
 def _flush(path: str | Path) -> None:

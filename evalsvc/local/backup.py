@@ -21,7 +21,8 @@ from django.core.management import CommandError
 from django.db import connection, transaction
 
 from evalsvc import __version__
-from evalsvc.core.upkeep.stored_files import StoredFile, all_files
+from evalsvc.core.storage import StoredFile
+from evalsvc.core.upkeep.stored_files import all_files
 from evalsvc.environment import PRIVATE_FOLDER
 
 MANIFEST, DATABASE, FILES, KEY = "manifest.json", "database", "files", "secret_key"

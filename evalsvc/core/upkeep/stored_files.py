@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import BinaryIO
 
 from django.conf import settings
 from django.core.files.storage import default_storage
+from django.db import connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from evalsvc.core.storage import PROBES
+from evalsvc.core.storage import PROBES, StoredFile, register_names
 from evalsvc.core.upkeep.registry import Finding
 
 # A file is stored seconds before its row is committed, and an upload read in minutes.
 UNNAMED_FOR = timedelta(hours=1)
-CHUNK = 500
+CHUNK, WITNESSES = 500, 5
 # More orphans than rows means another database rather than lost requests.
 ORPHANS_ALLOWED = 100
+SWEEP_LOCK = 7_305_001  # any number that nobody else uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,37 +42,15 @@ class Folder:
         rows = self.model._default_manager.filter(**{f"{self.field}__in": names})
         return set(rows.values_list(self.field, flat=True))
 
+    def some(self) -> Iterable[str]:
+        """Return a few names of old files."""
+        rows = self.model._default_manager.exclude(**{self.field: ""})
+        return rows.order_by("pk").values_list(self.field, flat=True)[:WITNESSES]
+
     def files(self, share: str = "") -> Iterator[StoredFile]:
         rows = self.model._default_manager.filter(sha256__startswith=share).exclude(**{self.field: ""})
         for name, size, sha256 in rows.order_by("pk").values_list(self.field, "size", "sha256"):
             yield StoredFile(name, size, sha256)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """Name, size and digest of a file, by its row."""
-
-    name: str
-    size: int
-    sha256: str
-
-    def difference(self, copy: BinaryIO | None = None) -> tuple[str, str] | None:
-        """Return code and detail if the stored file differs from its row."""
-        digest, n_bytes = hashlib.sha256(), 0
-        try:
-            with default_storage.open(self.name, "rb") as file:
-                while piece := file.read(1 << 20):
-                    digest.update(piece)
-                    n_bytes += len(piece)
-                    if copy:
-                        copy.write(piece)
-        except FileNotFoundError:
-            return "file_missing", f"The file {self.name} is missing."
-        if n_bytes != self.size:
-            return "file_damaged", f"{self.name} has {n_bytes:,} bytes, not {self.size:,}."
-        if digest.hexdigest() != self.sha256:
-            return "file_damaged", f"{self.name} has the digest {digest.hexdigest()}, not {self.sha256}."
-        return None
 
 
 _folders: dict[str, Folder] = {}
@@ -80,6 +58,7 @@ _folders: dict[str, Folder] = {}
 
 def register_folder(folder: Folder) -> None:
     _folders[folder.name] = folder
+    register_names(folder.name, folder.some)
 
 
 def all_files() -> Iterator[StoredFile]:
@@ -132,14 +111,26 @@ def sweep_orphans(*, most: int = ORPHANS_ALLOWED) -> int:
     for folder, rows in _folders.items():
         names = list(orphans(folder))
         for name in names if not is_suspicious(folder, len(names), most) else ():
-            # a row may have come since; or another sweep deleted it, and an upload has its name now
-            if not rows.named([name]) and _is_old(name):
-                default_storage.delete(name)
-                removed += 1
+            removed += _remove_orphan(rows, name)
     for name in filter(_is_old, _walk(PROBES)):  # of killed processes
         default_storage.delete(name)
         removed += 1
     return removed
+
+
+def _remove_orphan(rows: Folder, name: str) -> bool:
+    """Remove the file unless it got a row, or is another one by now.
+
+    No other sweep removes it in between, whereupon an upload would take its name.
+    """
+    with transaction.atomic():  # on SQLite this excludes every other writer
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SWEEP_LOCK])
+        if rows.named([name]) or not _is_old(name):
+            return False
+        default_storage.delete(name)
+    return True
 
 
 def is_suspicious(folder: str, n_orphans: int, most: int = ORPHANS_ALLOWED) -> bool:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
-from evalsvc.core.storage import is_intact, open_stored, save_verified
+from evalsvc.core.storage import StoredFile, open_stored, save_verified
 from evalsvc.core.upkeep.registry import register_sweep
 from evalsvc.core.upkeep.stored_files import Folder, register_folder
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
@@ -30,7 +30,7 @@ def store(spool: BinaryIO, *, sha256: str, size: int) -> PredictionFile:
     existing = PredictionFile.objects.filter(pk=sha256)
     if existing.update(kept_at=Now()):  # protects them from the sweep
         row = existing.get()
-        if is_intact(row.name, sha256=sha256, size=size):
+        if not StoredFile(row.name, size, sha256).difference():
             return row
         before = row.name
     name = save_verified(storage_name(sha256), spool, sha256=sha256, size=size)

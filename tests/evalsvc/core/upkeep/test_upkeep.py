@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -178,4 +179,29 @@ def test_a_file_stored_while_orphans_are_swept_stays(
     monkeypatch.setattr(stored_files, "orphans", lambda folder: iter(["predictions/ab/cd/abcd"]))
     os.utime(orphan)  # another sweep removed it, and an upload took its name
     stored_files.sweep_orphans()
+    assert orphan.exists()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("either_database", ["postgres"], indirect=True)
+def test_a_file_stored_between_two_sweeps_of_its_name_stays(
+    either_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orphan = store("predictions/ab/cd/abcd")
+    deleting, stored, delete = Event(), Event(), default_storage.delete
+
+    def delete_late(name: str) -> None:
+        if not deleting.is_set():  # the first sweep
+            deleting.set()
+            stored.wait(1)
+        delete(name)
+
+    monkeypatch.setattr(default_storage, "delete", delete_late)
+    first = Thread(target=lambda: (stored_files.sweep_orphans(), connection.close()))
+    first.start()
+    deleting.wait(30)
+    stored_files.sweep_orphans()
+    orphan.write_bytes(b"new")  # by an upload
+    stored.set()
+    first.join()
     assert orphan.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from evalsvc.core.storage import StorageFault
 from evalsvc.evaluation.models import PredictionFile
 from evalsvc.evaluation.submissions import file_store
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
@@ -72,6 +74,21 @@ def test_a_damaged_or_missing_file_is_stored_anew_when_resent(
     assert [Path(default_storage.path(row.name))] == [p for p in path.parent.iterdir() if p.is_file()]
     with file_store.open_file(PredictionFile.objects.get()) as file:
         assert file.read() == b"bytes"
+
+
+@pytest.mark.parametrize("mount_point", [True, False])
+def test_no_file_is_taken_while_the_storage_is_away(cast: BenchmarkCast, mount_point: bool) -> None:
+    kept()
+    files = Path(default_storage.path(""))
+    away = files.rename(files.with_name("away"))
+    if mount_point:
+        files.mkdir()
+    with pytest.raises(StorageFault, match="Check that it is mounted"):
+        kept(b"others")
+    assert not files.exists() or not any(files.iterdir())
+    shutil.rmtree(files, ignore_errors=True)
+    away.rename(files)
+    assert default_storage.exists(kept(b"others").name)
 
 
 @pytest.mark.django_db

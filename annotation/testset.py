@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
@@ -16,7 +17,9 @@ from django.db.models.functions import Now
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from evalsvc.core.jobs.exceptions import RetryLater
 
+log = logging.getLogger(__name__)
 LINES_PER_READ = 2_000
 
 
@@ -130,13 +133,24 @@ class TestSet(models.Model):
             raise Conflict("not_frozen", f"{self} is {self.state}: only frozen sets can be read.")
 
     def verify(self) -> None:
-        """Raise `Conflict` unless the stored lines still give the stored digest."""
-        digest = hashlib.sha256(b"".join(export_lines(self))).hexdigest()
-        if self.state != self.State.FROZEN or digest != self.sha256:
-            raise Conflict(
-                "gold_changed",
-                f"{self} was changed after freezing: its digest is {digest[:12]}, not {self.sha256[:12]}.",
-            )
+        """Raise `GoldChanged` unless the stored lines still give the stored digest."""
+        for _ in verified_batches(self):
+            pass
+
+
+class GoldChanged(Conflict, RetryLater):
+    """The lines of a frozen set are damaged: requests fail and jobs wait until they are restored."""
+
+    status = 503
+
+    def __init__(self, test_set: TestSet) -> None:
+        Conflict.__init__(
+            self,
+            "gold_changed",  # teams may read this: it has no digest of the gold
+            f"{test_set} was changed after it was frozen. An administrator must restore it; "
+            "nothing is wrong with any submission.",
+        )
+        self.reason, self.most = self.detail, None
 
 
 class Release(models.Model):
@@ -224,6 +238,17 @@ def export_batches(test_set: TestSet) -> Iterator[list[bytes]]:
     while batch := list(lines.filter(number__gt=last).values_list("number", "line")[:LINES_PER_READ]):
         yield [line.encode() + b"\n" for _, line in batch]
         last = batch[-1][0]
+
+
+def verified_batches(test_set: TestSet) -> Iterator[list[bytes]]:
+    """Yield the lines some thousands at a time, then verify their digest."""
+    digest = hashlib.sha256()
+    for lines in export_batches(test_set):
+        digest.update(b"".join(lines))
+        yield lines
+    if test_set.state != TestSet.State.FROZEN or digest.hexdigest() != test_set.sha256:
+        log.error("%s has the digest %s, not %s", test_set, digest.hexdigest(), test_set.sha256)
+        raise GoldChanged(test_set)
 
 
 def read_rows(test_set: TestSet) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, cast
 
 import msgspec
@@ -17,7 +18,7 @@ from django.conf import settings as service
 from django.db.models import F
 from django.utils import timezone
 
-from annotation.testset import TestSet, TestSetRow, export_lines
+from annotation.testset import TestSet, TestSetRow, export_lines, verified_batches
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
@@ -305,8 +306,13 @@ def _read_ids(pk: int, sha256: str, *, with_text: bool) -> ExpectedIds:
     ids: dict[str, Pair | None] = {}
     tokens: dict[str, Sequence[str]] = {}
     lengths: dict[str, int] = {}
-    for raw in export_lines(TestSet.objects.get(pk=pk)):
-        item = decoder.decode(raw)
+    test_set = TestSet.objects.get(pk=pk)
+    for raw in chain.from_iterable(verified_batches(test_set)):
+        try:
+            item = decoder.decode(raw)
+        except msgspec.MsgspecError:
+            test_set.verify()
+            raise
         ids[item.id] = item.pair
         if with_text and item.tokens is not None:
             tokens[item.id] = item.tokens

@@ -224,7 +224,7 @@ def test_a_team_cannot_keep_a_run_off_a_new_version_by_cancelling(cast: Benchmar
 def test_a_run_of_an_open_phase_is_withdrawn_beside_an_ended_one(cast: BenchmarkCast) -> None:
     submission = sealed_run(cast, ended=True)
     benchmark = submission.benchmark
-    dev = freeze("dev", RELATION_GOLD, by=cast.olga, sha256="d" * 64)
+    dev = freeze("dev", RELATION_GOLD[::-1], by=cast.olga)
     fields = {"title": "dev", "unit": "sentence", "main": "micro_f1"}
     creation.add_setting(benchmark, key="dev", test_set=dev, by=cast.olga, **fields)
     open_run = cast.submit(benchmark, LINES, run="2")

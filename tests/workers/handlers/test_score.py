@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
+from annotation import testset
 from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.storage import MISSING_TRIES
+from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.disclosure import gold_counts
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Score, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
@@ -224,15 +227,39 @@ def test_an_undefined_figure_is_null_with_its_reason(cast: BenchmarkCast) -> Non
     assert (score.value, score.reason) == (None, FEW_CLAIMS)
 
 
-def test_changed_gold_fails_the_submission_without_an_evaluation(cast: BenchmarkCast) -> None:
-    gold = freeze("forged", RELATION_GOLD, by=cast.olga, sha256="0" * 64)
-    benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
-    submission = cast.submit(benchmark, LABEL_LINES)
-    run_next("score")
+@pytest.mark.parametrize("damage", [("{", "{{"), ('"born_in"', '"bornein"'), ('"s1"', '"s0"')])
+def test_changed_gold_delays_scoring_until_it_is_restored(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, damage: tuple[str, str]
+) -> None:
+    before, after = (text.encode() for text in damage)
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    batches = testset.export_batches
+    file_contract._read_ids.cache_clear()
+
+    def changed(of: testset.TestSet) -> Iterator[list[bytes]]:
+        return ([line.replace(before, after, 1) for line in each] for each in batches(of))
+
+    with monkeypatch.context() as damaged:
+        damaged.setattr(testset, "export_batches", changed)
+        run_next("score")
     submission.refresh_from_db()
-    assert (submission.state, submission.reason_code) == ("failed", "gold_changed")
-    assert "0000" not in submission.reason
+    assert submission.state == "queued"
     assert not Evaluation.objects.exists()
+    assert "must restore" in Job.objects.get().events.get(what="retried").detail
+    Job.objects.update(run_after=Now())
+    assert scored(submission).state == "scored"
+
+
+def test_a_file_is_not_checked_against_changed_gold(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark, batches = cast.relations(), testset.export_batches
+    file_contract._read_ids.cache_clear()
+    with monkeypatch.context() as damaged:
+        damaged.setattr(testset, "export_batches", lambda of: list(batches(of))[:0])
+        with pytest.raises(testset.GoldChanged):
+            cast.submit(benchmark, LABEL_LINES)
+    assert cast.submit(benchmark, LABEL_LINES).state == "queued"
 
 
 def test_a_lost_file_fails_the_scoring_after_some_tries(cast: BenchmarkCast) -> None:

@@ -22,4 +22,4 @@ RUN python manage.py collectstatic --no-input && rm -f /data/secret_key
 VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-CMD ["sh", "-c", "exec python -m gunicorn --config python:evalsvc.serving.gunicorn_settings evalsvc.wsgi --bind 0.0.0.0:8000 --workers 2 --threads ${WEB_THREADS:-4}"]
+CMD ["python", "manage.py", "supervise", "web"]

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
+from typing import IO
 
 LOG_BYTES_MAX = 10_000_000
 STABLE_SECONDS = 60
@@ -43,10 +44,13 @@ def is_suspended(pid: int) -> bool:
 
 
 class ChildProcess:
-    """Logged process; restarted after pauses that double."""
+    """Process with a log, or our own output; restarted after pauses that double."""
 
-    def __init__(self, name: str, command: Sequence[str], *, env: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], *, env: Mapping[str, str], log: Path | None = None
+    ) -> None:
         self.name, self.command, self.env, self.log = name, list(command), dict(env), log
+        self.hint = f"See {log}." if log else ""
         self.process: subprocess.Popen[bytes] | None = None
         self.deaths = 0
         self.started_at = 0.0
@@ -55,20 +59,25 @@ class ChildProcess:
         self.suspended: set[int] = set()
 
     def start(self) -> None:
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        if self.log.exists() and self.log.stat().st_size > LOG_BYTES_MAX:
-            self.log.replace(self.log.with_suffix(".log.1"))
-        with self.log.open("ab") as log:
+        with self._output() as output:
             self.process = subprocess.Popen(  # noqa: S603 - our own commands
                 self.command,
                 env=self.env,
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,  # Ctrl-C reaches the supervisor only, which stops the others in order
                 preexec_fn=stop_with_parent,
             )
         self.started_at = time.monotonic()
+
+    def _output(self) -> AbstractContextManager[IO[bytes] | None]:
+        if not self.log:
+            return nullcontext()
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        if self.log.exists() and self.log.stat().st_size > LOG_BYTES_MAX:
+            self.log.replace(self.log.with_suffix(".log.1"))
+        return self.log.open("ab")
 
     def watch(self) -> str:
         """Restart after the pause; return a message on any change."""
@@ -91,7 +100,7 @@ class ChildProcess:
         for pid in still - {main}:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        return f"{self.name} was suspended, and is killed. See {self.log}." if still else ""
+        return f"{self.name} was suspended, and is killed. {self.hint}".strip() if still else ""
 
     def kill(self) -> None:
         """Kill the process and its children, at once."""
@@ -106,7 +115,7 @@ class ChildProcess:
         self.restart_at = time.monotonic() + pause
         self.process = None
         reason = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"{self.name} stopped ({reason}) and restarts in {pause} s. See {self.log}."
+        return f"{self.name} stopped ({reason}) and restarts in {pause} s. {self.hint}".strip()
 
     def terminate(self) -> None:
         if self.process and self.process.poll() is None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import http.client
 import os
 import signal
+import socket
 import sys
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from django.conf import settings
@@ -21,20 +23,27 @@ from evalsvc.local.embedded_broker import BrokerFailed, EmbeddedBroker
 
 START_SECONDS = 120
 STOP_SECONDS = 15
-PROBE_SECONDS, PROBES = 10, 12  # a server that is only full, or still starting, answers within two minutes
+CONTAINER_STOP_SECONDS = 50  # compose.yaml kills after 60
+PROBE_SECONDS = 10
+# A web server that is only full, or still starting, answers within two minutes, all others within one.
+PROBES = {"web": 12, "worker": 6, "heavy": 6, "beat": 6}
+ANSWER_SECONDS = 3
 ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 - only if HOST_ADDRESS is set to it
 
 
 class Supervisor:
-    """Broker (unless one is configured), workers, beat and web."""
+    """Broker (unless one is configured), workers, beat and web.
 
-    def __init__(self, *, host: str, port: int, report: Callable[[str], None]) -> None:
-        self.host, self.port, self.report = host, port, report
+    With `part` only that process, in a container: it logs to the output, and has its broker elsewhere.
+    """
+
+    def __init__(self, *, host: str, port: int, report: Callable[[str], None], part: str = "") -> None:
+        self.host, self.port, self.report, self.part = host, port, report, part
         self.address = f"http://{'127.0.0.1' if host == ALL_ADDRESSES else host}:{port}"
         self.stopping = threading.Event()
         self.broker: EmbeddedBroker | None = None
         self.children: list[ChildProcess] = []
-        self.next_probe, self.silent = 0.0, 0
+        self.silent: Counter[str] = Counter()
 
     @property
     def hides_host_names(self) -> bool:
@@ -48,17 +57,18 @@ class Supervisor:
 
     def start(self) -> None:
         """Start all processes and wait until the web server answers."""
-        if not (os.environ.get("BROKER_URL") or os.environ.get("REDIS_URL")):
+        if not (self.part or os.environ.get("BROKER_URL") or os.environ.get("REDIS_URL")):
             self.broker = EmbeddedBroker(settings.DATA_DIR / "broker")
             self.broker.start()
         env = self.environment()
         for name, command in commands(host=self.host, port=self.port).items():
-            self.children.append(
-                ChildProcess(name, command, env=env, log=settings.DATA_DIR / "logs" / f"{name}.log")
-            )
+            log = None if self.part else settings.DATA_DIR / "logs" / f"{name}.log"
+            if self.part in ("", name):
+                self.children.append(ChildProcess(name, command, env=env, log=log))
         for child in self.children:
             child.start()
-        self.wait_for_web()
+        if not self.part:
+            self.wait_for_web()
 
     def environment(self) -> dict[str, str]:
         """Environment of the processes and of the demo loader."""
@@ -96,25 +106,48 @@ class Supervisor:
 
     def run(self) -> None:
         """Watch until a signal arrives."""
+        threading.Thread(target=self._probe_all, daemon=True).start()  # an answer may take long
         while not self.stopping.wait(0.5):
             self.watch()
-            self.probe_web()
 
-    def probe_web(self) -> None:
-        """Kill a web server that repeatedly gives no answer; it is restarted."""
-        if time.monotonic() < self.next_probe:
-            return
-        self.next_probe = time.monotonic() + PROBE_SECONDS
-        self.silent = 0 if answers(f"{self.address}/healthz", any_status=True) else self.silent + 1
-        web = next((child for child in self.children if child.name == "web"), None)
-        if web and web.process and self.silent >= PROBES:
-            self.report(f"web gave no answer {PROBES} times, and is killed")
-            web.kill()
-            self.silent = 0
+    def _probe_all(self) -> None:
+        while not self.stopping.wait(PROBE_SECONDS):
+            self.probe()
+
+    def probe(self) -> None:
+        """Kill processes that repeatedly give no answer; they are restarted."""
+        silent = self.silent_parts()
+        for child in self.children:
+            self.silent[child.name] = self.silent[child.name] + 1 if child.name in silent else 0
+            if child.process and self.silent[child.name] >= PROBES[child.name]:
+                self.report(f"{child.name} gave no answer {PROBES[child.name]} times, and is killed")
+                child.kill()
+                self.silent[child.name] = 0
+
+    def silent_parts(self) -> set[str]:
+        """Return the running parts without an answer; workers and beat are asked through the broker."""
+        names = {child.name for child in self.children if child.process}
+        silent = set() if answers(f"{self.address}/healthz", any_status=True) else names & {"web"}
+        nodes = {f"{name}@{socket.gethostname()}": name for name in names - {"web"}}
+        try:
+            replied = self.answering(nodes) if nodes else ()
+        except Exception:  # noqa: BLE001 - each kind of broker has its own; without one nobody could answer
+            return silent
+        return silent | {name for node, name in nodes.items() if node not in replied}
+
+    def answering(self, nodes: Collection[str]) -> list[str]:
+        """Ask workers and beat, through the broker, for a sign of life."""
+        from evalsvc.celery import app
+
+        url = self.broker.url if self.broker else None
+        with app.connection_for_write(url, connect_timeout=ANSWER_SECONDS) as broker:
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=ANSWER_SECONDS)
+            replies = app.control.ping([*nodes], timeout=ANSWER_SECONDS, connection=broker, limit=len(nodes))
+        return [node for reply in replies or () for node in reply]
 
     def stop(self) -> None:
         """Stop web, beat and workers in that order, then the broker."""
-        deadline = time.monotonic() + STOP_SECONDS
+        deadline = time.monotonic() + (CONTAINER_STOP_SECONDS if self.part else STOP_SECONDS)
         for child in reversed(self.children):
             child.terminate()
         for child in reversed(self.children):
@@ -124,7 +157,7 @@ class Supervisor:
 
 
 def commands(*, host: str, port: int) -> dict[str, list[str]]:
-    """The command of each process; compose.yaml runs the same programs."""
+    """The command of each process, also in containers."""
     python, data = sys.executable, Path(settings.DATA_DIR)
     celery = [python, "-m", "celery", "-A", "workers"]
     log = ["--loglevel", "INFO"]
@@ -132,7 +165,10 @@ def commands(*, host: str, port: int) -> dict[str, list[str]]:
         "worker": [*celery, "worker", *worker_options("worker", "score,ingest", processes=2), *log],
         # long jobs have a process of their own, so that submissions never wait for them
         "heavy": [*celery, "worker", *worker_options("heavy", "heavy", processes=1), *log],
-        "beat": [*celery, "beat", "--schedule", str(data / "beat"), "--pidfile", "", *log],
+        "beat": [
+            *(*celery, "beat", "--hostname", "beat@%h", "--schedule", str(data / "beat")),
+            *("--pidfile", "", *log),
+        ],
         "web": [
             *(python, "-m", "gunicorn", "--config", "python:evalsvc.serving.gunicorn_settings"),
             *("evalsvc.wsgi", "--bind", f"{host}:{port}"),

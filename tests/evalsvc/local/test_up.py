@@ -11,15 +11,16 @@ import sys
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from evalsvc.local import supervisor as supervisor_module
-from evalsvc.local.child_process import ChildProcess
+from evalsvc.local.child_process import ChildProcess, children
 from evalsvc.local.startup_checks import parse_port, require_free_port
-from evalsvc.local.supervisor import Supervisor, answers
+from evalsvc.local.supervisor import PROBES, Supervisor, answers, commands
 from evalsvc.management.commands.up import Command
 from tests.places.extent import FULL
 from tests.places.workers import ROOT, environment, until
@@ -39,7 +40,7 @@ def up(tmp_path: Path) -> Iterator[Up]:
     """Start the service on a folder of the test's own, without the demo."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(port: int, **more: str) -> subprocess.Popen[str]:
+    def start(port: int, *, arguments: str = "up", **more: str) -> subprocess.Popen[str]:
         variables = {
             "EVALSVC_DATA": str(tmp_path / "data"),
             "DATABASE_URL": "",
@@ -52,7 +53,11 @@ def up(tmp_path: Path) -> Iterator[Up]:
         out = (tmp_path / f"up{len(started)}.out").open("w")
         started.append(
             subprocess.Popen(
-                [sys.executable, "manage.py", "up"], cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT
+                [sys.executable, "manage.py", *arguments.split()],
+                cwd=ROOT,
+                env=env,
+                stdout=out,
+                stderr=subprocess.STDOUT,
             )
         )
         out.close()
@@ -190,20 +195,54 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def test_a_web_server_that_gives_no_answer_for_many_probes_is_killed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.fixture
+def supervised(tmp_path: Path) -> Iterator[Supervisor]:
+    """A supervisor whose processes only sleep."""
+    service = Supervisor(host="127.0.0.1", port=8000, report=print)
+    for name in commands(host="127.0.0.1", port=8000):
+        service.children.append(ChildProcess(name, ["/bin/sleep", "600"], env={}, log=tmp_path / name))
+        service.children[-1].start()
+    yield service
+    for child in service.children:
+        child.kill()
+        child.wait_or_kill(until=0)
+
+
+@pytest.mark.parametrize("hung", ["web", "worker", "heavy", "beat"])
+def test_a_process_that_gives_no_answer_for_many_probes_is_killed(
+    monkeypatch: pytest.MonkeyPatch, supervised: Supervisor, hung: str
 ) -> None:
-    reports: list[str] = []
-    monkeypatch.setattr(supervisor_module, "PROBE_SECONDS", 0)
-    monkeypatch.setattr(supervisor_module, "answers", lambda url, **_: False)
-    service = Supervisor(host="127.0.0.1", port=8000, report=reports.append)
-    web = ChildProcess("web", ["/bin/sleep", "600"], env={}, log=tmp_path / "web.log")
-    service.children.append(web)
-    web.start()
-    assert web.process
-    for _ in range(supervisor_module.PROBES - 1):
-        service.probe_web()
-    assert web.process.poll() is None
-    service.probe_web()
-    assert web.process.wait(30) == -signal.SIGKILL
-    assert reports
+    monkeypatch.setattr(supervisor_module, "answers", lambda url, **_: hung != "web")
+    alive = {f"{name}@{socket.gethostname()}" for name in PROBES if name != hung}
+    monkeypatch.setattr(supervised, "answering", lambda nodes: [*alive.intersection(nodes)])
+    for _ in range(PROBES[hung] - 1):
+        supervised.probe()
+    assert not any(child.process.poll() for child in supervised.children if child.process)
+    supervised.probe()
+    (child,) = [child for child in supervised.children if child.name == hung]
+    assert child.process
+    assert child.process.wait(30) == -signal.SIGKILL
+    assert not any(
+        child.process.poll() for child in supervised.children if child.process and child.name != hung
+    )
+
+
+def test_nobody_is_killed_while_the_broker_gives_no_answer(
+    monkeypatch: pytest.MonkeyPatch, supervised: Supervisor, settings: Any
+) -> None:
+    monkeypatch.setattr(supervisor_module, "answers", lambda url, **_: True)
+    monkeypatch.setattr(supervisor_module, "ANSWER_SECONDS", 0.1)
+    supervised.broker = SimpleNamespace(url=f"redis://127.0.0.1:{free_port()}/0")  # type: ignore[assignment]
+    assert supervised.silent_parts() == set()
+
+
+def test_a_supervised_part_is_replaced_and_logs_to_the_output(up: Up, tmp_path: Path) -> None:
+    beat = up(free_port(), arguments="supervise beat", REDIS_URL=f"redis://127.0.0.1:{free_port()}/0")
+    output = tmp_path / "up0.out"
+    until(lambda: "remote control -> beat@" in output.read_text(), details=output.read_text)
+    (child,) = children(beat.pid)
+    kill(child)
+    until(lambda: "beat restarted" in output.read_text(), details=output.read_text)
+    beat.terminate()
+    assert beat.wait(30) == 0
+    assert pids(tmp_path / "data") == []

@@ -8,21 +8,26 @@ file is gone.
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
 FOLDER = "CRASH_POINTS"
+HANG = signal.SIGRTMIN + 1
+FULL = "full"  # the file of this name fills the storage
 LONGEST_SECONDS = 90
 WEB = ("file stored", "hint not sent", "hint lost", "hint doubled")
 SCORING = (
@@ -81,6 +86,25 @@ class PointsConfig(AppConfig):
     def ready(self) -> None:
         if os.environ.get(FOLDER):
             install(web=is_web())
+            signal.signal(HANG, hang)
+            if settings.JOB_LEASE_SECONDS < 10:
+                shorten(settings.JOB_LEASE_SECONDS)
+
+
+def hang(*_: object) -> None:
+    """Never return to the main loop."""
+    while True:
+        time.sleep(60)
+
+
+def shorten(lease: float) -> None:
+    """Shorten the pauses before restarts, probes and further tries like leases."""
+    from evalsvc.core.jobs import transitions
+    from evalsvc.local import child_process, supervisor
+
+    transitions.LONGEST_WAIT_SECONDS = int(2 * lease)
+    child_process.MAX_PAUSE_SECONDS, child_process.STABLE_SECONDS = int(lease), int(6 * lease)
+    supervisor.PROBE_SECONDS = int(2 * lease)
 
 
 def install(*, web: bool) -> None:
@@ -88,6 +112,7 @@ def install(*, web: bool) -> None:
     from evalsvc.core.jobs import lease, queue, transitions
     from evalsvc.core.storage import WholeFileStorage
 
+    wrap(WholeFileStorage, "_save", before=on_save)
     if web:
         wrap(WholeFileStorage, "_save", after=lambda *_: point("file stored"))
         wrap(queue, "wake_worker", instead=send_hint)
@@ -124,6 +149,20 @@ def wrap(
         return result
 
     setattr(owner, name, wrapper)
+
+
+def on_save(storage: Any, name: str, content: Any) -> None:
+    """Let the disk be full after half of the bytes."""
+    write = content.chunks
+
+    def chunks(size: int | None = None) -> Iterator[bytes]:
+        for chunk in write(size):
+            if Path(os.environ[FOLDER], FULL).exists():
+                yield chunk[: len(chunk) // 2]
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            yield chunk
+
+    content.chunks = chunks
 
 
 def send_hint(send: Callable[[str], None], queue: str) -> None:

@@ -1,7 +1,9 @@
 """Settings of the service under faults: the product's, with fault points and quick passwords."""
 
 from evalsvc.settings import *  # noqa: F403
-from evalsvc.settings import INSTALLED_APPS
+from evalsvc.settings import INSTALLED_APPS, JOB_LEASE_SECONDS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.crash.points.PointsConfig"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+if JOB_LEASE_SECONDS < 10:  # shortened as other pauses are, see points.shorten
+    JOB_HEARTBEAT_SECONDS = JOB_LEASE_SECONDS / 4

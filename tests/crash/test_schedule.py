@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.crash import __main__ as crash
+from tests.crash import checks, faults
 
 
 def test_a_seed_gives_the_same_schedule_each_time() -> None:
-    assert crash.schedule(7, 300) == crash.schedule(7, 300) != crash.schedule(8, 300)
+    assert faults.schedule(7, 300) == faults.schedule(7, 300) != faults.schedule(8, 300)
 
 
-def test_a_full_run_has_every_fault_at_every_point() -> None:
-    pairs = crash.schedule(1, 1_000)
+def test_a_short_schedule_has_every_fault_once_and_a_full_one_every_pair() -> None:
+    assert Counter(fault for _, fault in faults.schedule(1, len(faults.FAULTS))) == Counter([*faults.FAULTS])
+    pairs = faults.schedule(1, 1_000)
     assert len(pairs) == 1_000
-    assert {(at, fault) for at in crash.AT for fault in crash.FAULTS} <= set(pairs)
-    assert {fault for _, fault in pairs} >= set(crash.LONG_FAULTS)
+    assert {*faults.pairs()} <= {*pairs}
 
 
-def test_a_failed_round_ends_the_run_and_prints_its_schedule(capsys: pytest.CaptureFixture[str]) -> None:
-    class Broken:
-        accepted: dict[int, Any] = {}
-
-        def inject(self, *_: object) -> bool:
-            return True
-
-        def settle(self) -> float:
-            return 0.0
-
-        def wrong(self) -> list[str]:
-            return ["orphan x"]
-
-    assert not crash.attack(Broken(), crash.schedule(1, 20))  # type: ignore[arg-type]
+@pytest.mark.parametrize(("wrong", "held", "rounds"), [([], True, 2), (["orphan x"], False, 1)])
+def test_a_run_ends_at_the_first_round_that_is_wrong_and_prints_its_schedule(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: list[str],
+    held: bool,
+    rounds: int,
+) -> None:
+    sent: Any = {name: [] for name in ("runs", "model_runs", "imports", "frozen", "votes")}
+    clients = SimpleNamespace(voting=threading.Lock(), **sent)
+    run: Any = SimpleNamespace(
+        inject=lambda *_: True, settle=lambda: 0.0, clients=clients, restarted=0, service=None
+    )
+    monkeypatch.setattr(checks, "wrong", lambda clients: wrong)
+    assert crash.attack(run, faults.schedule(1, 2 * crash.PER_ROUND)) is held
     output = capsys.readouterr().out
-    assert "10 faults" in output
-    assert "20 faults" not in output
-    assert 'schedule: [["' in output
+    assert output.count(" faults, ") == rounds
+    assert ('schedule: [["' in output) is not held

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import math
 import platform
 from collections.abc import Iterator
@@ -35,7 +34,6 @@ from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of
 
-log = logging.getLogger(__name__)
 PIECE_BYTES = 1 << 18
 SHARES = ("precision", "recall", "f1")
 UNLIMITED = Limits(1 << 60, 1 << 60, 1 << 60)

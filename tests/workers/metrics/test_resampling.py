@@ -1,5 +1,8 @@
 """Resampling: repeatable, shardable, equal to direct computation."""
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -73,6 +76,39 @@ def test_sharded_replicates_equal_unsharded_ones() -> None:
     whole = bootstrap(tallied(SAID), macro, replicates=range(20))
     shards = [bootstrap(tallied(SAID), macro, replicates=range(at, at + 5)) for at in range(0, 20, 5)]
     assert np.concatenate(shards).tolist() == whole.tolist()
+
+
+def ranked(replicates: range) -> np.ndarray:
+    return bootstrap_ranking(sort_claims(*claims_and_facts(1)), replicates=replicates)
+
+
+def reranked(replicates: range) -> np.ndarray:
+    (a, facts), (b, _) = claims_and_facts(1), claims_and_facts(2)
+    return randomise_ranking(sort_claims(a, facts, against=b), replicates=replicates)
+
+
+def swapped(replicates: range) -> np.ndarray:
+    return randomise(tallied(SAID), tallied(OTHER), macro, replicates=replicates)
+
+
+def drawn(replicates: range) -> np.ndarray:
+    return bootstrap(tallied(SAID), macro, replicates=replicates)
+
+
+def counted(rows: range) -> np.ndarray:
+    return confusion(GOLD[rows.start : rows.stop], SAID[rows.start : rows.stop], n_labels=3)
+
+
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_shards_give_the_same_figures_on_any_number_of_processes(processes: int) -> None:
+    """Each process has a shard of the replicates, or of the items whose counts are added up."""
+    step = 60 // processes
+    shards = [range(at, at + step) for at in range(0, 60, step)]
+    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+        for work in (drawn, swapped, ranked, reranked):
+            parts = [*pool.map(work, shards)]
+            assert np.concatenate(parts).tolist() == work(range(60)).tolist()
+        assert sum(pool.map(counted, shards)).tolist() == counted(range(60)).tolist()
 
 
 def test_a_bootstrap_replicate_is_the_figure_of_the_drawn_items() -> None:

@@ -1,0 +1,1 @@
+"""Simulation of the job queue: waits by number of workers, checked against real workers."""

@@ -28,14 +28,19 @@ _TITLES: dict[str, str] = {
 
 
 def create_test_set(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
-    """Create a set to build, replacing a failed one of its name."""
+    """Create a set to build, replacing a failed one of its name.
+
+    That of another project, or an import of somebody else, stays: it can be retried.
+    """
     name, version = name.strip(), version.strip()
     slug = slugify(f"{name} {version}".replace(".", "-") + (" source" if origin == "source" else ""))[:100]
     if not (name and version and slug) or len(name) > 120 or len(version) > 20:
         expected = "a name of 1–120 and a version of 1–20 characters"
         raise DomainError("invalid_input", f"A test set needs {expected}.", field="name")
     require_unreserved(slug, field="name")
-    failed = TestSet.objects.filter(name=name, version=version, state=TestSet.State.FAILED)
+    project = more.get("project")
+    own = {"project": project} if project else {"project": None, "by": more["by"]}
+    failed = TestSet.objects.filter(name=name, version=version, state=TestSet.State.FAILED, **own)
     failed.filter(twin__in=failed.filter(origin=origin)).delete()
     failed.filter(origin=origin, source_twin=None).delete()
     try:

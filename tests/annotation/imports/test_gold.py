@@ -11,6 +11,7 @@ from django.test import Client
 from annotation.imports import batches
 from annotation.models import Batch
 from annotation.testset import TestSet, read_rows
+from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.jobs import queue, transitions
 from tests.cast.basics import person, sentence
@@ -168,6 +169,14 @@ def test_a_failed_import_frees_its_name_and_a_frozen_set_keeps_it() -> None:
     assert gold([sentence("s0", relations=["A"])]).test_set.state == "frozen"
     with pytest.raises(Conflict, check=code("name_taken")):
         gold([sentence("s0", relations=["A"])])
+
+
+def test_a_failed_import_of_somebody_else_keeps_its_set() -> None:
+    kept = gold(["{"]).test_set
+    other = User.objects.create_superuser("ruth")
+    with pytest.raises(Conflict, check=code("name_taken")):
+        gold([sentence("s0", relations=["A"])], by=other)
+    assert TestSet.objects.get() == kept
 
 
 def test_a_failed_import_can_be_retried_from_its_page(client: Client) -> None:

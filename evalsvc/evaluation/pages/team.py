@@ -44,7 +44,11 @@ def team_page(request: HttpRequest, slug: str) -> HttpResponse:
     systems = _systems(team) if inside else _ranked_systems(team, user)
     if not (inside or boards or systems):
         raise Http404
-    counts = counts_by_system(Submission.objects.filter(system__in=systems))
+    counted_runs = Submission.objects.filter(system__in=systems)
+    if not inside:
+        listed_runs = Q(pk__in=_ranked(user).values("pk")) | Q(pk__in=submissions.values("pk"))
+        counted_runs = counted_runs.filter(listed_runs)
+    counts = counts_by_system(counted_runs)
     counted_systems = [(system, counts.get(system.pk, 0)) for system in systems]
     context = {"team": team, "inside": inside, "systems": counted_systems, "quotas": quotas_of(team, boards)}
     if inside or boards:
@@ -81,15 +85,14 @@ def _systems(team: Team) -> QuerySet[System]:
 
 
 def _ranked_systems(team: Team, user: User) -> QuerySet[System]:
-    """Return its systems on boards that are visible and not sealed."""
-    shown = Q(sealed=False) | Q(closes_at__lte=Now())
-    active = Submission.objects.filter(
-        state=Submission.State.SCORED,
-        withdrawn_at=None,
-        benchmark__in=roles.visible(user),
-        evaluations__setting__in=Setting.objects.filter(shown),
-    )
-    return _systems(team).filter(pk__in=active.values("system"))
+    return _systems(team).filter(pk__in=_ranked(user).values("system"))
+
+
+def _ranked(user: User) -> QuerySet[Submission]:
+    """Return the runs on boards that are visible and not sealed."""
+    shown = Setting.objects.filter(Q(sealed=False) | Q(closes_at__lte=Now()))
+    runs = Submission.objects.filter(benchmark__in=roles.visible(user), evaluations__setting__in=shown)
+    return run_list.on_boards(runs)
 
 
 def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from evalsvc.core.accounts.tokens import digest, issue
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Setting
 from tests.cast.benchmarks import LABELS, BenchmarkCast
-from tests.evalsvc.evaluation.test_leaderboard import scored
+from tests.evalsvc.evaluation.test_leaderboard import answers, scored
 from tests.workers.handlers.test_score import LABEL_LINES
+from workers.runner import run_next
 
 TOKEN = {"name": "cluster", "scope": "submit", "days": "30"}
 
@@ -64,6 +65,20 @@ def test_all_see_the_same_number_of_runs_with_different_answers(client: Client, 
         assert listed
         assert "<span>3 runs</span>" in listed[0]
         assert ("3 runs scored." in page) == (person == cast.kim)
+
+
+def test_runs_in_a_sealed_phase_are_not_counted_for_others(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    Setting.objects.update(phase="dev")
+    fields = {"title": "Test", "unit": "sentence", "main": "accuracy", "phase": "test", "sealed": True}
+    fields |= {"test_set": TestSet.objects.get(), "closes_at": timezone.now() + timedelta(days=1)}
+    creation.add_setting(benchmark, key="test", by=cast.olga, **fields)
+    for run, phase in ((1, "dev"), (2, "test"), (3, "test")):
+        cast.submit(benchmark, answers(run + 1), system="Net", run=str(run), phase=phase)
+        run_next("score")
+    for person, count in ((cast.kim, "3 runs"), (cast.lars, "1 run"), (cast.olga, "3 runs")):
+        client.force_login(person)
+        assert f"<span>{count}</span>" in client.get(reverse("team", args=["kelpie"])).content.decode()
 
 
 def test_an_organiser_sees_the_teams_runs_on_own_boards_and_no_tokens(

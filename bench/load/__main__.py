@@ -14,7 +14,8 @@ import os
 import shutil
 import tempfile
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,20 +51,33 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
     with ExitStack() as started:
         started.callback(shutil.rmtree, folder, ignore_errors=True)
-        if arguments.postgres:
-            from bench.queue.servers import SyncedCluster
-
-            cluster = SyncedCluster()
-            started.callback(cluster.close)
-            os.environ["DATABASE_URL"] = cluster.address("postgres")
         import django
 
         django.setup()
         logging.getLogger("httpx").setLevel(logging.WARNING)
+        if arguments.postgres:
+            started.enter_context(own_postgres())
         report = run(arguments, folder)
     path = arguments.out / f"load-{report['database']}.json"
     print(f"Results written to {save(report, path)}")
     raise SystemExit(bool(report["wrong"] or any(row["errors"] for row in report["rows"])))
+
+
+@contextmanager
+def own_postgres() -> Iterator[None]:
+    """Use a PostgreSQL that syncs every commit, here and in the service."""
+    from environ import Env
+
+    from bench.queue.servers import SyncedCluster
+    from tests.places.tables import default_is
+
+    cluster = SyncedCluster()
+    os.environ["DATABASE_URL"] = cluster.address("postgres")
+    try:
+        with default_is(dict(Env.db_url_config(os.environ["DATABASE_URL"]))):
+            yield
+    finally:
+        cluster.close()
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:

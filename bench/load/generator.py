@@ -137,7 +137,7 @@ def is_saturated(row: dict[str, Any], *, limit: float) -> bool:
     """True if acts were missed, or a kind of request took longer than the limit at p95."""
     slowest = max((kind["p95"] for kind in row["kinds"].values()), default=0.0)
     acts = row["requests"] + row["missed"]
-    return bool(row["missed"] > 0.01 * acts or slowest > 1000 * limit)
+    return bool(row["missed"] > 0.05 * acts or slowest > 1000 * limit)
 
 
 async def climb(

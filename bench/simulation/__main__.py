@@ -30,6 +30,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4], help="check: of the worker")
     parser.add_argument("--seconds", type=float, default=25, help="check: of each load")
     parser.add_argument("--teams", type=int, nargs="+", default=TEAMS, help="table: teams")
+    parser.add_argument("--files", nargs="+", default=SIZES, help="table: what teams submit")
     parser.add_argument("--each", type=int, default=5, help="table: submissions of a team")
     parser.add_argument("--hours", type=float, default=1, help="table: half of them come in the last tenth")
     parser.add_argument(
@@ -145,7 +146,7 @@ def table(arguments: argparse.Namespace, _: Path) -> list[dict[str, Any]]:
     from bench.simulation.arrivals import measured
 
     rows = []
-    for size in SIZES:
+    for size in arguments.files:
         times, gaps = measured(size), measured("gaps")
         for teams in arguments.teams:
             row: dict[str, Any] = {"files": size, "teams": teams}
@@ -156,8 +157,9 @@ def table(arguments: argparse.Namespace, _: Path) -> list[dict[str, Any]]:
 
 
 def fewest(arguments: argparse.Namespace, teams: int, times: Any, gaps: Any, limit: float) -> int:
-    """Bisect the number of processes; more never wait longer."""
-    low, high = 0, 1
+    """Bisect the number of processes, from the work of the last tenth of the time; more never wait longer."""
+    work = teams * arguments.each / 2 * (float(np.mean(times)) + float(np.mean(gaps)))
+    low, high = 0, max(1, round(work / (360 * arguments.hours + limit)))
     while p95(arguments, teams, times, gaps, high) > limit:
         low, high = high, 2 * high
     while high - low > 1:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import fmean, quantiles
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -90,43 +92,74 @@ def _remaining(job: Job, mean: float | None) -> float | None:
 def durations(queue: str) -> list[float]:
     """Return seconds of the last jobs done at the first attempt."""
     ended = Job.objects.filter(queue=queue, state=State.DONE, attempt=1).order_by("-ended_at")
-    times = ended.values_list("started_at", "ended_at")[:RECENT]
-    return [(end - start).total_seconds() for start, end in times if start and end]
+    return [_seconds(job) for job in ended[:RECENT] if job.started_at and job.ended_at]
 
 
-def last_ended(queue: str) -> datetime | None:
-    """Return the last end of a job, looked up by the index."""
-    jobs = Job.objects.filter(queue=queue, ended_at__isnull=False).order_by("-ended_at")
-    ends = [jobs.filter(state=state).values_list("ended_at", flat=True).first() for state in Job.ENDED]
-    return max((end for end in ends if end), default=None)
+def _seconds(job: Job) -> float:
+    assert job.started_at and job.ended_at
+    return (job.ended_at - job.started_at).total_seconds()
+
+
+def recently_ended() -> QuerySet[Job]:
+    """Return the last jobs of every queue, in one query by the index.
+
+    They are the last done at the first attempt, and the last of each state.
+    """
+    parts = []
+    for queue in settings.JOB_QUEUES:
+        for state in Job.ENDED:
+            ended = Job.objects.filter(queue=queue, state=state, ended_at__isnull=False).order_by("-ended_at")
+            parts.append(ended[:1])
+            if state == State.DONE:
+                parts.append(ended.filter(attempt=1)[:RECENT])
+    first, *others = (Job.objects.filter(pk__in=part.values("pk")) for part in parts)
+    return first.union(*others)
 
 
 def queue_health() -> list[QueueHealth]:
-    """Return the health of every queue."""
-    return [_health(queue) for queue in settings.JOB_QUEUES]
-
-
-def _health(queue: str) -> QueueHealth:
-    now, jobs = timezone.now(), Job.objects.filter(queue=queue)
-    waiting, oldest = due(queue).aggregate(n=Count("pk"), oldest=Min("run_after")).values()
-    ended = Counter(
-        jobs.filter(state__in=Job.ENDED, ended_at__gte=now - AN_HOUR).values_list("state", flat=True)
+    """Return the health of every queue, in five queries for any number of them."""
+    jobs = Job.objects.order_by()
+    waiting = jobs.filter(state=State.QUEUED, run_after__lte=Now()).values_list("queue")
+    running = jobs.filter(state=State.RUNNING).annotate(leased=Q(lease_until__gt=Now()))
+    ended = jobs.filter(queue__in=settings.JOB_QUEUES, state__in=Job.ENDED, ended_at__gte=Now() - AN_HOUR)
+    seen = Worker.objects.annotate(active=Q(heard_at__gte=Now() - ACTIVE_WITHIN))
+    rows = (
+        _by_queue(waiting.annotate(Count("pk"), Min("run_after"))),
+        _by_queue(running.values_list("queue", "worker", "leased")),
+        _by_queue(seen.values_list("queue", "name", "active", "heard_at")),
+        _by_queue(ended.values_list("queue", "state").annotate(Count("pk"))),
+        _by_queue((job.queue, job) for job in recently_ended()),
     )
-    running = list(jobs.filter(state=State.RUNNING).values_list("worker", flat=True))
-    recent = durations(queue)
+    return [_health(queue, *(each[queue] for each in rows)) for queue in settings.JOB_QUEUES]
+
+
+def _by_queue(rows: Iterable[tuple[Any, ...]]) -> defaultdict[str, list[Any]]:
+    grouped: defaultdict[str, list[Any]] = defaultdict(list)
+    for queue, *values in rows:
+        grouped[queue].append(values)
+    return grouped
+
+
+def _health(
+    queue: str, waiting: list[Any], running: list[Any], seen: list[Any], ended: list[Any], recent: list[Any]
+) -> QueueHealth:
+    n_waiting, oldest = waiting[0] if waiting else (0, None)
+    results = dict(ended)
+    jobs = [job for (job,) in recent]
+    times = [_seconds(job) for job in jobs if job.state == State.DONE and job.attempt == 1 and job.started_at]
     return QueueHealth(
         queue=queue,
-        waiting=waiting,
+        waiting=n_waiting,
         running=len(running),
-        workers=len(set(running)),
-        active_workers=active_workers(queue),
-        last_seen_at=last_seen(queue),
-        oldest_seconds=max((now - oldest).total_seconds(), 0.0) if oldest else 0.0,
-        done=ended[State.DONE],
-        failed=ended[State.FAILED],
-        mean_seconds=fmean(recent) if recent else None,
-        p95_seconds=quantiles(recent, n=20)[-1] if len(recent) > 1 else None,
-        last_ended_at=last_ended(queue),
+        workers=len({name for name, _ in running}),
+        active_workers=len({name for name, active, *_ in (*running, *seen) if active}),
+        last_seen_at=max((at for *_, at in seen), default=None),
+        oldest_seconds=max((timezone.now() - oldest).total_seconds(), 0.0) if oldest else 0.0,
+        done=results.get(State.DONE, 0),
+        failed=results.get(State.FAILED, 0),
+        mean_seconds=fmean(times) if times else None,
+        p95_seconds=quantiles(times, n=20)[-1] if len(times) > 1 else None,
+        last_ended_at=max((job.ended_at for job in jobs), default=None),
     )
 
 
@@ -149,9 +182,3 @@ def active_workers(queue: str) -> int:
     seen = Worker.objects.filter(queue=queue, heard_at__gte=Now() - ACTIVE_WITHIN)
     working = Job.objects.filter(queue=queue, state=Job.State.RUNNING, lease_until__gt=Now())
     return len({*seen.values_list("name", flat=True), *working.values_list("worker", flat=True)})
-
-
-def last_seen(queue: str) -> datetime | None:
-    """Return the time a worker last asked for work, kept one day."""
-    times = Worker.objects.filter(queue=queue).order_by("-heard_at")
-    return times.values_list("heard_at", flat=True).first()

@@ -96,7 +96,8 @@ def durations(queue: str) -> list[float]:
 
 
 def _seconds(job: Job) -> float:
-    assert job.started_at and job.ended_at
+    assert job.started_at
+    assert job.ended_at
     return (job.ended_at - job.started_at).total_seconds()
 
 

@@ -20,7 +20,8 @@ def silent_for(minutes: int) -> None:
 
 
 def test_a_worker_that_asks_for_work_is_active_in_that_queue_alone() -> None:
-    assert (queue_status.active_workers("score"), queue_status.last_seen("score")) == (0, None)
+    assert {health.last_seen_at for health in queue_status.queue_health()} == {None}
+    assert queue_status.active_workers("score") == 0
     run_next_task("score")
     queues = {health.queue: health for health in queue_status.queue_health()}
     assert {queue: health.active_workers for queue, health in queues.items()} == {
@@ -35,8 +36,9 @@ def test_a_worker_that_asks_for_work_is_active_in_that_queue_alone() -> None:
 def test_a_silent_worker_is_not_active_but_was_seen() -> None:
     queue_status.record_seen("score")
     silent_for(2)
-    assert queue_status.active_workers("score") == 0
-    assert queue_status.last_seen("score") is not None
+    score = next(each for each in queue_status.queue_health() if each.queue == "score")
+    assert (score.active_workers, queue_status.active_workers("score")) == (0, 0)
+    assert score.last_seen_at is not None
 
 
 def test_a_worker_at_long_work_is_active_while_its_lease_lasts() -> None:

@@ -13,7 +13,7 @@ class ShellConfig(AppConfig):
     def ready(self) -> None:
         import_module("evalsvc.checks")
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
-        from evalsvc.core.upkeep import registry, stored_files
+        from evalsvc.core.upkeep import registry, retention, stored_files
         from evalsvc.local.schema_check import refuse_to_drop_data
 
         pre_migrate.connect(refuse_to_drop_data, sender=apps.get_app_config("jobs"))
@@ -21,6 +21,8 @@ class ShellConfig(AppConfig):
         register_periodic("upkeep", registry.queue_when_due)
         registry.register_sweep("orphan files", stored_files.sweep_orphans)
         registry.register_sweep("temporary files of uploads", stored_files.sweep_uploads)
+        registry.register_sweep("rows kept no longer", retention.remove)
         registry.register_check("stored files", stored_files.check_files)
         registry.register_check("orphan files", stored_files.check_orphans)
         registry.register_check("jobs", registry.check_jobs)
+        registry.register_check("connections", registry.check_connections)

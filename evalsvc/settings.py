@@ -296,6 +296,8 @@ METRICS = env_bool("METRICS", default=False)
 FREE_BYTES_LEAST = env_int("FREE_BYTES_LEAST", default=1_000_000_000)
 # Sweep, and check a sixteenth of all files and test sets; 0: never.
 UPKEEP_SECONDS = env_int("UPKEEP_SECONDS", default=3_600)
+# Days that replaced jobs, used invitations and revoked tokens stay; 0: for ever.
+KEEP_DAYS = env_int("KEEP_DAYS", default=90)
 JOB_APP = "evalsvc.celery.app"
 JOB_QUEUES = ("score", "heavy", "ingest")
 # BROKER_URL, else REDIS_URL, else the embedded broker, else Redis on this machine

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from evalsvc.core.jobs.exceptions import caught
-from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.queue import due, enqueue
 from evalsvc.core.jobs.queue_status import active_workers
 
@@ -25,6 +25,8 @@ SHARES = "0123456789abcdef"
 LOOK_EVERY_SECONDS = 60
 # Leases are released within seconds while any worker runs.
 LATE = timedelta(minutes=2)
+# As compose and `make up` start the web; each thread keeps a connection, a job one more for its lease.
+WEB_PROCESSES, CONNECTIONS_OF_A_WORKER = 2, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +121,25 @@ def check_jobs(share: str) -> Iterator[Finding]:
         if waiting and not active_workers(queue):
             cure = f"Start a worker with -Q {queue}, and check that the broker runs."
             yield Finding("no_worker", f"{waiting:,} jobs wait in the queue {queue} without a worker.", cure)
+
+
+def check_connections(share: str) -> Iterator[Finding]:
+    """Report a PostgreSQL that has fewer connections than the processes may take."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_connections')::int"
+            " - current_setting('superuser_reserved_connections')::int,"
+            " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')"
+        )
+        limit, used = cursor.fetchone()
+    workers = Worker.objects.filter(heard_at__gte=Now() - LATE).values("name").distinct().count()
+    needed = WEB_PROCESSES * settings.WEB_THREADS + CONNECTIONS_OF_A_WORKER * workers
+    if max(needed, used) > limit:
+        detail = (
+            f"PostgreSQL has {limit} connections; {used} are in use, and {workers} worker processes and a "
+            f"web server of {WEB_PROCESSES} × {settings.WEB_THREADS} threads may need {needed}."
+        )
+        cure = "Raise max_connections, put a pooler in front, or lower --concurrency or WEB_THREADS."
+        yield Finding("few_connections", detail, cure)

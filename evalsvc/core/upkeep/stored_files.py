@@ -61,6 +61,10 @@ def register_folder(folder: Folder) -> None:
     register_names(folder.name, folder.some)
 
 
+def folders() -> list[str]:
+    return list(_folders)
+
+
 def all_files() -> Iterator[StoredFile]:
     """Yield every file that a row names."""
     for folder in _folders.values():

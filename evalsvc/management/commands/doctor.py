@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from evalsvc.core.upkeep import registry, stored_files
+from evalsvc.core.upkeep import registry, retention, stored_files
 from evalsvc.management.commands._base import PlainCommand
 
 EVERYTHING = sys.maxsize
@@ -21,7 +21,12 @@ class Command(PlainCommand):
             "--sweep", action="store_true", help="first remove files and rows that nothing needs"
         )
 
+        parser.add_argument("--show", action="store_true", help="only count what --sweep would remove")
+
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["show"]:
+            self.show()
+            return
         if options["sweep"]:
             removed = registry.sweep()
             removed["orphan files"] = removed.get("orphan files", 0) + stored_files.sweep_orphans(
@@ -37,3 +42,11 @@ class Command(PlainCommand):
             self.stderr.write(f"{found:,} findings.")
             sys.exit(1)
         self.write("No findings: stored files, test sets and jobs are in order.")
+
+    def show(self) -> None:
+        """Count what is kept no longer, and remove nothing."""
+        for name, rows in retention.removable():
+            self.write(f"would remove: {rows.count():,} {name}")
+        for folder in stored_files.folders():
+            orphans = sum(1 for _ in stored_files.orphans(folder))
+            self.write(f"would remove: {orphans:,} files in {folder}/ without a row")

@@ -11,13 +11,15 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db import connection
 
 from annotation.testset import TestSet, TestSetRow
-from evalsvc.core.jobs.models import Job
+from evalsvc.core.accounts.models import ApiToken, Invitation
+from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.upkeep import registry, stored_files
 from evalsvc.evaluation.models import PredictionFile
@@ -205,3 +207,57 @@ def test_a_file_stored_between_two_sweeps_of_its_name_stays(
     stored.set()
     first.join()
     assert orphan.exists()
+
+
+@pytest.mark.postgres
+def test_too_few_connections_for_the_workers_are_found(postgres: Any) -> None:
+    Worker.objects.create(queue="score", name="first")
+    assert not list(registry.check_connections(""))
+    for queue in ("score", "ingest"):
+        Worker.objects.bulk_create(Worker(queue=queue, name=str(n)) for n in range(60))
+    (finding,) = registry.check_connections("")
+    assert "61 worker processes" in finding.detail
+    Worker.objects.update(heard_at="2026-01-01T00:00:00Z")
+    assert not list(registry.check_connections(""))
+
+
+@pytest.fixture
+def ended(cast: BenchmarkCast) -> list[Any]:
+    """A row of each kind that ended long ago, and beside each one that is needed."""
+    long_ago, fields = "2020-01-01T00:00:00Z", {"queue": "heavy", "state": "done", "subject": 1}
+    submission = stored_file(cast).submissions.get()
+    owned = Job.objects.filter(pk=submission.job_id)
+    owned.update(ended_at=long_ago, state="done")
+    Job.objects.create(kind="score", queue="score", subject=submission.pk)
+    replaced = Job.objects.create(kind="describe", ended_at=long_ago, **fields)
+    replaced.events.create(attempt=1, what="done")
+    Job.objects.create(kind="describe", ended_at=long_ago, **fields)  # the last one
+    target = {"place": "team", "subject": cast.kelpie.pk, "role": "member", "by": cast.kim}
+    invitation = Invitation.objects.create(digest="a", expires_at=long_ago, **target)
+    Invitation.objects.create(digest="b", expires_at="2999-01-01T00:00:00Z", **target)
+    token = ApiToken.objects.create(user=cast.kim, name="a", digest="a", revoked_at=long_ago)
+    ApiToken.objects.create(user=cast.kim, name="b", digest="b")
+    session = Session.objects.create(session_key="a", session_data="", expire_date=long_ago)
+    Session.objects.create(session_key="b", session_data="", expire_date="2999-01-01T00:00:00Z")
+    return [replaced, invitation, token, session]
+
+
+def remaining(rows: list[Any]) -> list[bool]:
+    return [type(row).objects.filter(pk=row.pk).exists() for row in rows]
+
+
+def test_rows_that_ended_long_ago_are_shown_then_removed(ended: list[Any]) -> None:
+    before = {type(row): type(row).objects.count() for row in ended}
+    output = doctor("--show")[1]
+    assert output.count("would remove: 1 ") == len(ended)
+    assert remaining(ended) == [True] * 4
+    registry.sweep()
+    assert remaining(ended) == [False] * 4
+    assert {model: model.objects.count() + 1 for model in before} == before
+    assert "would remove: 1 " not in doctor("--show")[1]
+
+
+def test_rows_are_kept_for_ever_where_no_days_are_set(ended: list[Any], settings: Any) -> None:
+    settings.KEEP_DAYS = 0
+    registry.sweep()
+    assert remaining(ended) == [True, True, True, False]  # an expired session lets nobody in

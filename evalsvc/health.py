@@ -17,7 +17,7 @@ from annotation.models import Vote
 from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import current_drain
-from evalsvc.core.jobs.queue_status import QueueHealth, active_workers, queue_health
+from evalsvc.core.jobs.queue_status import QueueHealth, queue_health
 from evalsvc.core.upkeep.registry import KIND
 
 BROKER_SECONDS = 2
@@ -64,7 +64,7 @@ def _storage() -> str:
 
 
 def _workers() -> str:
-    idle = [queue for queue in settings.JOB_QUEUES if not active_workers(queue)]
+    idle = [health.queue for health in queue_health() if not health.active_workers]
     return f"No active worker for {', '.join(idle)}." if idle else ""
 
 

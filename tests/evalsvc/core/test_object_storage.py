@@ -132,8 +132,8 @@ def test_objects_without_a_row_are_swept(
 
 def test_an_equal_name_does_not_replace_another_file(bucket: Any) -> None:
     first, second = (default_storage.save("imports/a", ContentFile(text)) for text in (b"1", b"2"))
-    assert default_storage.open(first).read() == b"1"
-    assert default_storage.open(second).read() == b"2"
+    with default_storage.open(first) as file, default_storage.open(second) as other:
+        assert (file.read(), other.read()) == (b"1", b"2")
 
 
 def test_a_backup_has_every_object_of_a_row(cast: BenchmarkCast, bucket: Any, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ format: $(VENV)/dev.stamp ## format the code
 bench: $(VENV)/dev.stamp ## measure speed and memory; writes bench/results
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.service
+	$(BIN)/python -m bench.pages
 	$(BIN)/python -m bench.queue
 
 load: $(VENV)/dev.stamp ## load a whole service until it saturates (OPTIONS="--postgres --seconds 10")

@@ -41,7 +41,10 @@ def unanswerable(project: Project, **of_item: Any) -> ItemQuerySet:
     skips = Vote.objects.filter(annotator__project=project, act=Vote.Act.SKIP, reason__in=FINAL_REASONS)
     skips = skips.filter(**of_item)
     if (needed := _least_skips(project, len(working))) > 1:
-        skips = skips.filter(item__in=_often_skipped(working, needed, **of_item))
+        often = _often_skipped(working, needed, **of_item)
+        if not often:
+            return Item.objects.none()
+        skips = skips.filter(item__in=often)
     passed = _last(skips)
     items = Item.objects.filter(project=project, free__gt=0).live()
     items = items.filter(state=Item.State.OPEN, pk__in=passed.values("item"))
@@ -111,8 +114,9 @@ def _working_annotators(project: Project) -> list[int] | None:
         return []
     roles = dict(project.members.filter(role__in=MAY_LABEL).values_list("user", "role"))
     voted = Exists(Vote.objects.filter(annotator=OuterRef("pk")))
-    rows = Annotator.objects.filter(project=project, user__in=roles).annotate(voted=voted)
-    begun = {row.user_id for row in rows if row.voted or row.paused_at}  # nobody waits for paused people
+    annotators = Annotator.objects.filter(project=project, user__in=roles).annotate(voted=voted)
+    rows = list(annotators.values_list("pk", "user", "voted", "paused_at"))
+    begun = {user for _, user, voted, paused in rows if voted or paused}  # nobody waits for paused people
     if any(role == ANNOTATOR and user not in begun for user, role in roles.items()):
         return None
-    return [row.pk for row in rows if row.voted and row.paused_at is None]
+    return [pk for pk, _, voted, paused in rows if voted and not paused]

@@ -37,6 +37,7 @@ from annotation.pages.project_page import (
     submit_or_show,
 )
 from annotation.queue import exclusions, gold_questions
+from annotation.reports.vote_figures import VoteFigures, figures_of
 from annotation.roles import display_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
@@ -185,7 +186,8 @@ def _quality_context(project: Project) -> dict[str, Any]:
     questions = items.annotate(
         tried=Count("marks"), passed=Count("marks", filter=Q(marks__right=True)), touched=Count("votes")
     )
-    titles, names = label_titles(project), display_names(project)
+    titles, names, figures = label_titles(project), display_names(project), figures_of(project)
+    people = _by_answers(project, figures)
     uses = dict(items.order_by().values_list("use").annotate(n=Count("pk")))
     suggestions = Suggestion.objects.filter(item__in=project.items.live())
     return {
@@ -195,10 +197,10 @@ def _quality_context(project: Project) -> dict[str, Any]:
         "has_relations": project.kind == Kind.RELATIONS,
         "n_suggestions": suggestions.count(),
         "n_sentences": ItemCount.objects.live(project).total(),
-        "suggested_votes": Vote.objects.filter(item__project=project, shown__isnull=False).count(),
-        "people": [(row, names[row.name]) for row in annotators(project)[:MAX_LISTED]],
-        "n_people": Annotator.objects.filter(project=project).count(),
-        "paused": Annotator.objects.filter(project=project, paused_at__isnull=False).count(),
+        "suggested_votes": figures["suggested"],
+        "people": [(row, names[row.name]) for row in people[:MAX_LISTED]],
+        "n_people": len(people),
+        "paused": sum(row.paused_at is not None for row in people),
     }
 
 
@@ -209,25 +211,32 @@ def _count(rows: QuerySet[Any]) -> Any:
 
 
 def annotators(project: Project) -> QuerySet[Annotator]:
-    """Return annotators with an account first, then by number of answers."""
+    """Return annotators with their gold questions."""
     return (
         Annotator.objects.filter(project=project)
         .select_related("user")
         .annotate(
             imported=ExpressionWrapper(Q(user=None), output_field=BooleanField()),
-            n=_count(Answer.objects.all()),
             tried=_count(Mark.objects.all()),
             passed=_count(Mark.objects.filter(right=True)),
         )
-        .order_by("imported", "-n", "name")
     )
+
+
+def _by_answers(project: Project, figures: VoteFigures) -> list[Any]:
+    """Return annotators with an account first, then by number of answers."""
+    rows: list[Any] = list(annotators(project))
+    for row in rows:
+        row.n = figures["all_answers"].get(row.pk, 0)
+    return sorted(rows, key=lambda row: (row.imported, -row.n, row.name))
 
 
 @page("GET", "POST")
 def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Show, pause, resume, exclude or include an annotator."""
     project, role = project_for(request, slug, roles.CURATOR)
-    annotator = get_object_or_404(annotators(project), pk=pk)
+    rows = annotators(project).annotate(n=_count(Answer.objects.all()))
+    annotator = get_object_or_404(rows, pk=pk)
     name = display_names(project)[annotator.name]
     action = request.POST.get("action", "")
     form = ReasonForm(request.POST or None)

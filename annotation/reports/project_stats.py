@@ -123,7 +123,7 @@ def by_annotator(
     graded, right = dict(_per_annotator(marks)), dict(_per_annotator(marks.filter(right=True)))
     times = {pk: Counter(of_annotator) for pk, of_annotator in figures["times"].items()}
     none = Counter[int]()
-    bound = _rushed_bound(figures, _median(sum(times.values(), none)))
+    bound = _rushed_bound(figures, _median(_all_times(figures)))
     newest = Vote.objects.filter(annotator=OuterRef("pk")).order_by("-at").values("at")
     recent = timezone.now() - timedelta(days=workload.IDLE_DAYS)
     stats = [
@@ -157,12 +157,17 @@ def answer_times(project: Project, *, for_user: User, figures: VoteFigures | Non
     """Return the median and the rushed share of all timed answers."""
     require(project, for_user, *MAY_OVERSEE)
     figures = figures or figures_of(project)
-    times = Counter[int]()
-    for of_annotator in figures["times"].values():
-        times.update(of_annotator)
+    times = _all_times(figures)
     usual = _median(times)
     bound = _rushed_bound(figures, usual)
     return AnswerTimes(times.total(), usual, bound, _rushed_share(times, bound))
+
+
+def _all_times(figures: VoteFigures) -> Counter[int]:
+    times = Counter[int]()
+    for of_annotator in figures["times"].values():
+        times.update(of_annotator)
+    return times
 
 
 def _per_annotator(rows: QuerySet[Any]) -> Iterable[tuple[int, int]]:

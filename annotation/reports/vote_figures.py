@@ -30,7 +30,7 @@ LARGE = 5_000  # answers from which figures are stored; below, computing them ta
 PAUSE_SECONDS, SHARE_OF_TIME, DAYS = 10.0, 10, 90
 BUCKET = 250  # milliseconds
 WEEK = timedelta(days=7)
-FORMAT = 1  # of stored figures
+FORMAT = 2  # of stored figures
 _next_look = 0.0
 
 
@@ -128,6 +128,7 @@ COMPUTED: dict[str, Callable[[Project], Any]] = {
         votes_here(project).filter(act=Vote.Act.SKIP).order_by().values_list("reason").annotate(n=Count("pk"))
     ),
     "suggested": lambda project: Vote.objects.filter(annotator__project=project, shown__isnull=False).count(),
+    "all_answers": lambda project: _by_annotator(Answer.objects.filter(annotator__project=project)),
     "stored_answers": lambda project: Answer.objects.filter(
         annotator__project=project, item__batch__state="done"
     ).count(),

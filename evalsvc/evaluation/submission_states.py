@@ -89,8 +89,8 @@ def queue(submission: Submission, *, kind: str = "score") -> None:
         Submission.objects.filter(pk=submission.pk).update(job=None)
     job = queueing.enqueue(kind, submission.pk, lane=f"team {submission.system.team_id}")
     Submission.objects.filter(pk=submission.pk).update(job=job)
-    submission.job = job
-    submission.refresh_from_db(fields=["state"])
+    mirrored = STATE_OF_CHECK if kind == "check" else STATE_OF_JOB
+    submission.job, submission.state = job, mirrored[Job.State.QUEUED]  # as `follow` stored it
 
 
 def score_again(submission: Submission) -> None:

@@ -28,11 +28,11 @@ REMEMBERED = timedelta(hours=1)
 def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
     """Insert the job, and wake a worker after the caller's commit."""
     queue = kinds.get(kind).queue
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         row = Job.objects.create(
             kind=kind, queue=queue, subject=subject, lane=lane, request_id=log_context.request_id()
         )
-        job = record_event(row.pk, "queued")
+        job = record_event(row, "queued")
         transaction.on_commit(lambda: wake_worker(queue))
     return job
 

@@ -53,9 +53,12 @@ def change_state(
         return record_event(job.pk, event, detail=detail)
 
 
-def record_event(pk: int, event: str, *, detail: str = "") -> Job:
-    """Write the event and run the kind's hook in the caller's transaction."""
-    job = Job.objects.get(pk=pk)
+def record_event(job_or_key: Job | int, event: str, *, detail: str = "") -> Job:
+    """Write the event and run the kind's hook in the caller's transaction.
+
+    A job as it was just stored is not read again.
+    """
+    job = job_or_key if isinstance(job_or_key, Job) else Job.objects.get(pk=job_or_key)
     JobEvent.objects.create(job=job, attempt=job.attempt, what=event, detail=detail)
     kinds.state_changed(job)
     return job

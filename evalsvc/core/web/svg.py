@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from html import escape
 from math import floor, log10
 
-from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 # The light theme's colours, for downloads, which have no style sheet.
@@ -39,14 +39,19 @@ LITERAL = (
 )
 
 
+def _escaped(value: object) -> str:
+    """Escape a text; Django's `conditional_escape` takes three times as long."""
+    return value if isinstance(value, SafeString) else escape(str(value))
+
+
 def element(name: str, *inside: str, **attributes: object) -> SafeString:
     """SVG element; `class_` is class, other underscores are hyphens."""
     attrs = ""
     for key, value in attributes.items():
         if value is not None:
-            text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
-            attrs += f' {key.rstrip("_").replace("_", "-")}="{conditional_escape(text)}"'
-    body = "".join(conditional_escape(part) for part in inside)
+            text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else _escaped(value)
+            attrs += f' {key.rstrip("_").replace("_", "-")}="{text}"'
+    body = "".join(map(_escaped, inside))
     return mark_safe(f"<{name}{attrs}>{body}</{name}>" if body else f"<{name}{attrs}/>")  # noqa: S308
 
 

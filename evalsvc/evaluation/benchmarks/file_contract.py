@@ -169,12 +169,15 @@ class FileContract:
 
 
 # ---- making one ----------------------------------------------------------------------------------
-def for_new_file(benchmark: Benchmark, *, phase: str = "") -> FileContract:
+def for_new_file(
+    benchmark: Benchmark, *, phase: str = "", newest: list[SettingVersion] | None = None
+) -> FileContract:
     """Return the contract of a file sent now.
 
     Reject when nothing is open.
     """
-    now, newest = timezone.now(), _newest_versions(benchmark)
+    now = timezone.now()
+    newest = newest_versions(benchmark) if newest is None else newest
     phase = _open_phase(benchmark, [as_of(each) for each in newest], phase, now)
     contract = _accepting(newest, benchmark, phase, now)
     return replace(contract, hidden=[each for each in contract.settings if is_hidden(each, now)])
@@ -193,7 +196,7 @@ def of_submission(submission: Submission) -> FileContract:
 def present(submission: Submission) -> FileContract:
     """Return the contract under the present gold, which a model predicts for."""
     benchmark = submission.benchmark
-    return _accepting(_newest_versions(benchmark), benchmark, submission.phase, submission.created_at)
+    return _accepting(newest_versions(benchmark), benchmark, submission.phase, submission.created_at)
 
 
 def as_of(version: SettingVersion) -> Setting:
@@ -203,7 +206,7 @@ def as_of(version: SettingVersion) -> Setting:
     return setting
 
 
-def _newest_versions(benchmark: Benchmark) -> list[SettingVersion]:
+def newest_versions(benchmark: Benchmark) -> list[SettingVersion]:
     newest = SettingVersion.objects.filter(setting__benchmark=benchmark, number=F("setting__version"))
     related = newest.select_related("setting__benchmark", "test_set", "only")
     return list(related.order_by("setting__rank", "setting"))

@@ -6,13 +6,13 @@ Old scores stay.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import BooleanField, ExpressionWrapper, F, Q
+from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.fields.json import KeyTextTransform
 
 from evalsvc.core.accounts.models import User
@@ -194,15 +194,16 @@ def require_version(benchmark: Benchmark, number: int) -> None:
         raise DomainError("unknown_version", detail, hint=f"The newest is {most}.", field="version")
 
 
-def keep_up(benchmark: Benchmark) -> None:
-    """Begin a version of settings whose newest has an older scorer."""
-    newest = SettingVersion.objects.filter(setting__benchmark=benchmark, number=F("setting__version"))
-    for outdated in newest.exclude(scorer=scoring_identity.SCORER).select_related("setting"):
+def keep_up(newest: Iterable[SettingVersion]) -> bool:
+    """Begin a version of settings whose newest has an older scorer; True if there are any."""
+    old = [each for each in newest if each.scorer != scoring_identity.SCORER]
+    for outdated in old:
         with transaction.atomic():
             row = locked(outdated.setting)
             if of_setting(row).scorer != scoring_identity.SCORER:
                 begin(row, by=None, note=SCORER_CHANGED)
                 score_anew(row)
+    return bool(old)
 
 
 def locked(setting: Setting) -> Setting:

@@ -361,7 +361,15 @@ def _reversed_pairs(pairs: Sequence[Reversal], names: Names, systems: int) -> di
 def is_shown(pair: Reversal) -> bool:
     """True if both differences have a digit that the board shows."""
     sides = ((pair.gain, pair.here.measure), (pair.loss, pair.there.measure))
-    return all(_difference(value, measure) != _difference(0.0, measure) for value, measure in sides)
+    return all(_rounds_to_more_than_zero(value, measure) for value, measure in sides)
+
+
+def _rounds_to_more_than_zero(value: float, measure: Measure) -> bool:
+    """True if a difference has a digit; only one near half of the last is written to see."""
+    lasts = abs(value) * (100 if measure.unit == "%" else 1) * 10**measure.digits
+    if 0.4 < lasts < 0.6:
+        return _difference(value, measure) != _difference(0.0, measure)
+    return lasts > 0.5
 
 
 def _difference(value: float, measure: Measure) -> str:

@@ -34,8 +34,9 @@ def store(spool: BinaryIO, *, sha256: str, size: int) -> PredictionFile:
             return row
         before = row.name
     name = save_verified(storage_name(sha256), spool, sha256=sha256, size=size)
-    row, _ = PredictionFile.objects.update_or_create(
-        pk=sha256, defaults={"name": name}, create_defaults={"name": name, "size": size}
+    row = PredictionFile(pk=sha256, name=name, size=size)
+    PredictionFile.objects.bulk_create(
+        [row], update_conflicts=True, unique_fields=["sha256"], update_fields=["name"]
     )
     if before not in ("", name):
         default_storage.delete(before)

@@ -90,8 +90,10 @@ def receive(benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", *
     """
     entry = Entry(benchmark, **fields)
     check_entry(entry)
-    versions.keep_up(benchmark)
-    contract = file_contract.for_new_file(benchmark, phase=phase)
+    newest = file_contract.newest_versions(benchmark)
+    if versions.keep_up(newest):
+        newest = file_contract.newest_versions(benchmark)
+    contract = file_contract.for_new_file(benchmark, phase=phase, newest=newest)
     require_quota(entry, contract)
     with tempfile.TemporaryFile() as spool, refusals_counted(entry, contract):
         submitter = Submitter(entry.by, by_token=entry.token is not None)
@@ -160,8 +162,11 @@ def require_quota(entry: Entry, contract: FileContract) -> None:
     earlier = same_run & Q(withdrawn_at=None, state__in=ACTIVE)
     if entry.idempotency_key:
         earlier |= Q(by=entry.by, idempotency_key=entry.idempotency_key)
-    if not entry.benchmark.submissions.filter(earlier).exists():
+    try:
         _require_quotas(entry, contract.hidden, now=timezone.now())
+    except DomainError:
+        if not entry.benchmark.submissions.filter(earlier).exists():
+            raise
 
 
 def _require_quotas(entry: Entry, hidden: list[Setting], *, now: datetime) -> None:
@@ -227,6 +232,7 @@ def _system(entry: Entry) -> System:
     system, _ = System.objects.select_for_update().get_or_create(
         benchmark=entry.benchmark, team=entry.team, name=entry.system, defaults={"tags": entry.tags or {}}
     )
+    system.team = entry.team
     if entry.tags and entry.tags != system.tags:
         System.objects.filter(pk=system.pk).update(tags=entry.tags)
     return system

@@ -106,7 +106,7 @@ def test_each_setting_has_a_random_salt_that_a_new_scorer_keeps(
     setting = changed(cast)
     other = cast.benchmark("other", settings=[("main", setting.test_set, "bag", "micro_f1")])
     monkeypatch.setattr(scoring_identity, "SCORER", "9.9")
-    versions.keep_up(setting.benchmark)
+    versions.keep_up(file_contract.newest_versions(setting.benchmark))
     first, second = setting.versions.values_list("gold_salt", flat=True)
     assert first == second != other.settings.get().versions.get().gold_salt
     assert len(first) == 64

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard, submission_states
-from evalsvc.evaluation.benchmarks import creation, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
 from evalsvc.evaluation.models import Benchmark, EvaluationClaims, Setting, Submission
 from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
@@ -262,7 +262,7 @@ def test_a_new_scorer_compares_no_run_again(cast: BenchmarkCast, monkeypatch: py
     verdict = list(after.near.values())
     Submission.objects.filter(run="1").update(withdrawn_at=after.scored_at)
     monkeypatch.setattr(scoring_identity, "SCORER", "9.9")
-    versions.keep_up(benchmark)
+    versions.keep_up(file_contract.newest_versions(benchmark))
     while run_next("score"):
         pass
     assert after.evaluations.count() == 2

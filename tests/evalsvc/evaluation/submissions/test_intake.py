@@ -12,9 +12,13 @@ from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from evalsvc.core.accounts.teams import create_team
+from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.registry import formats
@@ -426,3 +430,17 @@ def test_missing_ids_hint_at_an_unreadable_line(cast: BenchmarkCast) -> None:
     problems = intake.check(cast.relations(), [content]).problems
     assert problems.by_code == {"not_json": 1, "missing_id": 2}
     assert "1 line could not be read" in (problems.first[-1].hint or "")
+
+
+def test_a_submission_takes_at_most_25_queries(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    token = issue(cast.kim, name="laptop", team=cast.kelpie, scope="submit")[1]
+    body = jsonl({"id": line["id"], "label": "N/A"} for line in RELATION_GOLD)
+    address = f"/api/v1/benchmarks/{benchmark.slug}/submissions?system=Net"
+    sent = {"content_type": "application/x-ndjson", "headers": {"Authorization": f"Bearer {token}"}}
+    assert Client().post(f"{address}&run=1", data=body, **sent).status_code == 202  # stores the system
+    with CaptureQueriesContext(connection) as queries:
+        assert Client().post(f"{address}&run=2", data=body + b"\n", **sent).status_code == 202
+    statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    reads_and_writes = [sql for sql in statements if sql not in ("BEGIN", "BEGIN IMMEDIATE", "COMMIT")]
+    assert len(reads_and_writes) <= 25, "\n".join(sql[:160] for sql in reads_and_writes)

@@ -1,0 +1,63 @@
+"""Every measured page makes as many queries with more rows, and the benchmark tells who misses a goal."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.pages import __main__ as bench
+from tests.places.extent import FULL
+
+SIZES = (1_500, 6_000)  # figures over all votes are stored at both
+# Pages list up to so many things of a kind; below that the queries of a list may grow with it.
+PAGED = {"label-index", "home"}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[bench.Row]:
+    """Every page at two small sizes, each in its own process and folder."""
+    folder = tmp_path_factory.mktemp("pages")
+    command = [sys.executable, "-m", "bench.pages", "--sizes", *map(str, SIZES)]
+    run = subprocess.run(
+        [*command, "--keep", str(folder), "--out", str(folder)],
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "evalsvc.settings"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert run.returncode in (0, 1), run.stdout
+    found: list[bench.Row] = json.loads((folder / "pages.json").read_text())["pages"]
+    return found
+
+
+@pytest.mark.skipif(not FULL, reason="fills two databases")
+def test_no_page_makes_more_queries_for_more_rows(rows: list[bench.Row]) -> None:
+    grown = {
+        row["page"]: row["queries"] for row in rows if "queries" in row["missed"] and row["page"] not in PAGED
+    }
+    assert len(rows) > 60
+    assert not grown
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "queries", "missed"),
+    [(99.0, 9, []), (101.0, 9, ["time"]), (99.0, 10, ["queries"]), (101.0, 10, ["time", "queries"])],
+)
+def test_a_page_that_misses_a_goal_is_named(milliseconds: float, queries: int, missed: list[str]) -> None:
+    same = {"page": "board", "who": "", "kilobytes": 1}
+    small = {**same, "milliseconds": 10.0, "queries": 9}
+    row = bench.compared(small, {**same, "milliseconds": milliseconds, "queries": queries}, 10.0)
+    assert row["missed"] == missed
+    assert ("MISSED" in bench.table_row(row)) == bool(missed)
+
+
+def test_the_exponent_of_a_page_that_grows_with_its_rows_is_one() -> None:
+    same = {"page": "board", "who": "", "kilobytes": 1, "queries": 9}
+    row = bench.compared({**same, "milliseconds": 10.0}, {**same, "milliseconds": 100.0}, 10.0)
+    assert row["exponent"] == pytest.approx(1)
+    assert Path(bench.__file__).parent.name == "pages"

@@ -41,6 +41,7 @@ TEST_SETS = {
 def upgraded(django_db_setup: None, django_db_blocker: Any, tmp_path: Path, settings: Any) -> Iterator[None]:
     """The dumped database, migrated."""
     settings.MEDIA_ROOT = tmp_path / "files"
+    (settings.MEDIA_ROOT / "predictions").mkdir(parents=True)  # its files were not dumped
     path = tmp_path / "evalsvc.sqlite3"
     connection = sqlite3.connect(path)
     connection.executescript(gzip.decompress(DUMP.read_bytes()).decode())

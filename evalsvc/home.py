@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Exists, OuterRef
+from django.db.models import OuterRef, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 from annotation.adjudication import decisions
-from annotation.models import Item, ItemCount, Member, Project
+from annotation.models import Batch, Item, ItemCount, Member, Project
 from annotation.reports.progress import available_items
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
@@ -23,7 +25,8 @@ from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.overviews import overviews
 
-LISTED, TASKS = 10, 5  # benchmarks, and projects that may have work of a kind
+LISTED, TASKS = 10, 5  # benchmarks, and projects with work of a kind
+LOOKED_AT = 10  # projects, of which some may have none for the person
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,18 @@ def health(request: HttpRequest) -> JsonResponse:
 def items_left(person: User) -> list[tuple[Project, int]]:
     """Open projects of an annotator, with the number of available items."""
     mine = Project.objects.filter(members__user=person, members__role=Member.Role.ANNOTATOR)
-    room = ItemCount.objects.filter(batch__project=OuterRef("pk"), free__gt=0, n__gt=0)
-    with_room = mine.filter(state=Project.State.OPEN).annotate(has_room=Exists(room))
-    projects = with_room.order_by("-has_room", "title")[:TASKS]
-    left = [(project, available_items(project, person, role=Member.Role.ANNOTATOR)) for project in projects]
-    return [(project, n) for project, n in left if n]
+    open_ones = mine.filter(state=Project.State.OPEN).alias(room=_items(free__gt=0)).filter(room__gt=0)
+    projects = open_ones.order_by("title")[:LOOKED_AT]  # the person may have answered all of some
+    left = ((each, available_items(each, person, role=Member.Role.ANNOTATOR)) for each in projects)
+    return list(islice(((project, n) for project, n in left if n), TASKS))
+
+
+def _items(**values: Any) -> Subquery:
+    """Number of a project's items with these values."""
+    counts = ItemCount.objects.filter(
+        batch__project=OuterRef("pk"), batch__state=Batch.State.DONE, use="", **values
+    )
+    return Subquery(counts.order_by().values("batch__project").annotate(total=Sum("n")).values("total"))
 
 
 def labelling(left: list[tuple[Project, int]]) -> list[HomeTask]:
@@ -107,15 +117,19 @@ def labelling(left: list[tuple[Project, int]]) -> list[HomeTask]:
 def disputes_to_decide(person: User) -> list[HomeTask]:
     deciding = [Member.Role.ADJUDICATOR, Member.Role.CURATOR]
     mine = Project.objects.filter(members__user=person, members__role__in=deciding)
-    tasks = []
-    disputed = ItemCount.objects.filter(batch__project=OuterRef("pk"), state=Item.State.DISPUTED, n__gt=0)
-    first = mine.annotate(has_disputes=Exists(disputed)).order_by("-has_disputes", "title")
-    for project in first[:TASKS]:
-        disputes = decisions.count_by_pattern(project).total()
-        if disputes:
-            title = f"{counted(disputes, 'dispute')} to decide"
-            tasks.append(HomeTask(title, project.title, "Decide", reverse("disputes", args=[project.slug])))
-    return tasks
+    # disputes first; a project without any may have items that nobody can answer
+    disputed = Coalesce(_items(state=Item.State.DISPUTED), 0)
+    projects = mine.annotate(disputes=disputed).order_by("-disputes", "title")[:LOOKED_AT]
+    counts = ((project, decisions.count_by_pattern(project).total()) for project in projects)
+    return [
+        HomeTask(
+            f"{counted(n, 'dispute')} to decide",
+            project.title,
+            "Decide",
+            reverse("disputes", args=[project.slug]),
+        )
+        for project, n in islice(((project, n) for project, n in counts if n), TASKS)
+    ]
 
 
 def running_submissions(person: User) -> list[HomeTask]:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
 
 from bench.load.generator import Client, Record, climb, is_saturated, spread, step
+
+T = TypeVar("T")
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run it in a thread of its own: a browser of other tests keeps a loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 class Visitor:
@@ -32,9 +42,7 @@ def client(answer: Any) -> Client:
 
 def load(answer: Any, *, closed: bool, seconds: float = 0.5, seed: int = 1) -> tuple[dict[str, Any], Visitor]:
     visitor = Visitor(client(answer))
-    row = asyncio.run(
-        step([visitor], visitor.client.record, factor=1, seconds=seconds, seed=seed, closed=closed)
-    )
+    row = run(step([visitor], visitor.client.record, factor=1, seconds=seconds, seed=seed, closed=closed))
     return row, visitor
 
 
@@ -89,7 +97,7 @@ def served_up_to(capacity: float, tried: list[float]) -> Any:
 )
 def test_the_load_rises_until_it_saturates(capacity: float, held: float | None, tried: list[float]) -> None:
     steps: list[float] = []
-    rows, best = asyncio.run(climb(served_up_to(capacity, steps), [1, 2, 4, 8], limit=1))
+    rows, best = run(climb(served_up_to(capacity, steps), [1, 2, 4, 8], limit=1))
     assert (steps, best, len(rows)) == (tried, held, len(tried))
 
 
@@ -121,7 +129,7 @@ def test_a_crowd_labels_submits_and_reads_on_a_live_server(live: str, tmp_path: 
             await task
         await crowd.close()
 
-    asyncio.run(visit())
+    run(visit())
     assert crowd.record.errors == []
     assert {*crowd.record.seconds} >= {"label page", "reserve", "answer", "submit", "submission"}
     assert [len(annotator.acknowledged) for annotator in crowd.annotators] == [1, 1]

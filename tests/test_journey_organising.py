@@ -100,7 +100,7 @@ def add_setting(page: Page) -> None:
     page.get_by_text("Display", exact=True).click()
     page.get_by_label("Digits").fill("2")
     page.get_by_label("accuracy", exact=True).check()
-    page.get_by_label("macro F1", exact=True).check()
+    page.get_by_label("macro F0.5", exact=True).check()
     press(page, "Add setting")
 
 

@@ -94,8 +94,7 @@ def _often_skipped(working: list[int], needed: int, **of_item: Any) -> list[int]
     """
     own_skips = Vote.objects.filter(act=Vote.Act.SKIP, **of_item).order_by()
     few = own_skips.filter(annotator__in=working[: len(working) - needed + 1])
-    likely = list(few.values_list("item", flat=True).distinct())
-    rows = own_skips.filter(item__in=likely, annotator__in=working).values("item")
+    rows = own_skips.filter(item__in=few.values("item"), annotator__in=working).values("item")
     people = rows.annotate(n=Count("annotator", distinct=True)).filter(n__gte=needed)
     return list(people.values_list("item", flat=True))
 

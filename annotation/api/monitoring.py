@@ -73,6 +73,9 @@ class InsightSerializer(serializers.Serializer[Any]):
     flagged = serializers.IntegerField()
     reasons = serializers.DictField(child=serializers.IntegerField(), help_text="Skips by reason.")
     idle = serializers.ListField(child=serializers.CharField())
+    computed_at = serializers.DateTimeField(
+        allow_null=True, help_text="Of the figures over all votes, while newer votes are being counted."
+    )
     days = DaySerializer(many=True)
     annotators = AnnotatorSerializer(many=True)
     labels = LabelInsightSerializer(many=True)
@@ -117,12 +120,14 @@ class Insight(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Get progress by day, counts by annotator and disputes by relation."""
         project, user = project_of(request, slug), person(request)
-        of_project: dict[str, Any] = {"for_user": user, "figures": figures_of(project)}
+        figures = figures_of(project)
+        of_project: dict[str, Any] = {"for_user": user, "figures": figures}
         labels = project_stats.by_label(project, **of_project)
         body = project_stats.overview(project, **of_project) | {
             "days": [asdict(day) for day in project_stats.by_day(project, **of_project)],
             "annotators": [asdict(row) for row in project_stats.by_annotator(project, **of_project)],
             "labels": [asdict(label) | {"share": label.share} for label in labels],
+            "computed_at": figures.computed_at,
         }
         return Response(InsightSerializer(body).data)
 

@@ -188,7 +188,9 @@ WITH merged AS (
     DELETE FROM annotation_itemcount WHERE id IN (SELECT id FROM annotation_itemcount FOR UPDATE SKIP LOCKED)
     RETURNING {COUNTED}, n)
 INSERT INTO annotation_itemcount ({COUNTED}, n)
-SELECT {COUNTED}, SUM(n) FROM merged GROUP BY {COUNTED} HAVING SUM(n) <> 0"""  # noqa: S608
+SELECT {COUNTED}, SUM(n) FROM merged
+WHERE EXISTS (SELECT 1 FROM annotation_batch batch WHERE batch.id = batch_id)
+GROUP BY {COUNTED} HAVING SUM(n) <> 0"""  # noqa: S608
 _rows_when_merged = 0
 
 

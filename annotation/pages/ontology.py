@@ -222,11 +222,13 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("ontology", slug)
     if any(submit_or_show(request, form, project, partial(form.apply, by=user)) for form in forms.values()):
         return redirect("ontology", slug)
-    steps, frequencies = project.steps.select_related("by"), figures_of(project)["gold"]
+    steps, figures = project.steps.select_related("by"), figures_of(project)
+    frequencies = figures["gold"]
     context = project_context(
         project,
         role,
         choices=[(choice, frequencies.get(choice.name, 0)) for choice in choices.values()],
+        computed_at=figures.computed_at,
         steps=steps,
         last=steps.filter(undone_at=None).last(),
         picked=request.POST.getlist("sources"),

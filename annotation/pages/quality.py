@@ -198,6 +198,7 @@ def _quality_context(project: Project) -> dict[str, Any]:
         "n_suggestions": suggestions.count(),
         "n_sentences": ItemCount.objects.live(project).total(),
         "suggested_votes": figures["suggested"],
+        "computed_at": figures.computed_at,
         "people": [(row, names[row.name]) for row in people[:MAX_LISTED]],
         "n_people": len(people),
         "paused": sum(row.paused_at is not None for row in people),

@@ -19,7 +19,7 @@ from django.db.models.functions import Coalesce, Length, Now
 from django.utils import timezone
 
 from annotation.consensus import item_state
-from annotation.models import Annotator, Answer, Item, ItemCount, Project, ProjectFigures, Vote
+from annotation.models import Adjudication, Annotator, Answer, Item, ItemCount, Project, ProjectFigures, Vote
 from annotation.ontology import label_usage
 from annotation.reports.progress import work_days
 from evalsvc.core.jobs import queue
@@ -160,13 +160,18 @@ def figures_of(project: Project) -> VoteFigures:
 
 # ---- the job -------------------------------------------------------------------------------------------
 def _stamp(project: Project) -> str:
-    """Digest that is equal as long as votes, outcomes, labels and rule are."""
+    """Digest that is equal as long as votes, outcomes, labels and rule are, on one day."""
     last = Vote.objects.filter(annotator=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     votes = Annotator.objects.filter(project=project).annotate(last=Subquery(last)).order_by("pk")
-    excluded = Answer.objects.filter(annotator__project=project, set_aside=True).count()
+    excluded = Answer.objects.filter(annotator__project=project, set_aside=True)
+    excluded_now = excluded.order_by().aggregate(n=Count("pk"), which=Sum("pk"))
+    decisions = Adjudication.objects.filter(item__project=project).order_by("-pk")
+    last_decision = decisions.values_list("pk", flat=True).first()
     counts = ItemCount.objects.live(project).by_state()
     rule = (project.inventory_stamp, project.k, project.policy)
-    rows = (list(votes.values_list("pk", "last")), excluded, sorted(counts.items()), rule)
+    today = timezone.now().date()  # some figures are of the last week
+    last_votes = list(votes.values_list("pk", "last"))
+    rows = (today, last_votes, excluded_now, last_decision, sorted(counts.items()), rule)
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
@@ -190,7 +195,7 @@ def compute(project: Project) -> Callable[[], None]:
 
 
 def queue_outdated() -> None:
-    """Queue the computation for large projects with newer votes.
+    """Queue the computation for large projects with newer votes; forget those of others.
 
     Figures that take long are computed for a tenth of the time at most.
     """
@@ -202,8 +207,9 @@ def queue_outdated() -> None:
     counts = ItemCount.objects.filter(batch__state="done", use="").order_by().values("batch__project")
     large = counts.annotate(answers=Sum(wanted * F("n"))).filter(answers__gte=LARGE)
     keys = large.values_list("batch__project", flat=True)
-    now = timezone.now()
-    for project in Project.objects.filter(pk__in=list(keys)).select_related("figures"):
+    now, large_now = timezone.now(), list(keys)
+    ProjectFigures.objects.exclude(project__in=large_now).delete()  # small ones are computed when shown
+    for project in Project.objects.filter(pk__in=large_now).select_related("figures"):
         row = getattr(project, "figures", None)
         paused = row and now < row.computed_at + timedelta(seconds=SHARE_OF_TIME * row.seconds)
         if paused or (row and (row.format, row.stamp) == (FORMAT, _stamp(project))):

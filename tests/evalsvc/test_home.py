@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation.adjudication import decisions
 from annotation.models import Item
+from annotation.projects import set_member
 from evalsvc.core.accounts.models import User
-from tests.cast.basics import sentence
+from tests.cast.basics import person, sentence
 from tests.cast.benchmarks import BenchmarkCast
-from tests.cast.projects import ProjectCast
+from tests.cast.projects import ProjectCast, annotators, answer_item, curator, project_with_items
 from tests.workers.handlers.test_score import LABEL_LINES
 
 
@@ -85,3 +89,37 @@ def test_a_visitor_sees_public_benchmarks_and_no_tasks(client: Client, cast: Ben
     assert "Open board" in page
     assert "Closed board" not in page
     assert tasks(client) == {}
+
+
+def test_work_is_found_behind_projects_in_which_others_have_work(
+    client: Client, either_database: str
+) -> None:
+    ann, last = person("ann0"), None
+    for at in range(6):
+        last = project_with_items(1)
+        annotators(last, 2)
+        if at < 5:
+            answer_item(last.items.get(), ann, "A")
+    assert last
+    assert tasks(client, ann) == {reverse("label", args=[last.slug]): "1"}
+
+
+def decide(item: Item, adjudicator: User) -> None:
+    payload = {"spans": [], "relations": ["A"]}
+    key = {"client_id": uuid4(), "votes_key": item.votes_key}
+    decisions.decide(item, by=adjudicator, payload=payload, **key)
+
+
+def test_disputes_are_found_behind_projects_whose_disputes_are_settled(
+    client: Client, either_database: str
+) -> None:
+    adjudicator = person("ada")
+    for at in range(6):
+        project = project_with_items(1)
+        set_member(project, user=adjudicator, role="adjudicator", by=curator())
+        ann, bob = annotators(project, 2)
+        answer_item(project.items.get(), ann, "A")
+        answer_item(project.items.get(), bob, "B")
+        if at < 5:
+            decide(project.items.get(), adjudicator)
+    assert tasks(client, adjudicator) == {reverse("disputes", args=[project.slug]): "1"}

@@ -235,9 +235,13 @@ def published() -> bytes:
 
 
 def board(cast: ServiceCast) -> Fields:
-    return {"title": "New", "slug": "new-one", "task": "relations", "missing": "refuse", "negative": "NA"} | {
-        "test_sets": [cast.gold.pk]
-    }
+    return {
+        "title": "New one",
+        "slug": "new-one",
+        "task": "relations",
+        "missing": "refuse",
+        "negative": "NA",
+    } | {"test_sets": [cast.gold.pk]}
 
 
 def setting(cast: ServiceCast) -> Fields:
@@ -266,7 +270,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "team-new": lambda cast: {"name": "Narwhal"},
     "team-members": lambda cast: {"username": "sam", "role": "member"},
     "token-new": lambda cast: {"name": "laptop", "scope": "submit", "days": "30"},
-    "project-new": lambda cast: {"title": "New", "kind": "relations", "k": "2", "policy": "majority"},
+    "project-new": lambda cast: {"title": "New one", "kind": "relations", "k": "2", "policy": "majority"},
     "project": lambda cast: {"action": "close"},
     "project-import": lambda cast: {"what": "items", "upload": file(sentences())},
     "ontology": lambda cast: {"action": "labels", "labels": "worked_in"},
@@ -306,7 +310,7 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark": lambda cast: {"per_day": 7},
     "api-setting": lambda cast: {"digits": 2},
     "api-versions": lambda cast: {"test_set": cast.gold.slug},
-    "api-projects": lambda cast: {"title": "New", "kind": "relations"},
+    "api-projects": lambda cast: {"title": "New one", "kind": "relations"},
     "api-test-set-releases": lambda cast: {"username": "olga"},
     "api-freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": True},
     "api-lease": lambda cast: {"holding": []},
@@ -318,7 +322,7 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-skip": lambda cast: vote() | {"reason": "broken"},
     "api-decision": lambda cast: decision(cast) | {"payload": {"spans": [], "relations": ["died_in"]}},
     "api-benchmarks": lambda cast: (
-        {"slug": "new", "title": "New", "task": "relations"} | {"labels": [{"name": "born_in"}]}
+        {"slug": "new-one", "title": "New one", "task": "relations"} | {"labels": [{"name": "born_in"}]}
     ),
     "api-settings": lambda cast: setting(cast) | {"test_set": cast.gold.slug},
     "api-settings:foreign": lambda cast: setting(cast) | {"test_set": cast.test_set.slug},

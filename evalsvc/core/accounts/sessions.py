@@ -70,7 +70,7 @@ class RefusalLogMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if response.status_code in (401, 403):
+        if response.status_code in (401, 403, 429):
             account = request.user if isinstance(request.user, User) else "none"
             security_log.write(
                 "refused", request=request, warn=True, account=account, status=response.status_code,

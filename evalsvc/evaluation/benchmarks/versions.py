@@ -20,7 +20,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
+from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, StoredBoard, Submission
 
 SCORER_CHANGED = "The scorer changed."
 SCORED = Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False)  # withdrawn runs included
@@ -32,6 +32,7 @@ def begin(setting: Setting, *, by: User | None, note: str = "") -> SettingVersio
     before = shown(setting)[0].number if number > 1 else None
     Setting.objects.filter(pk=setting.pk).update(version=number)
     setting.version = number
+    StoredBoard.objects.filter(setting=setting, outdated=False).update(outdated=True)
     return SettingVersion.objects.create(
         setting=setting,
         number=number,

@@ -147,9 +147,11 @@ def refusals_counted(entry: Entry, contract: FileContract) -> Iterator[None]:
         yield
     except FileRejected:
         if contract.hidden:  # the limit again: a possible repeat passed it, and so did parallel uploads
-            now = timezone.now()
-            quotas.require_few_refusals(entry.benchmark, entry.team, now=now, hidden=contract.hidden)
-            quotas.record_refusal(entry.benchmark, entry.team)
+            with transaction.atomic():
+                Team.objects.select_for_update(no_key=True).get(pk=entry.team.pk)
+                now = timezone.now()
+                quotas.require_few_refusals(entry.benchmark, entry.team, now=now, hidden=contract.hidden)
+                quotas.record_refusal(entry.benchmark, entry.team)
         raise
 
 

@@ -62,6 +62,8 @@ class Command(PlainCommand):
         """Start no more jobs; wait until none runs, for some seconds."""
         queue.start_drain(reason)
         deadline = time.monotonic() + seconds
+        if seconds:
+            time.sleep(1)  # a worker may have looked just before
         while running := Job.objects.filter(state=Job.State.RUNNING).count():
             if time.monotonic() > deadline:
                 break

@@ -205,7 +205,7 @@ def test_more_answers_per_sentence_than_annotators_gives_a_warning(client: Clien
 def test_an_invalid_number_of_answers_is_reported_at_its_field(
     client: Client, cast: ProjectCast, k: str
 ) -> None:
-    fields = {"title": "New", "kind": "relations", "k": k, "policy": "majority"}
+    fields = {"title": "New one", "kind": "relations", "k": k, "policy": "majority"}
     (code,) = error_codes(client.post("/projects/new/", fields), "k")
     assert code in ("min_value", "max_value", "invalid")
     assert Project.objects.count() == 1

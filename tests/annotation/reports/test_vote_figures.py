@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from annotation.models import Project, ProjectFigures
+from annotation.models import Answer, Project, ProjectFigures
 from annotation.reports import project_stats, vote_figures, workload
 from evalsvc.core.jobs.models import Job
 from tests.annotation.reports.test_project_stats import labelled
@@ -63,3 +65,42 @@ def test_figures_are_computed_again_once_newer_votes_have_come(large: Project) -
 def test_figures_of_small_projects_are_not_stored() -> None:
     labelled()
     assert queued() == 0
+
+
+@pytest.fixture
+def stored(large: Project) -> Project:
+    queued()
+    run_job(vote_figures.KIND, large.pk)
+    ProjectFigures.objects.update(seconds=0)
+    return large
+
+
+def test_figures_of_the_last_week_are_computed_again_the_next_day(
+    stored: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tomorrow = timezone.now() + timedelta(days=1)
+    monkeypatch.setattr(vote_figures.timezone, "now", lambda: tomorrow)
+    assert vote_figures.figures_of(stored).computed_at is not None
+    assert queued() == 1
+
+
+def test_an_exclusion_in_place_of_another_outdates_the_figures(stored: Project) -> None:
+    first, *others = Answer.objects.filter(annotator__project=stored).order_by("pk")
+    other = next(each for each in others if each.annotator_id != first.annotator_id)
+    Answer.objects.filter(pk=first.pk).update(set_aside=True)
+    queued()
+    run_job(vote_figures.KIND, stored.pk)
+    assert vote_figures.figures_of(stored).computed_at is None
+    Answer.objects.filter(pk=first.pk).update(set_aside=False)
+    Answer.objects.filter(pk=other.pk).update(set_aside=True)
+    assert vote_figures.figures_of(stored).computed_at is not None
+
+
+def test_figures_of_a_project_that_is_no_longer_large_are_computed_when_shown(
+    stored: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vote_figures, "LARGE", 10_000)
+    answer_item(stored.items.get(external_id="s2"), annotators(stored, 1)[0], "A")
+    assert queued() == 0
+    fresh = vote_figures.VoteFigures(stored)
+    assert vote_figures.figures_of(stored)["answers"] == fresh["answers"]

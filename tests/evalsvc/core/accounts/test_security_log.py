@@ -8,13 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from annotation.models import Project
 from annotation.projects import set_member
 from evalsvc.core.accounts import invitations, security_log, teams, tokens, users
 from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.sessions import RefusalLogMiddleware
 from evalsvc.logs import logging_config
 
 PASSWORD, NEW = "harbour-lamp-7", "seven-lamps-at-sea"
@@ -128,6 +130,16 @@ def test_invitations_are_logged_without_their_secret(kim: User, root: User, line
         "invitation_made", "organising_allowed", "invitation_accepted",
     ]  # fmt: skip
     assert made[1] not in "".join(logged)
+
+
+def test_too_many_requests_are_logged(client: Client, kim: User, lines: Lines) -> None:
+    def refused(request: HttpRequest) -> HttpResponse:
+        request.user = kim
+        return HttpResponse(status=429)
+
+    middleware = RefusalLogMiddleware(refused)
+    (line,) = lines(lambda: middleware(RequestFactory().get("/login/")))
+    assert line.startswith(f"refused account={kim.pk}:kim status=429 method=GET path=/login/")
 
 
 @pytest.mark.parametrize(

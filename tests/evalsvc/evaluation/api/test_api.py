@@ -343,15 +343,16 @@ def test_scores_name_file_gold_options_and_scorer(cast: BenchmarkCast) -> None:
 def test_an_organiser_creates_a_benchmark_and_its_setting(cast: BenchmarkCast) -> None:
     freeze("gold", RELATION_GOLD, by=cast.olga)
     client = as_user(cast.olga)
-    fields = {"slug": "new", "title": "New", "task": "relations", "negative": "N/A"}
+    fields = {"slug": "new-one", "title": "New one", "task": "relations", "negative": "N/A"}
     labels = [{"name": name} for name in ("born_in", "works_for", "part_of")]
     assert client.post("/api/v1/benchmarks", fields | {"labels": labels}, format="json").status_code == 201
     setting = {"key": "m", "title": "M", "test_set": "gold", "unit": "sentence", "main": "macro_f1"}
-    made = client.post("/api/v1/benchmarks/new/settings", setting, format="json")
+    made = client.post("/api/v1/benchmarks/new-one/settings", setting, format="json")
     assert made.status_code == 201
     assert made.json()["rows"] == 6
     assert (
-        as_user(cast.kim).post("/api/v1/benchmarks/new/settings", setting, format="json").status_code == 403
+        as_user(cast.kim).post("/api/v1/benchmarks/new-one/settings", setting, format="json").status_code
+        == 403
     )
 
 
@@ -425,7 +426,13 @@ def test_an_invalid_field_is_rejected_with_what_is_valid(
     cast: BenchmarkCast, client: Client, field: str, given: object, expected: str
 ) -> None:
     client.force_login(cast.olga)
-    fields = {"slug": "new", "title": "New", "task": "relations", "labels": [{"name": "r"}], field: given}
+    fields = {
+        "slug": "new-one",
+        "title": "New one",
+        "task": "relations",
+        "labels": [{"name": "r"}],
+        field: given,
+    }
     response = client.post("/api/v1/benchmarks", fields, "application/json")
     assert response.status_code == 400
     (error,) = response.json()["errors"]

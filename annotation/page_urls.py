@@ -13,6 +13,7 @@ from annotation.pages import (
     progress,
     projects,
     quality,
+    sentences,
     testsets,
 )
 
@@ -33,6 +34,8 @@ page_patterns = [
     path("projects/<slug:slug>/annotators/<int:pk>/", quality.annotator, name="annotator"),
     path("projects/<slug:slug>/disputes/", disputes.index, name="disputes"),
     path("projects/<slug:slug>/disputes/<uuid:key>/", disputes.dispute, name="dispute"),
+    path("projects/<slug:slug>/sentences/", sentences.index, name="sentences"),
+    path("projects/<slug:slug>/sentences/<uuid:key>/", sentences.sentence, name="sentence"),
     path("projects/<slug:slug>/comments/", disputes.comments, name="comments"),
     path("projects/<slug:slug>/mine/", my_work.mine, name="mine"),
     path("projects/<slug:slug>/mine/days.svg", my_work.mine_svg, name="mine-svg"),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.api import disputes, effects, labelling, labels, monitoring, projects, testsets
+from annotation.api import disputes, effects, items, labelling, labels, monitoring, projects, testsets
 
 api_patterns = [
     path("projects", projects.Projects.as_view(), name="api-projects"),
@@ -24,6 +24,7 @@ api_patterns = [
     path("items/<uuid:id>/skip", labelling.Skips.as_view(), name="api-skip"),
     path("projects/<slug:slug>/history", labelling.History.as_view(), name="api-history"),
     path("projects/<slug:slug>/disputes", disputes.Disputes.as_view(), name="api-disputes"),
+    path("projects/<slug:slug>/items", items.Items.as_view(), name="api-items"),
     path("projects/<slug:slug>/comments", disputes.Comments.as_view(), name="api-comments"),
     path("items/<uuid:id>/dispute", disputes.OneDispute.as_view(), name="api-dispute"),
     path("items/<uuid:id>/decision", disputes.Decision.as_view(), name="api-decision"),

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
@@ -242,10 +242,38 @@ def _answer(payload: dict[str, Any] | None, finding: str, item: Item, project: P
 
 
 @transaction.atomic
-def ask_one_more(item: Item, *, by: User) -> Item:
-    """Ask for one more answer to a disputed item."""
+def exclude_item(item: Item, *, by: User, finding: str, reason: str = "") -> Adjudication:
+    """Leave an item out of queue and test sets, whatever its answers are.
+
+    A decision that counted until then counts again once the exclusion is undone by `reopen`.
+    """
     item, project, _ = _locked(item, by)
-    if item.state != Item.State.DISPUTED:
+    require(project, by, CURATOR)
+    if item.state == Item.State.UNUSABLE:
+        raise Conflict("already_decided", "This sentence is already excluded.")
+    if item.use:
+        raise Conflict("not_disputed", "A gold question is not frozen. Make it an ordinary sentence first.")
+    payload = _answer(None, finding, item, project)
+    item.adjudications.active().update(reopened_at=Now(), lapsed=True)
+    decision = Adjudication.objects.create(
+        item=item,
+        by=by,
+        payload=payload,
+        finding=finding,
+        reason=reason,
+        votes_key=item_state.ANY_VOTES,
+        client_id=uuid4(),
+    )
+    item_state.update_state(item)
+    return decision
+
+
+@transaction.atomic
+def ask_one_more(item: Item, *, by: User) -> Item:
+    """Ask for one more answer to a disputed item; curators, also to a settled one."""
+    item, project, role = _locked(item, by)
+    open_to = (Item.State.DISPUTED, Item.State.SETTLED) if role == CURATOR else (Item.State.DISPUTED,)
+    if item.state not in open_to:
         raise Conflict("not_disputed", f"This sentence is {item.state}, not disputed.")
     if not item_state.may_extend(item, project):
         raise Conflict(

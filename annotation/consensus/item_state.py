@@ -32,6 +32,7 @@ from evalsvc.core.jobs.queue import enqueue
 
 RECOMPUTE_AT_ONCE = 1_000
 CHUNK = 500
+ANY_VOTES = "any"  # key of a decision that does not depend on the votes
 FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "extra", "free"]
 
 
@@ -191,8 +192,8 @@ def _decide(
 def _apply_decision(
     item: Item, decisions: Sequence[Adjudication], rules: Rules, changes: DecisionChanges
 ) -> None:
-    """Apply the first decision on exactly these votes in current labels."""
-    made_on_these = (decision for decision in decisions if decision.votes_key == item.votes_key)
+    """Apply the first decision on exactly these votes, or any, in current labels."""
+    made_on_these = (decision for decision in decisions if decision.votes_key in (item.votes_key, ANY_VOTES))
     decision = next((each for each in made_on_these if decided_payload(each, rules)), None)
     changes.lapsed += [each.pk for each in decisions if not each.lapsed and each is not decision]
     if decision is None:

@@ -115,10 +115,9 @@ class ReasonForm(PageForm):
     reason = forms.CharField(max_length=200)
 
 
-class GoldQuestionForm(ActionForm):
-    sentence = forms.CharField(
-        label="Sentence id", max_length=200, help_text="As in the file, for example: s17."
-    )
+class GoldAnswerForm(ActionForm):
+    """Use and answer of a gold question."""
+
     use = forms.ChoiceField(
         choices=[(Item.Use.QUALIFY, "qualification round"), (Item.Use.CHECK, "hidden check")]
     )
@@ -134,9 +133,23 @@ class GoldQuestionForm(ActionForm):
         super().__init__(*args, **kwargs)
         self.fields["answer"].choices = choices  # type: ignore[attr-defined]
 
-    def apply(self, project: Project, *, by: User) -> str:
+    def apply_to(self, item: Item, *, by: User) -> str:
         values = self.cleaned_data
-        external_id = values["sentence"].strip()
+        payload = {"spans": [], "relations": values["answer"]}
+        gold_questions.make_gold_question(
+            item, payload=payload, use=values["use"], explains=values["explains"], by=by
+        )
+        return f"{item.external_id} is now a gold question and no longer in the queue."
+
+
+class GoldQuestionForm(GoldAnswerForm):
+    sentence = forms.CharField(
+        label="Sentence id", max_length=200, help_text="As in the file, for example: s17."
+    )
+    field_order = ("sentence",)
+
+    def apply(self, project: Project, *, by: User) -> str:
+        external_id = self.cleaned_data["sentence"].strip()
         item = project.items.present().filter(external_id=external_id).first()
         if item is None:
             raise DomainError(
@@ -145,11 +158,7 @@ class GoldQuestionForm(ActionForm):
                 hint="Use an id from the imported file.",
                 field="sentence",
             )
-        payload = {"spans": [], "relations": values["answer"]}
-        gold_questions.make_gold_question(
-            item, payload=payload, use=values["use"], explains=values["explains"], by=by
-        )
-        return f"{item.external_id} is now a gold question and no longer in the queue."
+        return self.apply_to(item, by=by)
 
 
 @page("GET", "POST", work=("item",))

@@ -99,6 +99,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
             "project-log",
             "disputes",
             "comments",
+            "sentences",
             "freeze",
         ),
         harbour,
@@ -116,6 +117,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         lambda cast: harbour(cast) | {"pk": cast.harbour.labels.earliest("rank").pk},
     ),
     "api-ontology": harbour,
+    "sentence": lambda cast: harbour(cast) | {"key": cast.item(3).key},
     "dispute": lambda cast: harbour(cast) | {"key": cast.item(3).key},
     "import": lambda cast: {"pk": cast.batch.pk},
     "import:gold": lambda cast: {"pk": cast.gold_batch.pk},
@@ -173,6 +175,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     ),
     **dict.fromkeys(("api-reserve", "api-insight", "api-quality", "api-agreement", "api-judgments"), harbour),
     "api-project-log": harbour,
+    "api-items": harbour,
     "api-project-effects": harbour,
     **dict.fromkeys(
         [f"api-annotator-{act}" for act in ("pause", "resume", "set-aside", "put-back")],
@@ -279,6 +282,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "project-quality": lambda cast: (
         {"action": "settings", "pass_percent": 70, "check_every": 5} | {"least_checks": 5, "most_extra": 3}
     ),
+    "sentence": lambda cast: {"action": "exclude", "finding": "broken"},
     "annotator": lambda cast: {"action": "pause", "reason": "To look at the answers."},
     "project-members": lambda cast: {"user": "sam", "role": "viewer"},
     "dispute": lambda cast: decision(cast) | {"choice": json.dumps({"spans": [], "relations": ["died_in"]})},

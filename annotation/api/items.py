@@ -1,0 +1,132 @@
+"""API of a project's items with their answers, for curators."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import roles
+from annotation.api.labelling import ItemSerializer, PayloadSerializer
+from annotation.api.projects import project_of, state_parameter
+from annotation.models import Item, Project
+from annotation.reports import item_history, item_search
+from annotation.reports.item_search import MAX_SCANNED, REMARKS, ItemFilters
+from evalsvc.core.accounts.users import person
+from evalsvc.core.errors.handlers import problems
+from evalsvc.core.web.request_validation import query_choices, whole_number
+
+MAX_PAGE = 200
+ORDERS = ("imported", "newest")
+USES = [use for use in Item.Use.values if use]
+
+
+class GivenAnswerSerializer(serializers.Serializer[Any]):
+    annotator = serializers.CharField(source="answer.annotator.name", help_text="Name in downloads.")
+    payload = PayloadSerializer(help_text="In current labels.")
+    counted = serializers.BooleanField(help_text="False if excluded, or if enough others answered earlier.")
+    excluded = serializers.BooleanField(source="answer.set_aside")
+    comment = serializers.CharField(source="answer.vote.comment")
+    flagged = serializers.BooleanField(source="answer.vote.flagged")
+    milliseconds = serializers.IntegerField(source="answer.vote.milliseconds", allow_null=True)
+    at = serializers.DateTimeField(source="answer.vote.at")
+
+
+class ListedItemSerializer(ItemSerializer):
+    gold = PayloadSerializer(allow_null=True, help_text="Outcome; null without one.")
+    use = serializers.CharField(help_text="qualify or check for gold questions, otherwise empty.")
+    state = serializers.CharField()
+    pattern = serializers.CharField(help_text="Vote pattern such as 2–2.")
+    answers = serializers.SerializerMethodField()
+
+    class Meta(ItemSerializer.Meta):
+        fields = [*ItemSerializer.Meta.fields, "external_id", "use", "state", "pattern", "gold", "answers"]
+        read_only_fields = fields
+
+    @extend_schema_field(GivenAnswerSerializer(many=True))
+    def get_answers(self, item: Item) -> Any:
+        """Return the current answers in the server's order."""
+        return GivenAnswerSerializer(self.context["answers"][item.pk], many=True).data
+
+
+class ItemsPageSerializer(serializers.Serializer[Any]):
+    next = serializers.UUIDField(allow_null=True, help_text="Item to send as `after` for the next page.")
+    previous = serializers.UUIDField(allow_null=True, help_text="Item to send as `before`.")
+    complete = serializers.BooleanField(
+        help_text=f"False if the search stopped after {MAX_SCANNED:,} items; `next` continues it."
+    )
+    results = ListedItemSerializer(many=True, source="items")
+
+
+def _place(project: Project, request: Request, name: str) -> Item | None:
+    text = request.query_params.get(name, "")
+    if not text:
+        return None
+    try:
+        item = Item.objects.filter(project=project, key=UUID(text)).first()
+    except ValueError as error:
+        raise ValidationError({name: f"{text[:40]!r} is not the id of an item."}) from error
+    if item is None:
+        raise Http404
+    return item
+
+
+def _filters(project: Project, request: Request) -> ItemFilters:
+    query = request.query_params
+    filters = query_choices(request, state=Item.State.values, use=USES, remark=[*REMARKS])
+    name = query.get("annotator", "")
+    annotator = project.annotators.filter(name=name).first() if name else None
+    if name and annotator is None:
+        raise ValidationError({"annotator": f"Nobody named {name[:100]!r} answered in this project."})
+    texts = {"label": query.get("label", ""), "pattern": query.get("pattern", ""), "text": query.get("q", "")}
+    return ItemFilters(annotator=annotator, **filters, **texts)
+
+
+class Items(APIView):
+    @extend_schema(
+        operation_id="items",
+        parameters=[
+            state_parameter(Item.State),
+            OpenApiParameter("use", str, enum=USES, description="Gold questions instead of ordinary items."),
+            OpenApiParameter("pattern", str, description="Vote pattern of disputed items, such as 2–2."),
+            OpenApiParameter("label", str, description="Label in the outcome or in an answer."),
+            OpenApiParameter("annotator", str, description="Name of a person who answered or skipped."),
+            OpenApiParameter(
+                "remark", str, enum=[*REMARKS], description="With a comment, a flag, or either."
+            ),
+            OpenApiParameter("q", str, description="Text of the item, in any case; or its whole id."),
+            OpenApiParameter("order", str, enum=ORDERS, description="As imported, or newest first."),
+            OpenApiParameter("after", UUID, description="`next` of the page before."),
+            OpenApiParameter("before", UUID, description="`previous` of the page after."),
+            OpenApiParameter(
+                "page_size", int, description=f"Items per page, up to {MAX_PAGE}; 50 by default."
+            ),
+        ],
+        responses={200: ItemsPageSerializer} | problems(400, 401, 403, 404),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """List items with their answers. For curators.
+
+        Filters by label and text, and by annotator or remark where these are many, look at a limited number
+        of items a page.
+        """
+        project, user = project_of(request, slug), person(request)
+        roles.require(project, user, roles.CURATOR)
+        found = item_search.search(
+            project,
+            _filters(project, request),
+            for_user=user,
+            newest_first=query_choices(request, order=ORDERS).get("order") == "newest",
+            after=_place(project, request, "after"),
+            before=_place(project, request, "before"),
+            size=whole_number(request, "page_size", most=MAX_PAGE) or item_search.PER_PAGE,
+        )
+        answers = item_history.answers_of(project, found.items)
+        return Response(ItemsPageSerializer(found, context={"answers": answers}).data)

@@ -1,0 +1,246 @@
+"""Pages of all sentences of a project, and of one with its answers and history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation import roles
+from annotation.adjudication import decisions
+from annotation.models import Answer, Item, Project
+from annotation.ontology.inventory import inventory
+from annotation.pages.project_page import (
+    ActionForm,
+    answer_text,
+    choices_by_name,
+    label_titles,
+    project_context,
+    project_for,
+)
+from annotation.pages.quality import GoldAnswerForm
+from annotation.pages.text_highlighting import mark_pair
+from annotation.queue import exclusions, gold_questions
+from annotation.reports import item_history, item_search
+from annotation.reports.item_search import ItemFilters
+from annotation.roles import display_names
+from annotation.testset import Kind
+from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.users import person
+from evalsvc.core.web.formatting import counted, seconds
+from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.views import page, row_id, submit, submitted
+
+STATE_TITLES: dict[str, str] = {
+    Item.State.OPEN: "open",
+    Item.State.SETTLED: "settled",
+    Item.State.DISPUTED: "disputed",
+    Item.State.ADJUDICATED: "decided",
+    Item.State.UNUSABLE: "excluded",
+}
+USE_TITLES: dict[str, str] = {
+    Item.Use.QUALIFY: "qualification round",
+    Item.Use.CHECK: "hidden check",
+}
+NAMED_PATTERNS = 8
+# What a button does to the item, and the message afterwards
+ACTIONS: dict[str, tuple[Any, str]] = {
+    "reopen": (decisions.reopen, "The decision no longer counts."),
+    "ask": (decisions.ask_one_more, "One more person is asked for an answer."),
+    "unask": (decisions.cancel_one_more, "Nobody else is asked."),
+    "work": (gold_questions.make_ordinary_item, "This is an ordinary sentence again."),
+}
+
+
+class FilterForm(PageForm):
+    """Filters of the list; their names are those of the API."""
+
+    OTHER_NAMES = ("state", "use", "pattern", "after", "before")
+    q = forms.CharField(
+        required=False,
+        label="Text or id",
+        max_length=200,
+        help_text="Words as in the sentence, or its whole id.",
+    )
+    label = forms.ChoiceField(required=False, help_text="In the outcome or in an answer.")
+    annotator = forms.ChoiceField(required=False, label="Person", help_text="Answered or skipped by.")
+    remark = forms.ChoiceField(
+        required=False,
+        label="Remarks",
+        choices=[("", "any"), ("any", "comment or flag"), ("comment", "comment"), ("flag", "flag")],
+    )
+    order = forms.ChoiceField(required=False, choices=[("", "as imported"), ("newest", "newest first")])
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.names = display_names(project)
+        choices = {
+            "label": [(choice.name, choice.title) for choice in choices_by_name(project).values()],
+            "annotator": sorted(self.names.items(), key=lambda entry: entry[1].casefold()),
+        }
+        for name, entries in choices.items():
+            self.fields[name].choices = [("", "any"), *entries]  # type: ignore[attr-defined]
+
+
+class ExclusionForm(ActionForm):
+    finding = forms.ChoiceField(label="Reason", choices=[*decisions.FINDINGS.items()])
+    reason = forms.CharField(label="Note", required=False, max_length=2_000)
+
+    def apply_to(self, item: Item, *, by: User) -> str:
+        decisions.exclude_item(item, by=by, **self.cleaned_data)
+        return "The sentence is excluded from the queue and from test sets."
+
+
+def _place(project: Project, key: str) -> Item | None:
+    """Return the item of a cursor, or answer with 404."""
+    if not key:
+        return None
+    try:
+        return get_object_or_404(Item, project=project, key=UUID(key))
+    except ValueError as error:
+        raise Http404(f"There is no sentence {key[:40]!r}.") from error
+
+
+def _filters(project: Project, request: HttpRequest, values: Mapping[str, str]) -> ItemFilters:
+    query = request.GET
+    state, use = query.get("state", ""), query.get("use", "")
+    if state not in ("", *Item.State.values) or use not in Item.Use.values:
+        raise Http404("There is no such filter.")
+    name = values.get("annotator", "")
+    return ItemFilters(
+        state=state,
+        use=use,
+        pattern=query.get("pattern", ""),
+        label=values.get("label", ""),
+        annotator=project.annotators.get(name=name) if name else None,
+        remark=values.get("remark", ""),
+        text=values.get("q", "").strip(),
+    )
+
+
+@page()
+def index(request: HttpRequest, slug: str) -> HttpResponse:
+    """List a project's sentences."""
+    project, role = project_for(request, slug, roles.CURATOR)
+    form = FilterForm(request.GET, project=project)
+    values = form.cleaned_data if form.is_valid() else {}
+    filters = _filters(project, request, values)
+    found = item_search.search(
+        project,
+        filters,
+        for_user=person(request),
+        newest_first=values.get("order") == "newest",
+        after=_place(project, request.GET.get("after", "")),
+        before=_place(project, request.GET.get("before", "")),
+    )
+    answers, remarks = item_history.answers_of(project, found.items), item_history.remark_counts(found.items)
+    titles = label_titles(project)
+    states, patterns, uses = item_search.counts(project)
+    context = project_context(
+        project,
+        role,
+        form=form,
+        found=found,
+        filters=filters,
+        filtered=any(request.GET.values()),
+        rows=[
+            (item, _summary(answers[item.pk], titles), outcome(item, titles), *remarks.get(item.pk, (0, 0)))
+            for item in found.items
+        ],
+        states=[(state, title, states[state]) for state, title in STATE_TITLES.items()],
+        patterns=patterns.most_common(NAMED_PATTERNS),
+        uses=[(use, title, uses[use]) for use, title in USE_TITLES.items() if uses.get(use)],
+        n=sum(states.values()),
+    )
+    return render(request, "annotation/sentences.html", context)
+
+
+def _summary(answers: list[item_history.ItemAnswer], titles: Mapping[str, str]) -> str:
+    """Count the answers that are not excluded by what they say."""
+    texts = Counter(answer_text(row.payload, titles) for row in answers if not row.answer.set_aside)
+    return " · ".join(f"{n} {text}" for text, n in texts.most_common())
+
+
+def outcome(item: Item, titles: Mapping[str, str]) -> str:
+    return "" if item.gold is None else answer_text(item.gold, titles)
+
+
+@page("GET", "POST", answer=("answer",), **dict.fromkeys(ACTIONS, ()))
+def sentence(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
+    """Show a sentence with its answers and history, or change what counts."""
+    project, role = project_for(request, slug, roles.CURATOR)
+    item = get_object_or_404(
+        Item.objects.present().select_related("project", "batch__by"), key=key, project=project
+    )
+    user, action = person(request), request.POST.get("action", "")
+    choices = [(choice.name, choice.title) for choice in inventory(project)]
+    exclusion = ExclusionForm(*submitted(request, "exclude")[:1])
+    gold = GoldAnswerForm(*submitted(request, "gold")[:1], choices=choices)
+    done = submit(request, exclusion, partial(exclusion.apply_to, item, by=user), "finding") or submit(
+        request, gold, partial(gold.apply_to, item, by=user), "answer"
+    )
+    if request.method == "POST" and not (done or action in ("exclude", "gold")):
+        messages.info(request, _act(item, action, request.POST.get("answer", ""), by=user))
+        done = True
+    if done:
+        return redirect("sentence", slug, key)
+    return render(
+        request, "annotation/sentence.html", _sentence_context(item, role, exclusion=exclusion, gold=gold)
+    )
+
+
+def _act(item: Item, action: str, answer: str, *, by: User) -> str:
+    """Do what a button says, and return the message to show."""
+    if action == "answer":
+        row = get_object_or_404(Answer.objects.active(), item=item, pk=row_id(answer))
+        exclusions.exclude_answer(row, by=by, excluded=not row.set_aside)
+        return "The answer counts again." if row.set_aside else "The answer is excluded."
+    if action not in ACTIONS:
+        raise Http404("There is no such action.")
+    act, message = ACTIONS[action]
+    act(item, by=by)
+    return str(message)
+
+
+def _sentence_context(item: Item, role: str, **forms: Any) -> dict[str, Any]:
+    project = item.project
+    titles, answers = label_titles(project), item_history.answers_of(project, [item])[item.pk]
+    decision = item.adjudications.active().select_related("by").first()
+    used = item.votes.exists() or item.leases.filter(ending="").exists()
+    return project_context(
+        project,
+        role,
+        item=item,
+        sentence=mark_pair(item) if item.head else item.text,
+        state=USE_TITLES.get(item.use) or STATE_TITLES[item.state],
+        outcome=outcome(item, titles),
+        decision=decision,
+        finding=decisions.FINDINGS.get(decision.finding, "") if decision else "",
+        answers=[
+            (row, answer_text(row.payload, titles), seconds(_seconds(row.answer.vote.milliseconds)))
+            for row in answers
+        ],
+        n_answers=counted(len(answers), "answer"),
+        events=[
+            (event, "" if event.payload is None else answer_text(event.payload, titles))
+            for event in item_history.history(item)
+        ],
+        may_decide=not item.use and decisions.needs_decision(item),
+        may_ask=item.state in (Item.State.SETTLED, Item.State.DISPUTED) and not item.use,
+        may_unask=decisions.may_cancel_one_more(item),
+        may_exclude=not item.use and item.state != Item.State.UNUSABLE,
+        may_be_gold=not used and not item.use and project.kind == Kind.RELATIONS,
+        may_be_ordinary=bool(item.use) and not used,
+        **forms,
+    )
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1_000

@@ -1,0 +1,243 @@
+"""Search of a project's items, in bounded time whatever its size.
+
+Items are read in order of work from the indexes by state, by vote pattern and by use. Filters that no index
+serves are applied to the next `MAX_SCANNED` items only; the result says where to continue. A person, remarks
+and an id give few items in most projects, and then only those are read.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models.functions import StrIndex
+from django.db.models.lookups import GreaterThan
+
+from annotation.consensus import item_state
+from annotation.models import Annotator, Answer, Batch, Item, ItemCount, OntologyLabel, Project, Vote
+from annotation.ontology.label_usage import LabelsText
+from annotation.roles import CURATOR, require
+from evalsvc.core.accounts.models import User
+
+PER_PAGE = 50
+CHUNK, MAX_SCANNED = 5_000, 50_000
+REMARKS = {"comment": ~Q(comment=""), "flag": Q(flagged=True), "any": Q(flagged=True) | ~Q(comment="")}
+Place = tuple[int, int]  # rank and primary key
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilters:
+    """What to list: items with all of these; empty values filter nothing.
+
+    `use` lists gold questions instead of ordinary items.
+    """
+
+    state: str = ""
+    use: str = ""
+    pattern: str = ""
+    label: str = ""
+    annotator: Annotator | None = None
+    remark: str = ""
+    text: str = ""
+
+    @property
+    def scans(self) -> bool:
+        """True if an item of the index may not match."""
+        return bool(self.label or self.annotator or self.remark or self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """Items in order, and the items to continue after, in both directions."""
+
+    items: list[Item]
+    next: UUID | None
+    previous: UUID | None
+    scanned: int = 0
+    complete: bool = True
+
+
+def search(
+    project: Project,
+    filters: ItemFilters,
+    *,
+    for_user: User,
+    newest_first: bool = False,
+    after: Item | None = None,
+    before: Item | None = None,
+    size: int = PER_PAGE,
+) -> ItemPage:
+    """Return a page of items, with what curators alone may read."""
+    require(project, for_user, CURATOR)
+    backwards = before is not None
+    start = before or after
+    descending, step = newest_first != backwards, CHUNK if filters.scans else size + 1
+    place = (start.rank, start.pk) if start else None
+    places = _places(project, filters, place, descending=descending, step=step)
+    found: list[int] = []
+    scanned, last, complete = 0, 0, True
+    while len(found) <= size and complete and (chunk := [pk for _, pk in islice(places, step)]):
+        matching = set(_matching(project, filters, chunk) if filters.scans else chunk)
+        found += [pk for pk in chunk if pk in matching]
+        scanned, last = scanned + len(chunk), chunk[-1]
+        if scanned >= MAX_SCANNED and len(found) <= size:
+            complete = next(places, None) is None
+    by_key = Item.objects.in_bulk([*found[:size], last])
+    items = [by_key[pk] for pk in found[:size]]
+    back = (items[0] if items else start) if start else None
+    onwards = items[-1] if len(found) > size else None if complete else by_key[last]
+    if backwards:
+        items.reverse()
+        back, onwards = onwards, back
+    following, previous = (item.key if item else None for item in (onwards, back))
+    return ItemPage(items, following, previous, scanned, complete)
+
+
+# ---- candidates, in order ---------------------------------------------------------------------------
+def _places(
+    project: Project, filters: ItemFilters, start: Place | None, *, descending: bool, step: int
+) -> Iterator[Place]:
+    """Yield the places of candidates beyond `start`, from indexes only."""
+    done = set(project.batches.filter(state=Batch.State.DONE).values_list("pk", flat=True))
+    few = _few(project, filters)
+    if few is not None:
+        return iter(_sorted(project, filters, few, done, start, descending=descending))
+    read = partial(_ranked, project, done=done, use=filters.use, descending=descending, step=step)
+    if filters.use:
+        return read({"use": filters.use}, start=start)
+    pattern = {"pattern": filters.pattern} if filters.pattern else {}
+    states = [Item.State.DISPUTED] if pattern else [filters.state] if filters.state else Item.State.values
+    if pattern and filters.state not in ("", Item.State.DISPUTED):
+        return iter(())
+    return heapq.merge(
+        *(read({"state": state} | pattern, start=start) for state in states), reverse=descending
+    )
+
+
+def _ranked(
+    project: Project,
+    where: dict[str, str],
+    *,
+    start: Place | None,
+    done: set[int],
+    use: str,
+    descending: bool,
+    step: int,
+) -> Iterator[Place]:
+    """Yield places in the order of one index, `step` rows a query."""
+    order = ("-rank", "-pk") if descending else ("rank", "pk")
+    items = Item.objects.filter(project=project, **where).order_by(*order)
+    while True:
+        bound = {} if start is None else {"rank__lte" if descending else "rank__gte": start[0]}
+        rows = items.filter(**bound).values_list("rank", "pk", "batch", "use")[:step]
+        n, at = 0, start
+        for rank, pk, batch, of_use in rows:
+            n, place = n + 1, (rank, pk)
+            if start is not None and (place >= start if descending else place <= start):
+                continue
+            at = place
+            if batch in done and of_use == use:
+                yield place
+        if n < step or at == start:
+            return
+        start = at
+
+
+def _few(project: Project, filters: ItemFilters) -> set[int] | None:
+    """Return the items of a selective filter, None if there are too many."""
+    if by_name := _by_name(project, filters.text):
+        return by_name
+    sources: list[QuerySet[Vote]] = []
+    if filters.annotator:
+        sources.append(Vote.objects.filter(annotator=filters.annotator))
+    if filters.remark:
+        sources.append(Vote.objects.filter(REMARKS["any"], annotator__project=project, batch=None))
+    for votes in sources:
+        pks = list(votes.order_by().values_list("item", flat=True)[: MAX_SCANNED + 1])
+        if len(pks) <= MAX_SCANNED:
+            return set(pks)
+    return None
+
+
+def _by_name(project: Project, text: str) -> set[int]:
+    """Return the items whose id or key is the text."""
+    named = Q(external_id=text)
+    with suppress(ValueError):
+        named |= Q(key=UUID(text))
+    return set(project.items.filter(named).values_list("pk", flat=True)[:CHUNK]) if text else set()
+
+
+def _sorted(
+    project: Project,
+    filters: ItemFilters,
+    pks: set[int],
+    done: set[int],
+    start: Place | None,
+    *,
+    descending: bool,
+) -> list[Place]:
+    where = {name: getattr(filters, name) for name in ("state", "pattern") if getattr(filters, name)}
+    ordered, places = sorted(pks), []
+    for at in range(0, len(ordered), CHUNK):
+        rows = Item.objects.filter(pk__in=ordered[at : at + CHUNK], use=filters.use, **where)
+        places += [(rank, pk) for rank, pk, batch in rows.values_list("rank", "pk", "batch") if batch in done]
+    beyond = [p for p in places if start is None or (p < start if descending else p > start)]
+    return sorted(beyond, reverse=descending)
+
+
+# ---- filters without an index ------------------------------------------------------------------------
+def _matching(project: Project, filters: ItemFilters, pks: Sequence[int]) -> QuerySet[Any, int]:
+    """Return those of the items that match."""
+    items: QuerySet[Item] = Item.objects.filter(pk__in=pks).order_by()
+    votes = Vote.objects.filter(item=OuterRef("pk"))
+    if filters.text and not _by_name(project, filters.text):
+        items = items.filter(text__icontains=filters.text)
+    if filters.annotator:
+        items = items.filter(Exists(votes.filter(annotator=filters.annotator)))
+    if filters.remark:
+        own = Vote.objects.filter(item=OuterRef("item"), annotator=OuterRef("annotator"))
+        later = own.filter(pk__gt=OuterRef("pk"))
+        items = items.filter(Exists(votes.filter(REMARKS[filters.remark], ~Exists(later), batch=None)))
+    if filters.label:
+        items = _with_label(project, items, filters.label)
+    return items.values_list("pk", flat=True)
+
+
+def _with_label(project: Project, items: QuerySet[Item], label: str) -> QuerySet[Item]:
+    """Keep items with the label in their outcome, or in an answer."""
+    mapping = item_state.Rules(project).mapping
+    names = OntologyLabel.objects.filter(project=project).values_list("name", flat=True)
+    raw = {name for name in names if label in mapping.labels([name])}
+    answers = Answer.objects.filter(item=OuterRef("pk")).active()
+    answers = answers.alias(labels=LabelsText("payload", kind=project.kind))
+    items = items.alias(labels=LabelsText("gold", kind=project.kind))
+    return items.filter(_names("labels", {label}) | Exists(answers.filter(_names("labels", raw))))
+
+
+def _names(field: str, names: set[str]) -> Q:
+    """Match a list of labels as JSON; SQLite keeps its escapes."""
+    spellings = {json.dumps(name, ensure_ascii=ascii) for name in names for ascii in (True, False)}
+    matches = Q(pk__in=())
+    for spelling in sorted(spellings):
+        matches |= Q(GreaterThan(StrIndex(field, Value(spelling)), 0))
+    return matches
+
+
+# ---- numbers beside the filters ----------------------------------------------------------------------
+def counts(project: Project) -> tuple[dict[str, int], Counter[str], dict[str, int]]:
+    """Count items by state, disputes by vote pattern and gold questions by use."""
+    live = ItemCount.objects.live(project)
+    disputed = live.filter(state=Item.State.DISPUTED).order_by().values_list("pattern")
+    gold = ItemCount.objects.filter(batch__project=project, batch__state=Batch.State.DONE).exclude(use="")
+    patterns = Counter(dict(disputed.annotate(total=Sum("n"))))
+    uses = dict(gold.order_by().values_list("use").annotate(total=Sum("n")))
+    return live.by_state(), +patterns, uses

@@ -1,0 +1,128 @@
+"""Pages of all sentences and of one: answers with names, history, and what a curator can do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotation.models import Item
+from tests.cast.basics import sentence
+from tests.cast.projects import ProjectCast, import_lines, seen
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cast() -> ProjectCast:
+    """s1 disputed with a comment, s2 settled, s3 open."""
+    cast = ProjectCast.create()
+    cast.import_lines(*(sentence(at) for at in range(1, 4)))
+    cast.open().dispute(1)
+    for who in ("ann", "bob"):
+        cast.answer(who, 2, "died_in")
+    return cast
+
+
+def press(cast: ProjectCast, item: Item, action: str, **fields: Any) -> Item:
+    browser = Client()
+    browser.force_login(cast.curator)
+    address = reverse("sentence", args=["harbour", item.key])
+    response = browser.post(address, {"action": action, **fields})
+    assert response.status_code == 302, response.content.decode()
+    item.refresh_from_db()
+    return item
+
+
+def shown(cast: ProjectCast, item: Item) -> str:
+    browser = Client()
+    browser.force_login(cast.curator)
+    return browser.get(reverse("sentence", args=["harbour", item.key])).content.decode()
+
+
+def test_the_list_shows_answers_outcomes_and_remarks(cast: ProjectCast) -> None:
+    page = seen(cast.project, "sentences", user="cleo")
+    for text in ("1 place lived · 1 place of birth", "2 place of death", "disputed, 1–1", "1 comment"):
+        assert text in page
+
+
+def test_the_list_takes_as_many_queries_for_many_rows_as_for_few(cast: ProjectCast) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            seen(cast.project, "sentences", user="cleo")
+        return len(captured)
+
+    queries()
+    few = queries()
+    import_lines(cast.project, [sentence(at) for at in range(4, 40)], by=cast.curator)
+    for at in range(4, 12):
+        cast.answer("ann", at, "born_in", comment="Why?")
+    assert queries() == few
+
+
+def test_a_sentence_shows_every_answer_and_what_happened_to_it(cast: ProjectCast) -> None:
+    item = cast.item(1)
+    answer = item.answers.get(annotator__name="bob")
+    press(cast, item, "answer", answer=answer.pk)
+    press(cast, item, "answer", answer=answer.pk)
+    press(cast, item, "exclude", finding="broken", reason="Cut off.")
+    press(cast, item, "reopen")
+    page = " ".join(shown(cast, item).split())
+    for text in (
+        "Ann Doe",
+        "She stayed for years.",
+        "place of birth",
+        "answer of Bob Doe: excluded",
+        "answer of Bob Doe: counted",
+        "excluded the sentence",
+        "Cut off.",
+        "the decision was undone",
+        "imported from lines.jsonl",
+    ):
+        assert text in page, text
+
+
+def test_a_curator_reopens_excludes_and_includes_a_sentence(cast: ProjectCast) -> None:
+    item = cast.item(2)
+    assert press(cast, item, "ask").state == "open"
+    assert press(cast, item, "unask").state == "settled"
+    assert press(cast, item, "exclude", finding="entity").state == "unusable"
+    assert press(cast, item, "reopen").state == "settled"
+
+
+def test_an_unanswered_sentence_becomes_a_gold_question_and_ordinary_again(cast: ProjectCast) -> None:
+    item = press(cast, cast.item(3), "gold", use="check", answer="born_in")
+    assert (item.use, item.known.payload["relations"]) == ("check", ["born_in"])
+    assert "hidden check" in seen(cast.project, "sentences", user="cleo", use="check")
+    assert press(cast, item, "work").use == ""
+
+
+@pytest.mark.parametrize(
+    "query", [{"state": "lost"}, {"use": "lost"}, {"after": "lost"}, {"after": "0" * 32}, {"before": "x"}]
+)
+def test_a_filter_or_place_that_does_not_exist_is_answered_with_404(
+    cast: ProjectCast, query: dict[str, str]
+) -> None:
+    browser = Client()
+    browser.force_login(cast.curator)
+    assert browser.get(reverse("sentences", args=["harbour"]), query).status_code == 404
+
+
+def test_the_api_lists_the_same_with_names_of_downloads(cast: ProjectCast) -> None:
+    browser = Client()
+    browser.force_login(cast.curator)
+    address = reverse("api-items", args=["harbour"])
+    first = browser.get(address, {"page_size": 2}).json()
+    rest = browser.get(address, {"page_size": 2, "after": first["next"]}).json()
+    listed = first["results"] + rest["results"]
+    assert [row["external_id"] for row in listed] == ["s1", "s2", "s3"]
+    answers = [(answer["annotator"], answer["payload"]["relations"]) for answer in listed[0]["answers"]]
+    assert answers == [("ann", ["lived_in"]), ("bob", ["born_in"])]
+    assert (rest["next"], first["previous"], rest["complete"]) == (None, None, True)
+    by_person = browser.get(address, {"annotator": "bob", "label": "died_in"}).json()
+    assert [row["external_id"] for row in by_person["results"]] == ["s2"]
+    assert browser.get(address, {"annotator": "nobody"}).status_code == 400

@@ -5,6 +5,7 @@ Offsets are code points or tokens.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,8 +16,17 @@ from django.utils.safestring import SafeString
 
 from annotation.models import Item
 
+BRACKETS = {"lrb": "(", "rrb": ")", "lsb": "[", "rsb": "]", "lcb": "{", "rcb": "}"}
 COLOURS = ("person", "org", "place", "date", "vessel")
 Span = tuple[int, int, str]
+
+
+def readable(text: str, *, name: bool = False) -> str:
+    """Show brackets as signs, and in a name underscores as spaces, as `sentence.js` does."""
+    text = re.sub(r"-([lr][rsc]b)-", lambda found: BRACKETS[found[1].lower()], text, flags=re.IGNORECASE)
+    if not name:
+        return text
+    return re.sub(r"(?<=[^\W_])_+(?=[^\W_])|(?<=[.,])_+(?=[^\W_])", lambda run: " " * len(run[0]), text)
 
 
 def mark_pair(item: Item) -> SafeString:
@@ -28,16 +38,16 @@ def mark_pair(item: Item) -> SafeString:
 
 
 def _piece(text: str, start: int, end: int, marks: Sequence[tuple[str, dict[str, Any]]]) -> SafeString:
-    html = format_html("{}", text)
-    for role, mark in marks:
-        if mark["start"] <= start and end <= mark["end"]:
-            name = f"{role}, {mark['type']}" if mark.get("type") else role
-            tag = (
-                format_html('<span class="sr">, </span><span class="role">{}</span>', name)
-                if end == mark["end"]
-                else ""
-            )
-            html = format_html('<mark class="ent ent--{}">{}{}</mark>', role, html, tag)
+    around = [(role, mark) for role, mark in marks if mark["start"] <= start and end <= mark["end"]]
+    html = format_html("{}", readable(text, name=bool(around)))
+    for role, mark in around:
+        name = f"{role}, {mark['type']}" if mark.get("type") else role
+        tag = (
+            format_html('<span class="sr">, </span><span class="role">{}</span>', name)
+            if end == mark["end"]
+            else ""
+        )
+        html = format_html('<mark class="ent ent--{}">{}{}</mark>', role, html, tag)
     return html
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from annotation.ontology.presets import PRESETS
 from tests.annotation.browser_keyboard import (
     MANY,
     Start,
@@ -67,6 +69,51 @@ def test_the_guideline_of_the_focused_relation_stays_in_view(page: Page, start: 
     assert page.evaluate("scrollY") > 0
     assert in_view(page, heading)
     assert in_view(page, page.get_by_role("button", name="Submit and next"))
+
+
+PLACES = "all => all.map((row) => Math.round(row.getBoundingClientRect().top))"
+
+
+def test_the_relations_of_nyt10_stay_in_view_and_in_place_from_sentence_to_sentence(
+    page: Page, start: Start
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    long = sentence(2, "word " * 170 + "Ada was in Turin, s2.")
+    start(sentence(1), long, labels=[asdict(entry) for entry in PRESETS["nyt10"].entries])
+    rows = page.locator(".rel")
+    places = rows.evaluate_all(PLACES)
+    assert rows.count() == 25
+    for _ in range(2):
+        assert all(in_view(page, row) for row in (rows.first, rows.last))
+        assert max(places) + 30 <= page.locator(".work__bar").evaluate(
+            "node => node.getBoundingClientRect().top"
+        )
+        press(page, "1", "2")
+        assert rows.evaluate_all(PLACES) == places
+        press(page, "Enter")
+    page.locator("#finished").wait_for()
+
+
+def test_brackets_and_underscores_are_shown_readable_and_stored_raw(page: Page, start: Start) -> None:
+    cast = start(sentence(1, "Ada_L._May -lrb- a_b -rrb- was\nin Turin, s1.", name="Ada_L._May"))
+    see(page, 1)
+    text = page.locator("#sentence").inner_text()
+    assert text.replace("head", "").split("was")[0].split() == ["Ada", "L.", "May", ",", "(", "a_b", ")"]
+    assert "was\nin" in text
+    press(page, "1")
+    assert "Ada L. May" in page.locator("#readback").inner_text()
+    assert cast.item(1).text.startswith("Ada_L._May -lrb-")
+
+
+def test_a_phone_has_n_a_beside_submit(page: Page, start: Start) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    start()
+    bar = page.locator(".work__bar")
+    bar.get_by_text("N/A").click()
+    assert page.locator("#na").is_checked()
+    assert all(in_view(page, bar.get_by_text(text)) for text in ("N/A", "Submit and next"))
+    bar.get_by_role("button", name="Submit and next").click()
+    see(page, 2)
 
 
 def test_a_phone_shows_the_definition_above_the_buttons(page: Page, start: Start) -> None:

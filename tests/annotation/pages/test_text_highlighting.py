@@ -64,9 +64,8 @@ def test_no_character_is_lost_or_added(text: str, data: st.DataObject) -> None:
     without_marks = re.sub(
         r'<span class="sr">, </span><span class="role">(head|tail)</span>|</?mark[^>]*>', "", html
     )
-    assert unescape(without_marks).replace("\r", "") == unescape(
-        str(text_highlighting.format_html("{}", text))
-    ).replace("\r", "")
+    shown, stored = unescape(without_marks), unescape(str(text_highlighting.format_html("{}", text)))
+    assert shown.replace("\r", "").replace("_", " ") == stored.replace("\r", "").replace("_", " ")
 
 
 def test_spans_count_tokens_where_there_are_tokens() -> None:
@@ -103,3 +102,23 @@ def test_relations_are_arranged_in_three_columns_in_order(sizes: list[int]) -> N
     heights = [sum(len(group.choices) for group in column) for column in found]
     assert len(found) <= 3
     assert max(heights) <= max(4, -(-sum(sizes) // 3) + 4)
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("-lrb- a_b -RRB- x-lrb", "( a_b ) x-lrb"),
+        ("-lsb- -lcb- -rcb- -rsb-", "[ { } ]"),
+        ("_a __b_", "_a __b_"),
+    ],
+)
+def test_brackets_of_corpora_are_shown_as_signs(raw: str, shown: str) -> None:
+    assert text_highlighting.readable(raw) == shown
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [("New_York", "New York"), ("J._S._Bach", "J. S. Bach"), ("_x_", "_x_"), ("a__b", "a  b")],
+)
+def test_underscores_in_names_are_shown_as_spaces(raw: str, shown: str) -> None:
+    assert text_highlighting.readable(raw, name=True) == shown

@@ -15,10 +15,16 @@ function pieces(text, marks) {
   }));
 }
 
+// Brackets as corpora write them, and underscores within a name, are shown readable; offsets are those of the raw text.
+const BRACKETS = { lrb: "(", rrb: ")", lsb: "[", rsb: "]", lcb: "{", rcb: "}" };
+const withBrackets = (text) => text.replace(/-([lr][rsc]b)-/gi, (_, name) => BRACKETS[name.toLowerCase()]);
+const JOINED = /(?<=[\p{L}\p{N}.,])_+(?=[\p{L}\p{N}])/gu;
+const readable = (name) => withBrackets(name).replace(JOINED, (run) => " ".repeat(run.length));
+
 export function sentenceOf(item) {
   const marks = ["head", "tail"].filter((role) => item[role]).map((role) => ({ role, ...item[role] }));
   return pieces(item.text, marks).map((piece) => {
-    let node = document.createTextNode(piece.text);
+    let node = document.createTextNode(piece.marks.length ? readable(piece.text) : withBrackets(piece.text));
     for (const mark of piece.marks) {
       const box = element("mark", "", `ent ent--${mark.role}`);
       box.append(node);
@@ -32,7 +38,7 @@ export function sentenceOf(item) {
 
 function nameOf(item, role) {
   const mark = item[role];
-  return mark ? [...item.text].slice(mark.start, mark.end).join("") || mark.name : role;
+  return mark ? readable([...item.text].slice(mark.start, mark.end).join("") || mark.name) : role;
 }
 
 // Each name is isolated: in a right-to-left script the arrow would point the wrong way.

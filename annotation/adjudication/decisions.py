@@ -14,14 +14,16 @@ from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
 from annotation.adjudication import unanswerable_items
+from annotation.adjudication.precedents import Precedent, precedents
 from annotation.adjudication.unanswerable_items import SkipNote
 from annotation.consensus import item_state
 from annotation.consensus.item_state import Rules, counted_answers
 from annotation.consensus.label_mapping import Payload, empty_answer
-from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, Verdict
+from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, OpenParts, Verdict
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project
 from annotation.queue.answer_validation import validate_answer
 from annotation.roles import CURATOR, MAY_DECIDE, require
+from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
@@ -29,7 +31,7 @@ FINDINGS: dict[str, str] = {
     Adjudication.Finding.BROKEN: "The sentence is broken",
     Adjudication.Finding.ENTITY: "An entity is marked wrongly",
 }
-LETTERS = "PQRTUVXYCDFGHIJKLMO"  # those that are no keys of the form: a column is not pressed
+LETTERS = "PQRTUVXYCDFGHILMO"  # those that are no keys of the form: a column is not pressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class DisputeDetails:
     k: int
     by_policy: dict[str, Verdict]
     votes_key: str
+    open_parts: OpenParts | None = None
+    precedents: list[Precedent] = field(default_factory=list)
     may_ask_one_more: bool = False
     surplus: list[Payload] = field(default_factory=list)
     passes: list[SkipNote] = field(default_factory=list)
@@ -145,20 +149,31 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
         AnonymousAnswer(letter, payload, answer.vote.comment, answer.vote.flagged)
         for letter, (payload, answer) in zip(letters, shuffled, strict=True)
     ]
+    parts = None
+    if rules.project.kind != Kind.RELATIONS:
+        parts = rules.open_parts([column.payload for column in columns])
     return DisputeDetails(
         item=item,
-        columns=sorted(columns, key=lambda column: letters.index(column.letter)),
+        columns=columns,
         tally=verdict.tally,
         na=verdict.na,
         n=verdict.n,
         k=k,
         by_policy=verdicts,
         votes_key=item.votes_key,
-        may_ask_one_more=item.state != Item.State.OPEN and item_state.may_extend(item, rules.project),
+        open_parts=parts,
+        precedents=precedents(item, parts),
+        may_ask_one_more=_may_ask_one_more(item, rules.project),
         surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
         passes=unanswerable_items.skip_notes(item) if item.state == Item.State.OPEN else [],
         former=_former_decision(item, for_user, rules),
     )
+
+
+def _may_ask_one_more(item: Item, project: Project) -> bool:
+    """True if the limit allows another person, and somebody can answer."""
+    within = item.state != Item.State.OPEN and item_state.may_extend(item, project)
+    return within and unanswerable_items.may_be_answered(item)
 
 
 def _former_decision(item: Item, user: User, rules: Rules) -> FormerDecision | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 
 from annotation.models import Annotator, Answer, Item, ItemCount, ItemQuerySet, Member, Project, Vote
 from annotation.queue.votes import SKIP_REASONS
@@ -63,6 +63,24 @@ def unanswerable_ids(project: Project) -> list[int]:
 def is_unanswerable(item: Item) -> bool:
     """True if the item is unanswerable."""
     return item.state == Item.State.OPEN and unanswerable(item.project, item=item).exists()
+
+
+def may_be_answered(item: Item) -> bool:
+    """True if somebody who labels has neither answered the item nor skipped it for good.
+
+    Annotators who have yet to begin count; curators only once they label.
+    """
+    if item.project.state != Project.State.OPEN:
+        return False
+    own = Vote.objects.filter(annotator=OuterRef("pk"))
+    done = own.filter(Q(act=Vote.Act.ANSWER) | Q(reason__in=FINAL_REASONS), item=item)
+    members = item.project.members.filter(user__is_active=True)
+    annotators = members.filter(role=ANNOTATOR).values("user")
+    people = Annotator.objects.filter(project=item.project_id)
+    if members.filter(role=ANNOTATOR).exclude(user__in=people.exclude(user=None).values("user")).exists():
+        return True
+    labelling = people.filter(user__in=members.filter(role__in=MAY_LABEL).values("user"), paused_at=None)
+    return labelling.filter(Q(Exists(own)) | Q(user__in=annotators)).exclude(Exists(done)).exists()
 
 
 def skip_notes(item: Item) -> list[SkipNote]:

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 from annotation import roles
 from annotation.adjudication import decisions
 from annotation.adjudication.decisions import FINDINGS
+from annotation.adjudication.precedents import READ
 from annotation.adjudication.unanswerable_items import FINAL_REASONS, UNANSWERABLE
 from annotation.api.labelling import ItemSerializer, PayloadSerializer
 from annotation.api.projects import project_of
@@ -44,6 +45,50 @@ class VerdictSerializer(serializers.Serializer[Any]):
     gold = PayloadSerializer(allow_null=True)
 
 
+class AlternativeSerializer(serializers.Serializer[Any]):
+    choices = serializers.JSONField(
+        help_text="List of [start, end, type], or of [head span, relation, tail span]; empty for nothing."
+    )
+    columns = serializers.ListField(
+        source="answers", child=serializers.IntegerField(), help_text="Positions of the answers in `columns`."
+    )
+
+
+class OpenPartSerializer(serializers.Serializer[Any]):
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    pair = serializers.JSONField(
+        allow_null=True, help_text="[head span, tail span] where relations are asked; null for a region."
+    )
+    alternatives = AlternativeSerializer(many=True)
+
+
+class LooseRelationSerializer(serializers.Serializer[Any]):
+    choice = serializers.JSONField(help_text="[head span, relation, tail span]")
+    votes = serializers.IntegerField()
+
+
+class OpenPartsSerializer(serializers.Serializer[Any]):
+    spans = serializers.JSONField(help_text="Accepted spans, kept by the form.")
+    links = serializers.JSONField(
+        help_text="Accepted relations between them: [head span, relation, tail span]."
+    )
+    parts = OpenPartSerializer(many=True)
+    loose = LooseRelationSerializer(many=True, help_text="Relations with an end that is not accepted.")
+
+
+class OutcomeSerializer(serializers.Serializer[Any]):
+    labels = serializers.ListField(child=serializers.CharField(), help_text="Empty: N/A, or not marked.")
+    words = serializers.CharField(help_text="Marked words where they are others; else empty.")
+    times = serializers.IntegerField()
+
+
+class PrecedentSerializer(serializers.Serializer[Any]):
+    words = serializers.CharField()
+    outcomes = OutcomeSerializer(many=True)
+    items = serializers.ListField(child=serializers.UUIDField())
+
+
 @extend_schema_serializer(component_name="Pass")
 class FinalSkipSerializer(serializers.Serializer[Any]):
     reason = serializers.ChoiceField(choices=FINAL_REASONS)
@@ -67,7 +112,15 @@ class DossierSerializer(serializers.Serializer[Any]):
     k = serializers.IntegerField()
     by_policy = serializers.DictField(child=VerdictSerializer())
     votes_key = serializers.CharField()
-    may_ask_one_more = serializers.BooleanField()
+    open_parts = OpenPartsSerializer(
+        allow_null=True, help_text="Null for projects of relations, which are decided as a whole."
+    )
+    precedents = PrecedentSerializer(
+        many=True, help_text=f"Outcomes of the same words or entities in the last {READ:,} decided items."
+    )
+    may_ask_one_more = serializers.BooleanField(
+        help_text="True if the limit allows another person, and somebody is left who can answer."
+    )
     passes = FinalSkipSerializer(many=True, help_text="Reasons for skipping an unanswerable item.")
     former = FormerDecisionSerializer(
         allow_null=True,

@@ -71,6 +71,11 @@ class Rules:
         overlap = self.project.spans_may_overlap
         return majority.decide(payloads, kind=self.project.kind, policy=policy, k=k, may_overlap=overlap)
 
+    def open_parts(self, payloads: Sequence[Payload]) -> majority.OpenParts:
+        """Return what the answers of spans leave open."""
+        overlap = self.project.spans_may_overlap
+        return majority.open_parts(payloads, kind=self.project.kind, policy=self.policy, may_overlap=overlap)
+
     @property
     def other_policy(self) -> str:
         return majority.MAJORITY_NA if self.policy == majority.MAJORITY else majority.MAJORITY

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -36,6 +37,55 @@ class Verdict:
     tally: list[ChoiceCount] = field(default_factory=list)
     na: int = 0
     n: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way to fill an open part; `answers` are the positions of those that have it."""
+
+    choices: frozenset[Any]
+    answers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPart:
+    """Region of competing spans, or a pair of accepted spans, without an outcome.
+
+    Alternatives are in order of votes; the empty one comes last.
+    """
+
+    start: int
+    end: int
+    alternatives: list[Alternative]
+    pair: tuple[Span, Span] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenParts:
+    """Accepted spans and relations that stand, and what is left to decide.
+
+    `loose` are relations with an end that does not stand.
+    """
+
+    spans: frozenset[Span]
+    links: frozenset[Link]
+    parts: list[OpenPart]
+    loose: list[ChoiceCount]
+
+    @property
+    def competing(self) -> frozenset[Span]:
+        """Return the spans of all open regions."""
+        ways = [way for part in self.parts if not part.pair for way in part.alternatives]
+        return frozenset(span for way in ways for span in way.choices)
+
+
+def open_parts(
+    payloads: Sequence[Payload], *, kind: str, policy: str, may_overlap: bool = False
+) -> OpenParts:
+    """Separate what the answers decided from the regions and pairs left open."""
+    rule = _RULES[kind](payloads, policy=policy, may_overlap=may_overlap)
+    assert isinstance(rule, _Spans), "relation projects have no parts"
+    return rule.open_parts()
 
 
 def decide(
@@ -103,8 +153,48 @@ class _Spans:
         beside = sum(any(_overlap(span, other) for other in answer) for answer in self.answers)
         return 2 * beside >= len(self.answers)
 
+    @cached_property
+    def standing(self) -> set[Span]:
+        """Return the accepted spans that clash with no other."""
+        if self.may_overlap:
+            return self.accepted
+        return {span for span in self.accepted if not any(_clash(span, other) for other in self.accepted)}
+
+    def open_parts(self) -> OpenParts:
+        return OpenParts(frozenset(self.standing), frozenset(), self._regions(), [])
+
+    def _regions(self) -> list[OpenPart]:
+        """Join spans that overlap each other and nothing that stands; keep the disputed regions."""
+        contested = [
+            span
+            for span in sorted(self.counts.keys() - self.standing)
+            if not any(_overlap(span, winner) for winner in self.standing)
+        ]
+        regions: list[list[Span]] = []
+        end = 0
+        for span in contested:
+            if not regions or span[0] >= end:
+                regions.append([])
+            regions[-1].append(span)
+            end = max(end, span[1])
+        return [
+            OpenPart(region[0][0], max(span[1] for span in region), self._ways(frozenset(region)))
+            for region in regions
+            if any(span in self.accepted or self._is_left_over(span) for span in region)
+        ]
+
+    def _ways(self, region: frozenset[Span]) -> list[Alternative]:
+        """Return what the answers have of a region, without overlaps that may not be."""
+        ways: dict[frozenset[Any], list[int]] = {}
+        for at, answer in enumerate(self.answers):
+            own = answer & region
+            clash = not self.may_overlap and any(_overlap(a, b) for a, b in combinations(own, 2))
+            for way in [frozenset([span]) for span in own] if clash else [own]:
+                ways.setdefault(way, []).append(at)
+        return _alternatives(ways)
+
     def gold(self) -> Payload:
-        return {"spans": [list(span) for span in sorted(self.accepted)], "relations": []}
+        return payload_of(self.accepted)
 
     def tally(self) -> list[ChoiceCount]:
         return _tally(self.counts, self.accepted)
@@ -122,7 +212,7 @@ class _Joint(_Spans):
 
     def __init__(self, payloads: Sequence[Payload], *, policy: str, may_overlap: bool) -> None:
         super().__init__(payloads, policy=policy, may_overlap=may_overlap)
-        self.links = [_links(payload) for payload in payloads]
+        self.links = [links_of(payload) for payload in payloads]
         self.link_counts = _count(self.links)
         won = _majority(self.link_counts, len(self.links))
         self.won = {link for link in won if {link[0], link[2]} <= self.accepted}
@@ -132,14 +222,30 @@ class _Joint(_Spans):
         return super().disputed() or any(self._pair_is_disputed(pair) for pair in pairs)
 
     def _pair_is_disputed(self, pair: tuple[Span, Span]) -> bool:
-        answers = [frozenset(link for link in answer if (link[0], link[2]) == pair) for answer in self.links]
+        answers = self._between(pair)
         return _some_but_none(answers, self.won, self.policy, na=sum(not answer for answer in answers))
 
+    def _between(self, pair: tuple[Span, Span]) -> list[frozenset[Link]]:
+        """Return the relations of each answer from one span to another."""
+        return [frozenset(link for link in answer if (link[0], link[2]) == pair) for answer in self.links]
+
+    def open_parts(self) -> OpenParts:
+        ends = self.standing
+        pairs = sorted({(head, tail) for head, _, tail in self.link_counts if {head, tail} <= ends})
+        parts = [self._pair(pair) for pair in pairs if self._pair_is_disputed(pair)]
+        won = frozenset(link for link in self.won if {link[0], link[2]} <= ends)
+        loose = [count for count in _tally(self.link_counts, set()) if not {*count.choice[::2]} <= ends]
+        return OpenParts(frozenset(ends), won, [*self._regions(), *parts], loose)
+
+    def _pair(self, pair: tuple[Span, Span]) -> OpenPart:
+        ways: dict[frozenset[Any], list[int]] = {}
+        for at, links in enumerate(self._between(pair)):
+            ways.setdefault(links, []).append(at)
+        start, end = min(pair[0][0], pair[1][0]), max(pair[0][1], pair[1][1])
+        return OpenPart(start, end, _alternatives(ways), pair)
+
     def gold(self) -> Payload:
-        spans = sorted(self.accepted)
-        at = {span: number for number, span in enumerate(spans)}
-        links = sorted([at[head], name, at[tail]] for head, name, tail in self.won)
-        return {"spans": [list(span) for span in spans], "relations": links}
+        return payload_of(self.accepted, self.won)
 
     def tally(self) -> list[ChoiceCount]:
         """Include relations on rejected spans: adjudicators see them."""
@@ -152,7 +258,15 @@ class _Joint(_Spans):
 _RULES: dict[str, type[_Relations | _Spans]] = {"relations": _Relations, "entities": _Spans, "joint": _Joint}
 
 
-def _links(payload: Payload) -> frozenset[Link]:
+def payload_of(spans: Iterable[Span], links: Iterable[Link] = ()) -> Payload:
+    """Return the answer with these spans, and relations between them."""
+    ordered = sorted(spans)
+    at = {span: number for number, span in enumerate(ordered)}
+    relations = sorted([at[head], name, at[tail]] for head, name, tail in links)
+    return {"spans": [list(span) for span in ordered], "relations": relations}
+
+
+def links_of(payload: Payload) -> frozenset[Link]:
     """Return the relations with their spans instead of the spans' numbers."""
     spans = [tuple(span) for span in payload["spans"]]
     return frozenset((spans[head], name, spans[tail]) for head, name, tail in payload["relations"])
@@ -173,6 +287,16 @@ def _some_but_none(answers: Sequence[frozenset[Hashable]], won: set[Any], policy
     if not chosen or chosen & won:
         return False
     return policy == MAJORITY or 2 * na <= len(answers)
+
+
+def _alternatives(ways: Mapping[frozenset[Any], list[int]]) -> list[Alternative]:
+    """Sort the ways by votes, the empty one last."""
+    order = sorted(ways.items(), key=lambda way: (not way[0], -len(way[1]), sorted(way[0])))
+    return [Alternative(choices, tuple(answers)) for choices, answers in order]
+
+
+def _clash(a: Span, b: Span) -> bool:
+    return a != b and _overlap(a, b)
 
 
 def _overlap(a: Span, b: Span) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, models
@@ -136,6 +138,12 @@ class Item(models.Model):
     def length(self) -> int:
         """Return the number of tokens, or of code points without tokens."""
         return len(self.text if self.tokens is None else self.tokens)
+
+    def surface(self, span: Sequence[Any]) -> str:
+        """Return the words of a span."""
+        if self.tokens is not None:
+            return " ".join(self.tokens[span[0] : span[1]])
+        return self.text[span[0] : span[1]]
 
 
 class ItemCountQuerySet(models.QuerySet["ItemCount"]):

@@ -16,14 +16,16 @@ from django.urls import reverse
 
 from annotation import roles
 from annotation.adjudication import decisions
-from annotation.adjudication.decisions import FormerDecision
+from annotation.adjudication.decisions import DisputeDetails, FormerDecision
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
 from annotation.models import Item, ItemCount, Project
 from annotation.models.project import RULE_TITLES
+from annotation.pages import span_dispute_view
 from annotation.pages.dispute_view import DisputeView
 from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
+from annotation.pages.span_dispute_view import SpanDisputeView
 from annotation.pages.text_highlighting import mark_pair
 from annotation.reports import remarks
 from annotation.testset import Kind
@@ -114,7 +116,7 @@ def pattern_legend(project: Project, patterns: Counter[str]) -> str:
 @page(
     "GET",
     "POST",
-    names=("choice", "relation", "reason", "client_id", "votes_key"),
+    names=("choice", "relation", "reason", "client_id", "votes_key", *span_dispute_view.FIELDS),
     **dict.fromkeys(("ask", *UNDO_ACTIONS), ()),
 )
 def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
@@ -145,19 +147,13 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
         **_counts(project, pattern),
     )
     if decisions.needs_decision(item):
-        details = decisions.dispute_details(item, for_user=user)
-        view, values = DisputeView(details), _form_values(request.POST, details.former)
-        fallback = "other" if values["ticked"] else values["chosen"]
-        context |= values | {
-            "details": details,
-            "view": view,
+        context |= _form_context(decisions.dispute_details(item, for_user=user), request.POST) | {
             "settled_by_other": item_state.other_policy_settles(item.project),
             "other": RULE_TITLES[item_state.Rules(item.project_id).other_policy],
             "findings": [
                 (*entry, key) for entry, key in zip(decisions.FINDINGS.items(), FINDING_KEYS, strict=True)
             ],
             "client_id": uuid4(),
-            "chosen": view.value_of(values["chosen"]) or fallback,
         }
         return render(request, "annotation/dispute.html", context)
     context |= _decision_context(item, request.POST, user)
@@ -175,7 +171,7 @@ def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]
     own_choice = ""
     if sent:
         with suppress(DomainError, KeyError, TypeError):
-            choice = _submitted_choice(sent)
+            choice = _submitted_choice(item, sent, by=user)
             own_choice = _decision_text(choice.get("finding", ""), choice.get("payload"), titles)
     decision = item.adjudications.active().select_related("by").first()
     if decision is None:
@@ -190,23 +186,34 @@ def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]
     }
 
 
+def _form_context(details: DisputeDetails, sent: QueryDict) -> dict[str, Any]:
+    """Return the dispute as its form shows it, with what was sent or decided before."""
+    values = _form_values(sent, details.former)
+    if details.open_parts is not None:
+        spans = SpanDisputeView(details, sent=sent, former=details.former)
+        return values | {"details": details, "view": spans, "chosen": values["finding"] or spans.chosen}
+    view, fallback = DisputeView(details), "other" if values["ticked"] else values["chosen"]
+    return values | {"details": details, "view": view, "chosen": view.value_of(values["chosen"]) or fallback}
+
+
 def _form_values(sent: QueryDict, former: FormerDecision | None) -> dict[str, Any]:
     """Return a rejected submission, or the decision made before."""
     if sent:
         chosen, ticked = sent.get("choice", ""), sent.getlist("relation")
-        return {"reason": sent.get("reason", ""), "chosen": chosen, "ticked": ticked}
+        return {"reason": sent.get("reason", ""), "chosen": chosen, "ticked": ticked, "finding": ""}
     if former is None:
-        return {"reason": "", "chosen": "", "ticked": []}
+        return {"reason": "", "chosen": "", "ticked": [], "finding": ""}
     chosen = former.finding or (json.dumps(former.payload, ensure_ascii=False) if former.payload else "")
     ticked = former.payload["relations"] if former.payload else []
-    return {"reason": former.reason, "chosen": chosen, "ticked": ticked, "former": former}
+    own = {"reason": former.reason, "finding": former.finding, "former": former}
+    return own | {"chosen": chosen, "ticked": ticked}
 
 
 def _decide_or_ask(item: Item, sent: QueryDict, *, by: User) -> None:
     if sent.get("action") == "ask":
         decisions.ask_one_more(item, by=by)
         return
-    choice, reason = _submitted_choice(sent), sent.get("reason", "").strip()
+    choice, reason = _submitted_choice(item, sent, by=by), sent.get("reason", "").strip()
     try:
         client_id = UUID(sent.get("client_id", ""))
     except ValueError as error:
@@ -215,11 +222,14 @@ def _decide_or_ask(item: Item, sent: QueryDict, *, by: User) -> None:
     decisions.decide(item, by=by, **choice, reason=reason, client_id=client_id, votes_key=votes_key)
 
 
-def _submitted_choice(sent: QueryDict) -> dict[str, Any]:
-    """Return the finding, the answer chosen, or the relations ticked."""
+def _submitted_choice(item: Item, sent: QueryDict, *, by: User) -> dict[str, Any]:
+    """Return the finding, the answer chosen, or what was ticked or edited."""
     choice, ticked = sent.get("choice", ""), sent.getlist("relation")
     if choice in decisions.FINDINGS:
         return {"finding": choice}
+    if choice in (span_dispute_view.PARTS, span_dispute_view.EDIT):
+        parts = decisions.dispute_details(item, for_user=by).open_parts
+        return {"payload": span_dispute_view.submitted_answer(sent, parts) if parts else {}}
     if choice == "other" and ticked:
         return {"payload": {"spans": [], "relations": ticked}}
     if choice == "other":

@@ -51,13 +51,6 @@ def _piece(text: str, start: int, end: int, marks: Sequence[tuple[str, dict[str,
     return html
 
 
-def span_text(item: Item, span: Sequence[Any]) -> str:
-    """Return the text of a span."""
-    if item.tokens is not None:
-        return " ".join(item.tokens[span[0] : span[1]])
-    return item.text[span[0] : span[1]]
-
-
 @dataclass(frozen=True, slots=True)
 class HighlightedText:
     """Text with spans; `crossing` ones could not be drawn."""

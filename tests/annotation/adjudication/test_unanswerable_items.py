@@ -11,7 +11,7 @@ from annotation import projects
 from annotation.adjudication import decisions, unanswerable_items
 from annotation.freezing import builder
 from annotation.models import Item, Project
-from annotation.queue import gold_questions, leases, votes
+from annotation.queue import gold_questions, leases, participants, votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import person, run_job
@@ -191,3 +191,29 @@ def test_an_open_item_cannot_be_decided() -> None:
     project = project_with_items(1)
     with pytest.raises(Conflict, check=code("not_disputed")):
         decide(project.items.get(), payload={"relations": ["A"]})
+
+
+def test_somebody_may_answer_who_works_and_has_neither_answered_nor_skipped() -> None:
+    project = project_with_items(3, k=2)
+    first, second, third, newcomer = annotators(project, 4)
+    item = project.items.get(external_id="s0")
+    answer_item(item, first, "A")
+    answer_item(item, second, "B")
+    answer_item(project.items.get(external_id="s1"), third, "A")
+    item.refresh_from_db()
+
+    def offered() -> bool:
+        return decisions.dispute_details(item, for_user=curator()).may_ask_one_more
+
+    assert offered()
+    projects.remove_member(project, user=newcomer, by=curator())
+    assert offered(), "The third person is left."
+    worker = participants.annotator_of(project, third)
+    gold_questions.pause(worker, by=curator())
+    assert not offered(), "Paused people get no sentences."
+    gold_questions.resume(worker, by=curator())
+    assert offered()
+    skip(item, third, "undecided")
+    assert not offered()
+    projects.close(project, by=curator())
+    assert not offered()

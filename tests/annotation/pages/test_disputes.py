@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation import projects
 from annotation.models import Adjudication, Item
+from annotation.ontology import inventory
 from annotation.queue import votes as voting
 from tests.cast.basics import sentence
 from tests.cast.browser import open_as
@@ -80,7 +83,14 @@ def test_each_voted_relation_both_and_none_have_a_key(client: Client, cast: Proj
     client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
     assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "/", "B", "E"]
-    assert 'name="action" value="ask"' in page
+
+
+def test_one_more_person_is_offered_while_somebody_can_answer(client: Client, cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
+    assert 'name="action" value="ask"' not in client.get(address(item)).content.decode()
+    projects.set_member(cast.project, user=cast.people["vera"], role="annotator", by=cast.curator)
+    assert 'name="action" value="ask"' in client.get(address(item)).content.decode()
 
 
 def test_a_decision_settles_the_sentence_and_opens_the_next(client: Client, cast: ProjectCast) -> None:
@@ -221,21 +231,168 @@ def test_disputes_can_be_filtered_by_vote_pattern(client: Client, cast: ProjectC
     assert "Turin, s1." not in page
 
 
-def test_equal_span_answers_are_grouped(client: Client, db: None) -> None:
-    cast = ProjectCast.create(kind="entities", k=3, labels=["PER", "LOC"])
-    cast.import_lines({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
-    votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
-    cast.import_lines(
-        *({"item": "s1", "annotator": who, "spans": spans} for who, spans in votes.items()), what="votes"
-    )
-    item = cast.item(1)
-    assert item.state == Item.State.DISPUTED, item.pattern
+LABELS = ["person", "location"]
+SPAN_VOTES: dict[str, list[Any]] = {"ann1": [[0, 7, "person"]], "ann2": [[0, 9, "location"]], "ann3": []}
+
+
+def span_dispute(
+    votes: Mapping[str, Any] = SPAN_VOTES,
+    *,
+    kind: str = "entities",
+    text: str = "Sonmarg , in Kashmir",
+    n: int = 1,
+) -> ProjectCast:
+    """Import texts to mark, the first with votes of imported people."""
+    cast = ProjectCast.create(kind=kind, k=len(votes), labels=LABELS)
+    if kind == "joint":
+        inventory.add_labels(cast.project, ["lived_in"], by=cast.curator, part="relation")
+    cast.project.policy = "majority"
+    cast.project.save()
+    cast.import_lines(*({"id": f"s{at}", "text": text, "spans": []} for at in range(1, n + 1)))
+    lines = [
+        {"item": f"s{at}", "annotator": who} | (own if isinstance(own, dict) else {"spans": own})
+        for at in range(1, n + 1)
+        for who, own in votes.items()
+    ]
+    cast.import_lines(*lines, what="votes")
+    return cast
+
+
+def span_page(client: Client, cast: ProjectCast, at: int = 1) -> Any:
     client.force_login(cast.people["judy"])
-    page = client.get(address(item)).content.decode()
-    assert page.count('data-label="PER"') == 3
-    assert page.count('data-label="LOC"') == 1
-    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "B", "E"]
+    return client.get(address(cast.item(at)))
+
+
+def span_decision(cast: ProjectCast, **fields: Any) -> dict[str, Any]:
+    return {"client_id": str(uuid4()), "votes_key": cast.item(1).votes_key, "choice": "parts"} | fields
+
+
+def test_competing_spans_stand_once_under_the_text_with_their_votes(client: Client, db: None) -> None:
+    page = span_page(client, span_dispute()).content.decode()
+    (text,) = re.findall(r'<p class="laid" dir="auto">(.*?)</p>', page)
+    words = "".join(re.findall(r'<span class="w[^>]*>(.*?)</span>', text))
+    assert words + text.rsplit("</span>", 1)[1] == "Sonmarg , in Kashmir"
+    assert re.findall(r"lane sp--\w+ (k\d n\d)", text) == ["k1 n2", "k1 n1"]
     assert "ann1" not in page
+
+
+def test_only_what_the_votes_left_open_is_asked(client: Client, db: None) -> None:
+    cast = span_dispute(SPAN_VOTES | {"ann1": [[0, 7, "person"], [13, 20, "location"]],
+                                      "ann3": [[13, 20, "location"]]})  # fmt: skip
+    view = span_page(client, cast).context["view"]
+    assert view.standing == "“Kashmir” location"
+    (part,) = view.parts
+    assert part.title == "Sonmarg ,"
+    assert [(option.key, option.title) for option in part.options] == [
+        ("1", "“Sonmarg” person"),
+        ("2", "“Sonmarg ,” location"),
+        ("N", "Nothing here"),
+    ]
+    assert all(option.detail.startswith("1 of 3: ") for option in part.options)
+
+
+def test_a_part_is_decided_and_the_accepted_rest_kept(client: Client, db: None) -> None:
+    cast = span_dispute({"ann1": [[0, 7, "person"], [13, 20, "location"]], "ann2": [[13, 20, "location"]]})
+    value = span_page(client, cast).context["view"].parts[0].options[0].value
+    client.post(address(cast.item(1)), span_decision(cast, part0=value))
+    item = cast.item(1)
+    assert item.state == Item.State.ADJUDICATED
+    assert item.gold == {"spans": [[0, 7, "person"], [13, 20, "location"]], "relations": []}
+
+
+def test_the_answer_that_nobody_gave_can_be_decided(client: Client, db: None) -> None:
+    cast = span_dispute()
+    client.force_login(cast.people["judy"])
+    own = json.dumps({"spans": [[0, 7, "location"]]})
+    client.post(address(cast.item(1)), span_decision(cast, choice="edit", answer=own))
+    assert cast.item(1).gold["spans"] == [[0, 7, "location"]]
+
+
+def test_all_of_one_answer_can_be_adopted(client: Client, db: None) -> None:
+    cast = span_dispute()
+    options = span_page(client, cast).context["view"].options
+    assert [option.key for option in options] == ["⇧1", "⇧2", ""]
+    assert {option.title for option in options} == {
+        "“Sonmarg” person",
+        "“Sonmarg ,” location",
+        "Nothing in the whole text",
+    }
+    client.post(address(cast.item(1)), span_decision(cast, choice=options[1].value))
+    assert cast.item(1).gold == json.loads(options[1].value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({}, "Part 1 of 1 has no choice."),
+        ({"part0": "[[0]]"}, "The answer is not valid JSON."),
+        ({"part0": "[" * 500}, "The answer is not valid JSON."),
+        ({"choice": "edit", "answer": "Sonmarg"}, "The answer is not valid JSON."),
+        ({"choice": "edit", "answer": '{"spans": [[0, 99, "person"]]}'}, "Expected [start, end, label]"),
+    ],
+)
+def test_a_wrong_decision_on_spans_is_explained_and_what_was_typed_kept(
+    client: Client, db: None, fields: dict[str, str], error: str
+) -> None:
+    cast = span_dispute()
+    client.force_login(cast.people["judy"])
+    page = client.post(address(cast.item(1)), span_decision(cast, reason="A place.", **fields))
+    assert error in page.content.decode()
+    assert page.context["reason"] == "A place."
+    assert fields.get("answer", "") == page.context["view"].answer
+    assert not Adjudication.objects.exists()
+
+
+LINKED = {
+    "ann1": {"spans": [[0, 7, "person"], [13, 20, "location"]], "relations": [[0, "lived_in", 1]]},
+    "ann2": {"spans": [[0, 9, "person"], [13, 20, "location"]], "relations": [[0, "lived_in", 1]]},
+}
+
+
+def test_relations_on_spans_without_majority_are_listed_and_taken_with_their_span(
+    client: Client, db: None
+) -> None:
+    cast = span_dispute(LINKED, kind="joint")
+    view = span_page(client, cast).context["view"]
+    assert [(link.text, link.votes, link.possible) for link in view.loose] == [
+        ("“Sonmarg” person – lived in – “Kashmir” location", "1 of 2", True),
+        ("“Sonmarg ,” person – lived in – “Kashmir” location", "1 of 2", True),
+    ]
+    values = {option.title: option.value for option in view.parts[0].options}
+    part, link = values["“Sonmarg” person"], view.loose[0].value
+    wrong = client.post(address(cast.item(1)), span_decision(cast, part0=part, link=view.loose[1].value))
+    assert "has an end that you did not choose" in wrong.content.decode()
+    client.post(address(cast.item(1)), span_decision(cast, part0=part, link=link))
+    assert cast.item(1).gold == {
+        "spans": [[0, 7, "person"], [13, 20, "location"]],
+        "relations": [[0, "lived_in", 1]],
+    }
+
+
+def test_earlier_decisions_on_the_same_words_are_shown(client: Client, db: None) -> None:
+    cast = span_dispute(n=2)
+    client.force_login(cast.people["judy"])
+    own = json.dumps({"spans": [[0, 7, "location"]]})
+    client.post(address(cast.item(1)), span_decision(cast, choice="edit", answer=own))
+    view = span_page(client, cast, 2).context["view"]
+    assert view.precedents == [
+        ("Sonmarg", [("location", 1)], [cast.item(1).key]),
+        ("Sonmarg ,", [("location, as “Sonmarg”", 1)], [cast.item(1).key]),
+    ]
+
+
+def test_an_undone_decision_on_spans_is_on_the_form_again(client: Client, db: None) -> None:
+    cast = span_dispute()
+    value = span_page(client, cast).context["view"].parts[0].options[0].value
+    client.post(address(cast.item(1)), span_decision(cast, part0=value))
+    client.post(address(cast.item(1)), {"action": "undo"})
+    view = span_page(client, cast).context["view"]
+    assert (view.chosen, view.parts[0].chosen) == ("parts", value)
+    own = json.dumps({"spans": [[0, 7, "location"]]})
+    client.post(address(cast.item(1)), span_decision(cast, choice="edit", answer=own))
+    client.post(address(cast.item(1)), {"action": "undo"})
+    view = span_page(client, cast).context["view"]
+    assert (view.chosen, json.loads(view.answer)["spans"]) == ("edit", [[0, 7, "location"]])
 
 
 @pytest.mark.parametrize("finding", ["broken", "entity"])
@@ -284,22 +441,6 @@ def test_only_the_adjudicator_or_a_curator_can_undo_a_decision(client: Client, c
     assert "Reopen</button>" in client.get(address(item)).content.decode()
 
 
-def test_votes_on_spans_are_listed_with_their_text(client: Client, db: None) -> None:
-    cast = ProjectCast.create(kind="entities", k=3, labels=["PER", "LOC"])
-    cast.import_lines({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
-    votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
-    cast.import_lines(
-        *({"item": "s1", "annotator": who, "spans": spans} for who, spans in votes.items()), what="votes"
-    )
-    item = cast.item(1)
-    assert (item.state, item.pattern) == (Item.State.DISPUTED, "1–1–1")
-    client.force_login(cast.people["judy"])
-    page = " ".join(re.sub(r"<[^>]+>", " ", client.get(address(item)).content.decode()).split())
-    assert "Ada Lovelace PER" in page
-    assert "2 of 3 ✓" in page
-    assert "Turin LOC" in page
-
-
 @pytest.mark.browser
 def test_a_dispute_is_decided_undone_and_excluded_by_keys(live: str, page: Page) -> None:
     cast = ProjectCast.create()
@@ -325,6 +466,27 @@ def test_a_dispute_is_decided_undone_and_excluded_by_keys(live: str, page: Page)
     second.refresh_from_db()
     assert (first.state, first.adjudications.count()) == (Item.State.UNUSABLE, 2)
     assert second.gold == {"spans": [], "relations": []}
+
+
+@pytest.mark.browser
+def test_spans_are_decided_part_by_part_by_keys(live: str, page: Page) -> None:
+    votes = {"ann1": [[0, 7, "person"], [13, 20, "person"]], "ann2": [[0, 9, "location"]]}
+    cast = span_dispute(votes, n=2)
+    cast.open()
+    first, second = cast.item(1), cast.item(2)
+    open_as(page, "judy", address(first))
+    values = [page.locator(f"[name=part{at}][data-key='1']").get_attribute("value") for at in (0, 1)]
+    for key in ("1", "n", "k", "1", "Enter"):  # none of the second part, then the first once more
+        page.keyboard.press(key)
+    page.wait_for_url(live + address(second))
+    first.refresh_from_db()
+    assert first.gold["spans"] == json.loads(values[0] or "")
+    page.keyboard.press("Shift+2")
+    assert json.loads(page.locator("[name=choice]:checked").input_value())["spans"]
+    page.keyboard.press("Enter")
+    page.get_by_text("All disputes are decided").wait_for()
+    second.refresh_from_db()
+    assert second.state == Item.State.ADJUDICATED
 
 
 @pytest.mark.parametrize("choice", ["[" * 100_000, "[" * 500 + "]" * 500, '{"relations": ["\\u0000"]}'])

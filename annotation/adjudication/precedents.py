@@ -1,0 +1,119 @@
+"""Earlier decisions on the same words, or on the same two entities, within a project."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+from uuid import UUID
+
+from annotation.consensus.label_mapping import empty_answer
+from annotation.consensus.majority import OpenParts, Span
+from annotation.models import Item
+from annotation.testset import Kind
+
+READ = 1_000
+MAX_WORDS, MAX_ITEMS = 12, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Labels given before, none for N/A; `words` are what was marked if these are others."""
+
+    labels: tuple[str, ...]
+    words: str = ""
+
+
+@dataclass(slots=True)
+class Precedent:
+    """Outcomes for some words with their numbers, and a few of the items."""
+
+    words: str
+    counts: Counter[Outcome] = field(default_factory=Counter)
+    items: list[UUID] = field(default_factory=list)
+
+    @property
+    def outcomes(self) -> list[dict[str, object]]:
+        """Return the outcomes, the most frequent first."""
+        return [
+            {"labels": [*outcome.labels], "words": outcome.words, "times": n}
+            for outcome, n in self.counts.most_common()
+        ]
+
+    def add(self, outcome: Outcome, item: Item) -> None:
+        self.counts[outcome] += 1
+        if item.key not in self.items and len(self.items) < MAX_ITEMS:
+            self.items.append(item.key)
+
+
+def precedents(item: Item, parts: OpenParts | None) -> list[Precedent]:
+    """Return what was decided for the same words in the last `READ` decided items."""
+    decided = Item.objects.filter(project=item.project_id, state=Item.State.ADJUDICATED).live()
+    last = decided.exclude(pk=item.pk).order_by("-rank")
+    rows = last.only("key", "text", "tokens", "head", "tail", "gold")[:READ]
+    found = _of_pair(item, rows) if item.project.kind == Kind.RELATIONS else _of_words(item, parts, rows)
+    return [precedent for precedent in found if precedent.items]
+
+
+def _of_pair(item: Item, rows: Iterable[Item]) -> list[Precedent]:
+    pair = _identities(item)
+    if not pair:
+        return []
+    found = Precedent(" – ".join(_name(item, end) for end in (item.head, item.tail) if end))
+    for other in rows:
+        if _identities(other) == pair:
+            found.add(Outcome(tuple(sorted((other.gold or empty_answer())["relations"]))), other)
+    return [found]
+
+
+def _identities(item: Item) -> list[str]:
+    """Return head and tail by id, or by name where there is none."""
+    ends = [end for end in (item.head, item.tail) if end]
+    return [str(end.get("id") or _name(item, end)).casefold() for end in ends]
+
+
+def _name(item: Item, end: dict[str, Any]) -> str:
+    return str(end.get("name") or item.text[end["start"] : end["end"]])
+
+
+def _of_words(item: Item, parts: OpenParts | None, rows: Iterable[Item]) -> list[Precedent]:
+    """Search the words of the competing spans in decided texts."""
+    spans = sorted(parts.competing) if parts else []
+    by_key = {words.casefold(): words for words in map(item.surface, spans)}
+    wanted = [(key, _pattern(words), Precedent(words)) for key, words in [*by_key.items()][:MAX_WORDS]]
+    for other in rows if wanted else ():
+        text, marked = _in_characters(other)
+        folded = text.casefold()
+        for key, pattern, precedent in wanted:
+            for match in pattern.finditer(text) if key in folded else ():
+                precedent.add(_outcome(match.span(), marked, text), other)
+    return [precedent for _, _, precedent in wanted]
+
+
+def _pattern(words: str) -> re.Pattern[str]:
+    """Match whole words, in scripts that separate words."""
+    before, after = (
+        r"\b" if end.isdigit() or end.upper() != end.lower() else "" for end in (words[0], words[-1])
+    )
+    return re.compile(before + re.escape(words) + after, re.IGNORECASE)
+
+
+def _in_characters(item: Item) -> tuple[str, list[Span]]:
+    """Return the text and its decided spans, counted in code points."""
+    marked = [(start, end, label) for start, end, label in (item.gold or empty_answer())["spans"]]
+    if item.tokens is None:
+        return item.text, marked
+    starts = [0, *accumulate(len(token) + 1 for token in item.tokens)]
+    return " ".join(item.tokens), [(starts[a], starts[b] - 1, label) for a, b, label in marked]
+
+
+def _outcome(place: tuple[int, int], marked: Sequence[Span], text: str) -> Outcome:
+    """Return the labels of exactly this place, or of the spans that overlap it."""
+    exact = sorted(label for start, end, label in marked if (start, end) == place)
+    if exact:
+        return Outcome(tuple(exact))
+    beside = next((span for span in sorted(marked) if span[0] < place[1] and place[0] < span[1]), None)
+    return Outcome((beside[2],), text[beside[0] : beside[1]]) if beside else Outcome(())

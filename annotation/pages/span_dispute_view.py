@@ -1,0 +1,277 @@
+"""Presentation of a dispute about spans: lanes, open parts, complete answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.safestring import SafeString
+
+from annotation.adjudication.decisions import DisputeDetails, FormerDecision
+from annotation.consensus.label_mapping import Payload, empty_answer
+from annotation.consensus.majority import Alternative, Link, OpenPart, OpenParts, Span, links_of, payload_of
+from annotation.pages.dispute_view import DecisionOption, DisputeView, as_json
+from annotation.pages.span_lanes import Lane, text_with_lanes
+from annotation.pages.text_highlighting import colours_of
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.text_validation import check_storable
+
+MAX_TEXT, MAX_LINE = 40, 240
+MAX_ANSWERS = 9
+MAX_PARTS = 400
+PARTS, EDIT = "parts", "edit"
+FIELDS = ("link", "answer", *(f"part{number}" for number in range(MAX_PARTS)))
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """An open part with its options; `chosen` is the value of one of them."""
+
+    name: str
+    title: str
+    pair: bool
+    options: list[DecisionOption]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
+class LooseLink:
+    """Relation on spans without a majority; `ends` are those the form may still choose."""
+
+    value: str
+    text: str
+    votes: str
+    ends: str
+    possible: bool
+    ticked: bool
+
+
+class SpanDisputeView(DisputeView):
+    """A dispute about spans, and relations between them, as its page shows it."""
+
+    relations = False
+
+    def __init__(self, details: DisputeDetails, *, sent: QueryDict, former: FormerDecision | None) -> None:
+        super().__init__(details)
+        assert details.open_parts is not None
+        self.open: OpenParts = details.open_parts
+        self.sent, self.item = sent, details.item
+        payload = former.payload if former else None
+        self.before = _canonical(payload) if payload is not None else None
+
+    @property
+    def reason(self) -> str:
+        """Return the key of the reason for the dispute."""
+        if not self.parts:
+            return "unanswered"
+        accepted = {count.choice for count in self.details.tally if count.accepted}
+        return "overlap" if accepted & self.open.competing else "choice_without_majority"
+
+    @property
+    def text(self) -> SafeString:
+        """Return the text with all voted spans on lanes."""
+        lanes = [
+            Lane(
+                count.choice,
+                self.title(count.choice[2]),
+                f"{count.votes} of {self.details.n}",
+                count.choice in self.open.spans,
+            )
+            for count in self.details.tally
+            if not _is_link(count.choice)
+        ]
+        return text_with_lanes(self.item, lanes, colours=colours_of(list(self.choices)))
+
+    @cached_property
+    def parts(self) -> list[PartView]:
+        return [self._part(number, part) for number, part in enumerate(self.open.parts[:MAX_PARTS])]
+
+    def _part(self, number: int, part: OpenPart) -> PartView:
+        name = f"part{number}"
+        keys = iter("123456789")
+        options = [
+            self._option(way, part, next(keys, "") if way.choices else "N") for way in part.alternatives
+        ]
+        if part.alternatives[-1].choices:
+            options.append(self._option(Alternative(frozenset(), ()), part, "N"))
+        title = (
+            " – ".join(map(self._clipped, part.pair)) if part.pair else self._clipped((part.start, part.end))
+        )
+        chosen = self.sent.get(name, "") or self._before(part)
+        return PartView(name, title, part.pair is not None, options, chosen)
+
+    def _before(self, part: OpenPart) -> str:
+        """Return the value of the way that the former decision has."""
+        if self.before is None:
+            return ""
+        spans, links = self.before
+        own: set[Any] = {link for link in links if (link[0], link[2]) == part.pair}
+        if not part.pair:
+            own = {span for span in spans if span[0] < part.end and part.start < span[1]}
+        return next((_value(way.choices) for way in part.alternatives if way.choices == own), "")
+
+    def _option(self, way: Alternative, part: OpenPart, key: str) -> DecisionOption:
+        none = "no relation" if part.pair else "nothing here"
+        title = ", ".join(map(self._words, sorted(way.choices))) or none.capitalize()
+        return DecisionOption(key, title, self._given_by(way.answers), _value(way.choices))
+
+    def _given_by(self, answers: Iterable[int]) -> str:
+        letters = " ".join(self.details.columns[at].letter for at in sorted(answers))
+        n = len(letters.split())
+        return f"{n} of {self.details.n}: {letters}" if n else "nobody"
+
+    @cached_property
+    def options(self) -> list[DecisionOption]:
+        """Return the distinct complete answers, and an empty one."""
+        given: dict[str, list[int]] = {}
+        for at, column in enumerate(self.details.columns):
+            given.setdefault(as_json(_ordered(column.payload)), []).append(at)
+        nothing = as_json(empty_answer())
+        empty = given.pop(nothing, [])
+        order = sorted(given.items(), key=lambda entry: -len(entry[1]))[:MAX_ANSWERS]
+        options = [
+            DecisionOption(f"⇧{number}", self._line(json.loads(value)), self._given_by(answers), value)
+            for number, (value, answers) in enumerate(order, 1)
+        ]
+        key = "" if self.parts else "N"
+        return [*options, DecisionOption(key, "Nothing in the whole text", self._given_by(empty), nothing)]
+
+    @property
+    def standing(self) -> str:
+        """Return the accepted spans and relations as a line."""
+        return self._line(payload_of(self.open.spans, self.open.links))
+
+    @property
+    def loose(self) -> list[LooseLink]:
+        """Return the relations on spans without a majority."""
+        asked = self.open.spans | self.open.competing
+        ticked = self.sent.getlist("link")
+        return [
+            LooseLink(
+                value,
+                self._words(count.choice),
+                f"{count.votes} of {self.details.n}",
+                as_json([list(end) for end in count.choice[::2] if end not in self.open.spans]),
+                {*count.choice[::2]} <= asked,
+                value in ticked,
+            )
+            for count in self.open.loose
+            for value in [as_json(count.choice)]
+        ]
+
+    @property
+    def chosen(self) -> str:
+        """Return the value of the choice to show: as sent, as decided before, or part by part."""
+        if self.sent:
+            return self.value_of(self.sent.get("choice", "")) or self.sent.get("choice", "")
+        if self.before is None or all(part.chosen for part in self.parts):
+            before = self.before and as_json(payload_of(*self.before))
+            return PARTS if self.parts else self.value_of(before or "") or (EDIT if before else "")
+        return self.value_of(as_json(payload_of(*self.before))) or EDIT
+
+    @property
+    def answer(self) -> str:
+        """Return the text of the field for an answer of one's own."""
+        if self.sent:
+            return self.sent.get("answer", "")
+        spans, links = self.before or (self.open.spans, self.open.links)
+        payload = payload_of(spans, links)
+        lines = ",\n           ".join(as_json(span) for span in payload["spans"])
+        return f'{{"spans": [{lines}],\n "relations": {as_json(payload["relations"])}}}'
+
+    def _line(self, payload: Payload) -> str:
+        spans, links = _canonical(payload)
+        line = ", ".join(map(self._words, [*sorted(spans), *sorted(links)]))
+        return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
+
+    def _words(self, choice: Any) -> str:
+        if _is_link(choice):
+            head, name, tail = choice
+            return f"{self._words(head)} – {self.title(name)} – {self._words(tail)}"
+        return f"“{self._clipped(choice)}” {self.title(choice[2])}"
+
+    def _clipped(self, span: Any) -> str:
+        text = self.item.surface(span)
+        return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+
+def submitted_answer(sent: QueryDict, parts: OpenParts) -> Payload:
+    """Return the answer that the form says part by part, or in its own field."""
+    if sent.get("choice") == EDIT:
+        payload = _read(sent.get("answer", ""), "answer")
+        return payload if isinstance(payload, dict) else {}
+    names = [f"part{number}" for number in range(len(parts.parts[:MAX_PARTS]))]
+    missing = [number for number, name in enumerate(names, 1) if not sent.get(name)]
+    if missing:
+        detail = f"Part {missing[0]} of {len(names)} has no choice."
+        hint = "Choose one of its answers, or that nothing is there."
+        raise DomainError("nothing_chosen", detail, hint=hint, field="choice")
+    values = [choice for name in names for choice in _choices(sent.get(name, ""))]
+    values += [choice for text in sent.getlist("link") for choice in _choices(f"[{text}]")]
+    links = {choice for choice in values if _is_link(choice)} | parts.links
+    spans = {choice for choice in values if not _is_link(choice)} | parts.spans
+    if lost := [link for link in links if not {link[0], link[2]} <= spans]:
+        raise DomainError(
+            "span_missing",
+            f"The relation {lost[0][1]} has an end that you did not choose.",
+            hint="Choose its span too, or do not take the relation.",
+            field="link",
+        )
+    return payload_of(spans, links)
+
+
+def _choices(text: str) -> list[Any]:
+    """Read spans and relations of a value of the form."""
+    try:
+        return [_frozen(choice) for choice in _read(text, "choice")]
+    except (TypeError, ValueError, IndexError) as error:
+        raise _unreadable("choice") from error
+
+
+def _frozen(choice: Any) -> Any:
+    first, second, third = choice
+    if isinstance(first, list):
+        return (_span(first), str(second), _span(third))
+    return _span(choice)
+
+
+def _span(value: Any) -> Span:
+    start, end, label = value
+    return int(start), int(end), str(label)
+
+
+def _read(text: str, field: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(field) from error
+    check_storable(value, field=field)
+    return value
+
+
+def _unreadable(field: str) -> DomainError:
+    hint = (
+        'Write {"spans": [[start, end, label], …], "relations": [[span number, relation, span number], …]}.'
+    )
+    return DomainError("bad_payload", "The answer is not valid JSON.", hint=hint, field=field)
+
+
+def _canonical(payload: Payload) -> tuple[frozenset[Span], frozenset[Link]]:
+    return frozenset(tuple(span) for span in payload["spans"]), links_of(payload)
+
+
+def _ordered(payload: Payload) -> Payload:
+    return payload_of(*_canonical(payload))
+
+
+def _value(choices: Iterable[Any]) -> str:
+    return as_json(sorted(choices))
+
+
+def _is_link(choice: Any) -> bool:
+    """Tell a relation between two spans from a span."""
+    return isinstance(choice[0], tuple)

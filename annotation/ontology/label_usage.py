@@ -108,7 +108,12 @@ def _grouped(rows: QuerySet[Any], *by: str) -> Iterator[tuple[Any, ...]]:
         cursor.execute(f"SELECT {columns}, COUNT(*) FROM ({sql}) AS each GROUP BY {columns}", params)  # noqa: S608
         groups = cursor.fetchall()
     for *head, text, n in groups:
-        yield *head, {name for names in json.loads(f"[{text or ''}]") for name in names}, n
+        yield *head, names_in(text), n
+
+
+def names_in(text: str | None) -> set[str]:
+    """Return the labels in the text of `LabelsText`, or of several."""
+    return {name for names in json.loads(f"[{text or ''}]") for name in names}
 
 
 # ---- before a label is removed --------------------------------------------------------------------

@@ -28,6 +28,7 @@ from annotation.models import (
 )
 from annotation.ontology.inventory import inventory
 from annotation.pages.imports import FileForm, format_choices, upload_field
+from annotation.pages.interval_chart import coefficient, share
 from annotation.pages.project_page import (
     ActionForm,
     answer_text,
@@ -37,12 +38,14 @@ from annotation.pages.project_page import (
     submit_or_show,
 )
 from annotation.queue import exclusions, gold_questions
+from annotation.reports import annotator_profile
 from annotation.reports.vote_figures import VoteFigures, figures_of
 from annotation.roles import display_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.formatting import seconds
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import page, row_id, submit, submitted
 
@@ -260,6 +263,9 @@ def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         if submit_or_show(request, form, project, oversee, "reason"):
             return redirect("annotator", slug, pk)
     marks = Mark.objects.filter(annotator=annotator).select_related("item")
+    figures, remarks = figures_of(project), annotator_profile.remarks_of(annotator)
+    profile = annotator_profile.profile(annotator, for_user=person(request), figures=figures)
+    titles = label_titles(project)
     context = project_context(
         project,
         role,
@@ -267,6 +273,19 @@ def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         display_name=name,
         form=form,
         action=action,
+        profile=profile,
+        median=seconds(profile.stats.median_seconds),
+        rushed=share(profile.stats.rushed),
+        labels=[
+            (titles.get(use.name, use.name), use, "more" if use.surplus > 0 else "less")
+            for use in (*profile.overused, *profile.underused)
+        ],
+        pairs=[(pair, share(pair.observed), coefficient(pair.value)) for pair in profile.pairs],
+        measure={"kappa": "Cohen’s κ", "f1": "F1 of spans"}.get(profile.measure, ""),
+        computed_at=figures.computed_at,
+        has_relations=project.kind == Kind.RELATIONS,
+        remarks=remarks[:MAX_ANSWERED],
+        n_remarks=remarks.count(),
         skips=Vote.objects.filter(annotator=annotator, act=Vote.Act.SKIP).count(),
         excluded=annotator.answers.filter(set_aside=True).count(),
         marks=marks.order_by("-pk")[:MAX_ANSWERED],

@@ -38,7 +38,7 @@ Place = tuple[int, int]  # rank and primary key
 class ItemFilters:
     """What to list: items with all of these; empty values filter nothing.
 
-    `use` lists gold questions instead of ordinary items.
+    `use` lists gold questions instead of ordinary items. With an annotator, the remark is theirs.
     """
 
     state: str = ""
@@ -202,7 +202,8 @@ def _matching(project: Project, filters: ItemFilters, pks: Sequence[int]) -> Que
     if filters.text and not _by_name(project, filters.text):
         items = items.filter(text__icontains=filters.text)
     if filters.annotator:
-        items = items.filter(Exists(votes.filter(annotator=filters.annotator)))
+        votes = votes.filter(annotator=filters.annotator)
+        items = items.filter(Exists(votes))
     if filters.remark:
         own = Vote.objects.filter(item=OuterRef("item"), annotator=OuterRef("annotator"))
         later = own.filter(pk__gt=OuterRef("pk"))

@@ -21,6 +21,7 @@ from django.utils import timezone
 from annotation.consensus import item_state
 from annotation.models import Adjudication, Annotator, Answer, Item, ItemCount, Project, ProjectFigures, Vote
 from annotation.ontology import label_usage
+from annotation.ontology.label_usage import LabelsText, names_in
 from annotation.reports.progress import work_days
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
@@ -30,7 +31,7 @@ LARGE = 5_000  # answers from which figures are stored; below, computing them ta
 PAUSE_SECONDS, SHARE_OF_TIME, DAYS = 10.0, 10, 90
 BUCKET = 250  # milliseconds
 WEEK = timedelta(days=7)
-FORMAT = 2  # of stored figures
+FORMAT = 3  # of stored figures
 _next_look = 0.0
 
 
@@ -107,6 +108,33 @@ def _labels(project: Project) -> dict[str, tuple[int, int]]:
     return {name: (items[name], disputed[name]) for name in items}
 
 
+def _profiles(project: Project) -> dict[int, tuple[list[int], dict[str, list[int]]]]:
+    """Compare the labels of each annotator with the outcomes of the same items.
+
+    Counts of answers, of N/A among them, of those with an outcome, and of those with its labels; for each
+    label how often it was chosen, was in the outcome, and both.
+    """
+    mapping = item_state.Rules(project).mapping
+    labels, outcome = (LabelsText(field, kind=project.kind) for field in ("payload", "item__gold"))
+    rows = _answers(project).filter(set_aside=False).order_by().annotate(chosen=labels, outcome=outcome)
+    profiles: dict[int, tuple[list[int], dict[str, list[int]]]] = {}
+    groups = rows.values_list("annotator", "chosen", "outcome").annotate(n=Count("pk"))
+    for annotator, chosen_text, outcome_text, n in groups:
+        counts, by_label = profiles.setdefault(annotator, ([0] * 4, {}))
+        chosen, expected = set(mapping.labels(names_in(chosen_text))), names_in(outcome_text)
+        decided = outcome_text is not None
+        _count(counts, n, True, not chosen, decided, decided and chosen == expected)
+        for name in chosen | expected if decided else ():
+            row = by_label.setdefault(name, [0] * 3)
+            _count(row, n, name in chosen, name in expected, name in chosen & expected)
+    return profiles
+
+
+def _count(row: list[int], n: int, *hits: bool) -> None:
+    """Add n to the entries of the row that are hit."""
+    row[:] = [old + n * hit for old, hit in zip(row, hits, strict=True)]
+
+
 def _length(project: Project) -> int:
     """Mean number of characters of a sentence."""
     return round(project.items.live().order_by().aggregate(mean=Avg(Length("text")))["mean"] or 0)
@@ -123,6 +151,7 @@ COMPUTED: dict[str, Callable[[Project], Any]] = {
     "times": _times,
     "length": _length,
     "labels": _labels,
+    "profiles": _profiles,
     "gold": lambda project: dict(label_usage.count_in_gold(project)),
     "reasons": lambda project: dict(
         votes_here(project).filter(act=Vote.Act.SKIP).order_by().values_list("reason").annotate(n=Count("pk"))

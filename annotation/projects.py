@@ -12,7 +12,8 @@ from django.utils.text import slugify
 from annotation import roles
 from annotation.consensus import item_state
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
-from annotation.models import Member, Policy, Project
+from annotation.models import Annotator, Member, Policy, Project
+from annotation.queue import lease_endings
 from annotation.roles import CURATOR, MAY_LABEL, require, require_organiser
 from annotation.testset import Kind
 from evalsvc.core.accounts.invitations import InvitationTarget
@@ -85,6 +86,8 @@ def set_member(project: Project, *, user: User, role: str, by: User) -> Member:
         _require_another_curator(project, user)
     before = project.members.filter(user=user).values_list("role", flat=True).first() or ""
     record(project, "role", by=by, about=user.username, before=before, after=role)
+    if role not in MAY_LABEL:
+        _return_leases(project, user)
     return Member.objects.update_or_create(project=project, user=user, defaults={"role": role})[0]
 
 
@@ -101,13 +104,21 @@ def annotator_count(project: Project) -> int:
 
 @transaction.atomic
 def remove_member(project: Project, *, user: User, by: User) -> None:
-    """Remove a member. Their answers stay."""
+    """Remove a member. Their answers stay; items reserved for them are free at once."""
     require(project, by, CURATOR)
     _require_another_curator(project, user)
     member = project.members.filter(user=user).first()
     if member is not None:
         record(project, "member removed", by=by, about=user.username, before=member.role, after="")
         member.delete()
+        _return_leases(project, user)
+
+
+def _return_leases(project: Project, user: User) -> None:
+    """Return a person's leases after the commit: no transaction locks two items at once."""
+    annotator = Annotator.objects.filter(project=project, user=user).first()
+    if annotator is not None:
+        transaction.on_commit(lambda: lease_endings.return_all(annotator))
 
 
 def _require_another_curator(project: Project, leaving: User) -> None:

@@ -49,9 +49,9 @@ def lead(counts: Mapping[str, int], workload: Workload) -> str:
     if not workload.week:
         return f"{summary}. {needed}, but nobody answered in the last 7 days."
     if workload.days_left is None:
-        return f"{summary}. {needed}. There are too few recent answers to say how long that takes."
+        return f"{summary}. {needed}. There are too few answers on whole days to say how long that takes."
     days = counted(workload.days_left, "day")
-    return f"{summary}. {needed}: about {days} at the pace of the last 7 days."
+    return f"{summary}. {needed}: about {days} at the pace of the last {counted(workload.days, 'whole day')}."
 
 
 def stats(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from math import ceil
 
 from django.db.models import Count, Exists, Min, OuterRef, Subquery
@@ -22,17 +22,22 @@ IDLE_DAYS = 3
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Answers needed, and given in the last two weeks, by week."""
+    """Answers needed, and given in the last two weeks, by week.
+
+    The pace is that of the days (UTC) that have ended, at most the last seven since work began.
+    """
 
     needed: int
     week: int
     week_before: int
     people: int
+    days: int
+    in_days: int
 
     @property
     def days_left(self) -> int | None:
-        """Days left at the last week's pace; None with too few answers."""
-        return ceil(self.needed * WEEK.days / self.week) if self.week >= LEAST_FOR_PACE else None
+        """Days left at the pace of whole days; None with too few answers."""
+        return ceil(self.needed * self.days / self.in_days) if self.in_days >= LEAST_FOR_PACE else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +61,14 @@ class IdleAnnotator:
 def workload(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> Workload:
     """Count the answers needed and those given in the last two weeks."""
     require(project, for_user, *MAY_OVERSEE)
-    both, week, people = (figures or figures_of(project))["weeks"]
-    return Workload(answers_needed(project), week, both - week, people)
+    figures = figures or figures_of(project)
+    both, week, people = figures["weeks"]
+    answers = {date.fromisoformat(day): n for day, n, *_ in figures["days"]}
+    today = timezone.now().date()
+    begun = max(min(answers, default=today), today - WEEK)
+    in_days = sum(n for day, n in answers.items() if begun <= day < today)
+    days = max((today - begun).days, 0)
+    return Workload(answers_needed(project), week, both - week, people, days, in_days)
 
 
 def active_leases(project: Project, *, for_user: User) -> ActiveLeases:

@@ -8,6 +8,7 @@ import pytest
 from django.http import Http404
 
 from annotation import projects, roles
+from annotation.queue import leases
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person, sentence
 from tests.cast.projects import (
@@ -85,6 +86,20 @@ def test_a_removed_member_has_no_role_but_keeps_their_answers() -> None:
     projects.remove_member(project, user=user, by=curator())
     assert roles.role_in(project, user) is None
     assert project.items.get().answers.count() == 1
+
+
+@pytest.mark.parametrize("leave", ["remove", "viewer"])
+@pytest.mark.django_db(transaction=True)
+def test_sentences_reserved_for_somebody_who_may_not_label_any_more_are_free_at_once(leave: str) -> None:
+    project = project_with_items(1, k=1)
+    user = annotators(project, 1)[0]
+    leases.lease_next(project, user)
+    assert project.items.get().free == 0
+    if leave == "remove":
+        projects.remove_member(project, user=user, by=curator())
+    else:
+        projects.set_member(project, user=user, role=leave, by=curator())
+    assert project.items.get().free == 1
 
 
 def test_the_last_curator_cannot_be_removed() -> None:

@@ -68,8 +68,18 @@ def test_a_few_answers_tell_neither_a_pace_nor_a_share_of_rushed_ones() -> None:
 @pytest.mark.usefixtures("few_answers_suffice")
 def test_the_summary_counts_remaining_answers_and_estimates_days() -> None:
     project = labelled()
-    # decided, all, to decide, answers needed, days left, days looked at
-    assert numbers(response_of(project, "progress").context["lead"]) == ["1", "3", "1", "2", "3", "7"]
+    Vote.objects.update(at=Now() - timedelta(days=2))
+    # decided, all, to decide, answers needed, days left (at 5 in 2 days), days looked at
+    assert numbers(response_of(project, "progress").context["lead"]) == ["1", "3", "1", "2", "1", "2"]
+
+
+@pytest.mark.usefixtures("few_answers_suffice")
+def test_a_day_that_has_not_ended_tells_no_pace() -> None:
+    project = labelled()
+    assert numbers(response_of(project, "progress").context["lead"]) == ["1", "3", "1", "2"]
+    Vote.objects.filter(act="skip").update(at=Now() - timedelta(days=30))
+    work = workload.workload(project, for_user=curator())
+    assert (work.days, work.in_days, work.days_left) == (7, 0, None)
 
 
 def test_without_answers_in_seven_days_there_is_no_estimate() -> None:
@@ -262,7 +272,7 @@ def test_the_chart_title_compares_weeks_once_there_are_two() -> None:
 
 def test_a_finished_project_has_no_estimate() -> None:
     counts = {"all": 1, "open": 0, "disputed": 0, "settled": 1}
-    assert numbers(progress_view.lead(counts, Workload(0, 4, 0, 1))) == ["1", "1"]
+    assert numbers(progress_view.lead(counts, Workload(0, 4, 0, 1, 7, 4))) == ["1", "1"]
 
 
 def test_a_changed_answer_counts_once_per_annotator() -> None:

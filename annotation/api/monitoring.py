@@ -104,7 +104,9 @@ class AgreementSerializer(serializers.ModelSerializer[AgreementReport]):
     figures = serializers.JSONField(
         read_only=True,
         help_text="annotators, people, pairs (of the 40 with the most answers), relations, na, overall; "
-        "each coefficient with its interval or a reason.",
+        "each coefficient with its interval or a reason. For spans: types with F1 over all pairs of answers, "
+        "token_alpha (Krippendorff’s nominal α, a token’s value being the set of types that cover it), and "
+        "confused, a table of types on equal bounds in the order of types.",
     )
 
     class Meta:

@@ -20,7 +20,7 @@ from evalsvc.core.web.views import page
 State = AgreementReport.State
 PENDING = (State.WAITING, State.RUNNING)
 ENDS = ("value", "low", "high")
-COEFFICIENTS = ("observed", "fleiss", "alpha", "alpha_masi", "ac1")
+COEFFICIENTS = ("observed", "fleiss", "alpha", "alpha_masi", "ac1", "f1", "token_alpha")
 
 
 @page("GET", "POST", names=())
@@ -97,6 +97,13 @@ def relations_csv(request: HttpRequest, slug: str) -> HttpResponse:
     if figures.get("overall"):
         overall = {"answers": figures["answers"]} | figures["overall"]
         parts += [("", "N/A", figures["na"]), ("", "whole answers", overall)]
+    if spans := figures.get("spans"):
+        parts += [
+            (name, titles.get(name, name), {"answers": row["spans"], "f1": row["f1"]})
+            for name, row in spans["types"].items()
+        ]
+        total = sum(row["spans"] for row in spans["types"].values())
+        parts.append(("", "all types", {"answers": total} | spans))
     rows = [
         [name, title, row["answers"], key, *(row[key].get(end) for end in ENDS), row[key].get("reason", "")]
         for name, title, row in parts

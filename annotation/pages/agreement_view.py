@@ -70,7 +70,8 @@ class AgreementView:
             if not values:
                 return "No two people marked spans in the same texts, so there is nothing to compare."
             low, middle, high = (coefficient(of(values)) for of in (min, median, max))
-            return f"Pairs of annotators agree on spans with an F1 of {low} to {high}, median {middle}."
+            pairs = f"Pairs of annotators agree on spans with an F1 of {low} to {high}, median {middle}."
+            return f"{pairs} {self._tokens}".strip()
         alpha = Estimate.of(self.figures["overall"]["alpha_masi"])
         measure = "α with MASI distance over whole answers"
         if alpha.value is None:
@@ -82,6 +83,66 @@ class AgreementView:
         ends = f"{coefficient(alpha.low)} to {coefficient(alpha.high)}"
         value = coefficient(alpha.value)
         return f"{measure} is {value}. Its 95 % interval, {ends}, {side}. {self.by_bound}".strip()
+
+    @property
+    def _tokens(self) -> str:
+        if not (spans := self.figures.get("spans")):
+            return ""
+        alpha = Estimate.of(spans["token_alpha"])
+        if alpha.value is None or alpha.low is None or alpha.high is None:
+            return f"α of tokens is undefined: {alpha.reason}." if alpha.reason else ""
+        ends = f"{coefficient(alpha.low)} to {coefficient(alpha.high)}"
+        return f"Krippendorff’s α of tokens is {coefficient(alpha.value)}, its 95 % interval {ends}."
+
+    @cached_property
+    def span_types(self) -> CoefficientTable | None:
+        """Return F1 over all spans, by type, and α of tokens; earlier reports have none."""
+        if not (spans := self.figures.get("spans")):
+            return None
+        types = sorted(spans["types"].items(), key=lambda row: (-row[1]["spans"], row[0]))
+        entries = [(self.titles.get(name, name), f"{row['spans']:,}", row["f1"]) for name, row in types]
+        total = sum(row["spans"] for _, row in types)
+        entries = [
+            ("All types", f"{total:,}", spans["f1"]),
+            *entries,
+            ("α of tokens", "", spans["token_alpha"]),
+        ]
+        estimates = [Estimate.of(figure) for _, _, figure in entries]
+        column = IntervalColumn.of([each for each in estimates if each.low is not None], width=300, unit=True)
+        rows = [
+            CoefficientRow(
+                title,
+                "",
+                {"spans": n, "value": coefficient(estimate.value, digits=3)},
+                column.interval(estimate) if estimate.low is not None else "",
+                reason=estimate.reason if estimate.value is None else "",
+            )
+            for (title, n, _), estimate in zip(entries, estimates, strict=True)
+        ]
+        return CoefficientTable(column.axis(), rows)
+
+    @cached_property
+    def confused(self) -> list[tuple[str, list[tuple[int, bool]]]]:
+        """Return a row per type that two people gave to the same words."""
+        if not (spans := self.figures.get("spans")):
+            return []
+        names, table = list(spans["types"]), spans["confused"]
+        used = [at for at, row in enumerate(table) if any(row)]
+        return [(self.titles.get(names[a], names[a]), [(table[a][b], a == b) for b in used]) for a in used]
+
+    @property
+    def confused_finding(self) -> str:
+        """Return the two types that are confused most."""
+        cells = [
+            (n, name, self.confused[b][0])
+            for a, (name, row) in enumerate(self.confused)
+            for b, (n, _) in enumerate(row)
+            if b > a
+        ]
+        n, first, second = max(cells, key=lambda cell: cell[0], default=(0, "", ""))
+        if not n:
+            return "No two types are confused"
+        return f"{first} and {second} are confused most: {counted(n, 'pair')} of answers"
 
     @cached_property
     def relations_by_side(self) -> dict[str, list[str]]:
@@ -112,7 +173,7 @@ class AgreementView:
         answers, people = counted(figures["answers"], "answer"), len(figures["annotators"])
         by = f"{counted(people, 'person', 'people')} on {counted(figures['items'], 'sentence')}"
         basis = f"{answers} by {by}, {figures['several_answers']:,} of them with two or more answers"
-        if not figures.get("overall"):
+        if not figures.get("overall") and not figures.get("spans"):
             return f"{basis}."
         resamples = f"{figures['replicates']:,} resamples of sentences"
         return f"{basis}. N/A counts as an answer. 95 % intervals from {resamples}."

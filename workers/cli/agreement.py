@@ -66,7 +66,14 @@ def as_text(figures: Figures) -> str:
     counted += [("annotators", f"{len(figures['annotators']):,}")]
     rows = [(name, row) for name, row in figures["relations"].items()]
     rows += [(title, figures[key]) for key, title in (("na", NA), ("overall", COMPLETE)) if key in figures]
-    parts = [table(counted), _coefficients(rows, figures["replicates"]), _people(figures), _pairs(figures)]
+    spans = _spans(figures["spans"], figures["replicates"]) if figures.get("spans") else []
+    parts = [
+        table(counted),
+        _coefficients(rows, figures["replicates"]),
+        spans,
+        _people(figures),
+        _pairs(figures),
+    ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
@@ -80,6 +87,21 @@ def _coefficients(rows: Sequence[tuple[str, Figures]], replicates: int) -> list[
     notes += [f"{MASI}: {_number(masi['value'])} {_interval(masi)}".rstrip()] if masi else []
     reasons = {row[key]["reason"] for _, row in rows for key in COEFFICIENTS if row[key].get("reason")}
     return [*table([heads, *cells]), *notes, *(f"– {reason}" for reason in sorted(reasons))] if rows else []
+
+
+def _spans(spans: Figures, replicates: int) -> list[str]:
+    """Format F1 by type and α of tokens, then the types given to the same words."""
+    entries = [(name, f"{row['spans']:,}", row["f1"]) for name, row in spans["types"].items()]
+    entries += [("all types", "", spans["f1"]), ("Krippendorff α of tokens", "", spans["token_alpha"])]
+    rows = [
+        (name, n, _number(figure["value"]), _interval(figure), figure.get("reason", ""))
+        for name, n, figure in entries
+    ]
+    lines = table([("type", "spans", "F1", "95 % interval", ""), *rows], last=1)
+    lines.append(f"Intervals: bootstrap over items, {replicates:,} replicates.")
+    names = [*spans["types"]]
+    confused = [(name, *(f"{n:,}" for n in row)) for name, row in zip(names, spans["confused"], strict=True)]
+    return [*lines, "", *table([("same words", *names), *confused])] if names else lines
 
 
 def _values(row: Figures) -> list[str]:

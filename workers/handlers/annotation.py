@@ -61,4 +61,8 @@ def read_answers(project: Project, progress: Progress) -> AnswerColumns:
         answers.add(item, annotator, name, present, blank=bool(present.get("blank")))
         if at % STEP == 0:
             progress(at, 0, "reading answers")
+    if project.kind != Kind.RELATIONS:
+        for item, text, tokens in in_batches(project.items.live().values_list("pk", "text", "tokens")):
+            if item in answers.items:
+                answers.add_text(item, text, tokens)
     return answers

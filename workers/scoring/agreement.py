@@ -27,7 +27,8 @@ from workers.metrics.counts import Ints
 from workers.metrics.masi import MOST_SETS, MasiAlpha, SetAnswers
 from workers.metrics.ratios import Floats
 from workers.metrics.resampling import draw, percentile_interval
-from workers.metrics.spans import spans_of_columns
+from workers.metrics.spans import Spans, spans_of_columns
+from workers.scoring.span_agreement import TokenBounds, span_figures
 
 REPLICATES = 1_000
 CELLS_AT_ONCE = 12_000_000  # items times questions in memory at once: less than 200 MB of groups
@@ -50,6 +51,7 @@ class AnswerColumns:
     names: list[str] = field(default_factory=list)
     items: dict[Hashable, int] = field(default_factory=dict)
     people: dict[Hashable, int] = field(default_factory=dict)
+    bounds: dict[int, TokenBounds] = field(default_factory=dict)
 
     @property
     def n_items(self) -> int:
@@ -68,6 +70,19 @@ class AnswerColumns:
         self.chosen.append(frozenset([BLANK] if blank else names))
         self.spans.append([(start, end, label) for start, end, label in payload["spans"]])
 
+    def add_text(self, item: Hashable, text: str, tokens: Sequence[str] | None) -> None:
+        """Add the text of an item that has an answer; agreement on tokens needs all of them."""
+        self.bounds[self.items[item]] = TokenBounds.of(text, tokens)
+
+    def span_columns(self) -> tuple[Spans, list[str]]:
+        """Return the spans, with their answers as documents, and their labels."""
+        rows = [(at, *span) for at, spans in enumerate(self.spans) for span in spans]
+        labels = sorted({row[3] for row in rows})
+        place = {label: at for at, label in enumerate(labels)}
+        answer, start, end, name = zip(*rows, strict=True) if rows else ((), (), (), ())
+        codes = [place[each] for each in name]
+        return spans_of_columns(answer, start, end, codes, n_documents=len(self.item)), labels
+
 
 def agreement_figures(
     answers: AnswerColumns, labels: Sequence[str], *, by_label: bool, progress: Progress
@@ -77,15 +92,28 @@ def agreement_figures(
     Without `by_label`, pairs are compared by spans.
     """
     table = pairs(answers, by_label)
-    return {
-        "answers": len(answers.item),
-        "items": answers.n_items,
-        "several_answers": int(np.sum(np.bincount(answers.item, minlength=1) > 1)),
-        "annotators": answers.names,
-        "people": annotators(answers, table),
-        "pairs": shown_pairs(answers, table, by_label),
-        "replicates": REPLICATES,
-    } | coefficients(answers, labels, by_label, progress)
+    return (
+        {
+            "answers": len(answers.item),
+            "items": answers.n_items,
+            "several_answers": int(np.sum(np.bincount(answers.item, minlength=1) > 1)),
+            "annotators": answers.names,
+            "people": annotators(answers, table),
+            "pairs": shown_pairs(answers, table, by_label),
+            "replicates": REPLICATES,
+        }
+        | coefficients(answers, labels, by_label, progress)
+        | ({} if by_label else _of_spans(answers, progress))
+    )
+
+
+def _of_spans(answers: AnswerColumns, progress: Progress) -> Figure:
+    spans, labels = answers.span_columns()
+
+    def report(replicate: int) -> None:
+        progress(replicate, REPLICATES, "resampling the items")
+
+    return {"spans": span_figures(answers, spans, labels, REPLICATES, report)}
 
 
 def pairs(answers: AnswerColumns, by_label: bool) -> PairTable:
@@ -93,12 +121,7 @@ def pairs(answers: AnswerColumns, by_label: bool) -> PairTable:
     if by_label:
         sets = {chosen: at for at, chosen in enumerate(sorted(set(answers.chosen), key=sorted))}
         return cohen_kappa(answers.item, answers.annotator, [sets[chosen] for chosen in answers.chosen])
-    rows = [(at, *span) for at, spans in enumerate(answers.spans) for span in spans]
-    labels = {label: at for at, label in enumerate(sorted({row[3] for row in rows}))}
-    answer, start, end, name = zip(*rows, strict=True) if rows else ((), (), (), ())
-    spans = spans_of_columns(
-        answer, start, end, [labels[each] for each in name], n_documents=len(answers.item)
-    )
+    spans, _ = answers.span_columns()
     return span_f1(answers.item, answers.annotator, spans)
 
 

@@ -177,6 +177,17 @@ def test_spans_are_compared_pair_by_pair() -> None:
     page = seen(reported(project), "agreement")
     assert "F1 of .67 to .67, median .67" in page
     assert 'id="by-relation"' not in page
+    assert 'id="by-type"' in page
+    assert "No two types are confused" in page
+    spans = project.agreements.get().figures["spans"]
+    assert spans["types"]["P"]["f1"]["value"] == pytest.approx(2 / 3)
+    assert spans["token_alpha"]["value"] == pytest.approx(1 - 10 / (36 - 18))
+    rows = csv.DictReader(io.StringIO(seen(project, "agreement-relations")))
+    assert [(row["title"], row["measure"]) for row in rows] == [
+        ("P", "f1"),
+        ("all types", "f1"),
+        ("all types", "token_alpha"),
+    ]
 
 
 def pair(first: int, second: int, value: float | None, common: int = 20) -> dict[str, object]:

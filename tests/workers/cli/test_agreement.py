@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from tests.workers.cli.conftest import Write
 from workers.cli.command import main
+from workers.scoring.span_agreement import NO_TEXTS
 
 # Krippendorff (2011): a row per annotator
 NOMINAL = [
@@ -81,8 +82,17 @@ def test_spans_are_compared_by_f1(write: Write, capsys: pytest.CaptureFixture[st
     path = str(write("votes.jsonl", votes))
     (pair,) = figures(capsys, path)["pairs"]
     assert (pair["measure"], pair["value"]) == ("f1", 0.5)
+    spans = figures(capsys, path)["spans"]
+    assert {name: (row["spans"], row["f1"]["value"]) for name, row in spans["types"].items()} == {
+        "L": (2, 0.0),
+        "P": (2, 1.0),
+    }
+    assert (spans["f1"]["value"], spans["confused"]) == (0.5, [[0, 0], [0, 1]])
+    assert spans["token_alpha"]["reason"] == NO_TEXTS
     assert main(["agreement", path]) == 0
-    assert "span F1" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "span F1" in printed
+    assert "Krippendorff α of tokens" in printed
 
 
 def test_the_command_prints_tables_with_intervals(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

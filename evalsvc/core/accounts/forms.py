@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
@@ -21,6 +22,7 @@ SCOPES = (
 )
 TOKEN_DAYS = ((30, "in 30 days"), (90, "in 90 days"), (365, "in a year"), (0, "never"))
 ROLES = ((TeamMember.Role.MEMBER, "Member"), (TeamMember.Role.OWNER, "Owner"))
+MAX_INVITED, MAX_NOTE = 50, 120  # the links of one form fit into a cookie
 INVITATION_DAYS = ((1, "1 day"), (7, "7 days"), (30, "30 days"))
 PASSWORD_HINT = "At least 8 characters. No common word, nothing like your name."  # noqa: S105 - a hint
 
@@ -64,8 +66,23 @@ class InvitationForm(PageForm):
     subject = forms.IntegerField(min_value=0, max_value=2**63 - 1)
     role = forms.CharField(max_length=20)
     days = forms.TypedChoiceField(choices=INVITATION_DAYS, coerce=int)
-    note = forms.CharField(max_length=120, required=False)
-    email = forms.CharField(max_length=254, validators=[validate_email], required=False)
+    people = forms.CharField(max_length=10_000, required=False)
+
+    def clean_people(self) -> list[str]:
+        """Return a name or e-mail address for each link; one link without any."""
+        people = [entry.strip() for entry in re.split(r"[\n,;]", self.cleaned_data["people"])]
+        people = list(dict.fromkeys(filter(None, people))) or [""]
+        if len(people) > MAX_INVITED:
+            message = (
+                f"{len(people)} people are too many at once. Invite at most {MAX_INVITED}, then the others."
+            )
+            raise forms.ValidationError(message, code="too_many")
+        if long := next((entry for entry in people if len(entry) > MAX_NOTE), None):
+            raise forms.ValidationError(
+                f"{long[:40]}… is longer than {MAX_NOTE} characters. Write one name or address per line.",
+                code="too_long",
+            )
+        return people
 
 
 class LogInForm(PageForm, auth.AuthenticationForm):

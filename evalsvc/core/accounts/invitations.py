@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from smtplib import SMTPException
@@ -105,6 +105,14 @@ def invite(
     record.refresh_from_db()
     _log("invitation_made", record, by=by)
     return record, secret
+
+
+@transaction.atomic
+def invite_many(
+    target: InvitationTarget, subject: Any, notes: Iterable[str], *, role: str, by: User, days: int
+) -> list[tuple[Invitation, str]]:
+    """Create an invitation for each of these people, all or none."""
+    return [invite(target, subject, role=role, by=by, days=days, note=note) for note in notes]
 
 
 def usable() -> QuerySet[Invitation]:

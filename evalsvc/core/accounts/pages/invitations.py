@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,6 +23,8 @@ from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.request_validation import validated_form
 from evalsvc.core.web.views import forget_secret, redirect_with_secret, secret_of, takes
+
+SEPARATOR = "!"  # no character of a secret
 
 
 def invitation_panel(target: InvitationTarget, subject: Any) -> dict[str, Any]:
@@ -42,16 +47,26 @@ def invitation_panel(target: InvitationTarget, subject: Any) -> dict[str, Any]:
 @login_required
 @require_POST
 def invite(request: HttpRequest) -> HttpResponse:
+    """Create a link per person, mail those with an address, and show them once."""
     values = validated_form(InvitationForm(request.POST))
-    target, email = invitations.target_named(values["place"]), values["email"]
+    target = invitations.target_named(values["place"])
     subject = target.find(values["subject"])
-    record, secret = invitations.invite(
-        target, subject, role=values["role"], by=person(request), days=values["days"],
-        note=values["note"] or email,
-    )  # fmt: skip
-    if email and outgoing_mail.sends_mail():
-        _mail(request, OpenInvitation(record, target, subject), email, secret)
-    return redirect_with_secret(reverse("invitation", args=[record.pk]), secret)
+    made = invitations.invite_many(
+        target, subject, values["people"], role=values["role"], by=person(request), days=values["days"]
+    )
+    for record, secret in made:
+        if _is_address(record.note) and outgoing_mail.sends_mail():
+            _mail(request, OpenInvitation(record, target, subject), record.note, secret)
+    first, _ = made[0]
+    secrets = SEPARATOR.join(f"{record.pk}:{secret}" for record, secret in made)
+    return redirect_with_secret(reverse("invitation", args=[first.pk]), secrets)
+
+
+def _is_address(text: str) -> bool:
+    with suppress(ValidationError):
+        validate_email(text)
+        return True
+    return False
 
 
 def _mail(request: HttpRequest, invitation: OpenInvitation, to: str, secret: str) -> None:
@@ -72,13 +87,18 @@ def _mail(request: HttpRequest, invitation: OpenInvitation, to: str, secret: str
 @never_cache
 @require_safe
 def invitation(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show an invitation, with its link the first time."""
+    """Show an invitation; the first time with the links that were created together."""
     opened = invitations.resolve(get_object_or_404(Invitation, pk=pk))
     opened.target.require_inviter(opened.subject, person(request))
-    secret = secret_of(request)
-    link = request.build_absolute_uri(reverse("join", args=[secret])) if secret else ""
+    secrets = dict(entry.split(":") for entry in filter(None, secret_of(request).split(SEPARATOR)))
+    records = Invitation.objects.in_bulk([int(made) for made in secrets])
+    links = [
+        (records[int(made)].note, request.build_absolute_uri(reverse("join", args=[secret])))
+        for made, secret in secrets.items()
+        if int(made) in records
+    ]
     back = opened.target.members_url(opened.subject)
-    context = {"invitation": opened, "link": link, "back": back}
+    context = {"invitation": opened, "links": links, "back": back}
     return forget_secret(request, render(request, "accounts/invited.html", context))
 
 

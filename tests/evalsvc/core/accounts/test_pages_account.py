@@ -102,7 +102,7 @@ def test_where_sign_up_is_closed_a_link_admits_only_people_with_an_account(
 
 def test_an_owner_creates_a_working_link_and_revokes_it(client: Client, team: Team, kim: User) -> None:
     client.force_login(kim)
-    form = {"place": "team", "subject": team.pk, "role": "owner", "days": "7", "note": "Lars"}
+    form = {"place": "team", "subject": team.pk, "role": "owner", "days": "7", "people": "Lars"}
     response = client.post(reverse("invitation-new"), form, follow=True)
     (address,) = set(re.findall(r"http://testserver(/join/[\w-]+/)", response.content.decode()))
     assert "no-store" in response["Cache-Control"]
@@ -119,7 +119,7 @@ def test_an_owner_creates_a_working_link_and_revokes_it(client: Client, team: Te
 
 
 def invite_by_mail(client: Client, team: Team, to: str) -> str:
-    form = {"place": "team", "subject": team.pk, "role": "member", "days": "7", "email": to}
+    form = {"place": "team", "subject": team.pk, "role": "member", "days": "7", "people": to}
     return client.post(reverse("invitation-new"), form, follow=True).content.decode()
 
 
@@ -137,6 +137,33 @@ def test_an_invitation_is_mailed_and_the_link_in_the_mail_works(
     assert address in page
     assert Client().get(address).status_code == 200
     assert "nora@example.org" in client.get(reverse("team", args=["kelpie"])).content.decode()
+
+
+def test_one_form_invites_many_with_a_link_each(client: Client, team: Team, kim: User) -> None:
+    client.force_login(kim)
+    page = invite_by_mail(client, team, "Lars\nnora@example.org; Mia, Lars")
+    addresses = re.findall(r"<code>http://testserver(/join/[\w-]+/)</code>", page)
+    assert len(set(addresses)) == len(addresses) == invitations.usable().count() == 3
+    assert all(name in page for name in ("Lars", "nora@example.org", "Mia"))
+    assert [message.to for message in mail.outbox] == [["nora@example.org"]]
+    for address, name in zip(addresses, ("Lars", "nora", "Mia"), strict=True):
+        invited = User.objects.create_user(name)
+        invitations.accept(address.split("/")[2], user=invited)
+        assert teams.role_in(team, invited) == "member"
+
+
+@pytest.mark.parametrize("people", ["\n".join(map(str, range(51))), "x" * 121])
+def test_too_many_or_endless_names_create_no_link(client: Client, team: Team, kim: User, people: str) -> None:
+    client.force_login(kim)
+    form = {"place": "team", "subject": team.pk, "role": "member", "days": "7", "people": people}
+    assert client.post(reverse("invitation-new"), form).status_code == 400
+    assert not invitations.usable().exists()
+
+
+def test_the_links_of_fifty_people_are_all_shown(client: Client, team: Team, kim: User) -> None:
+    client.force_login(kim)
+    page = invite_by_mail(client, team, "\n".join(f"person {at}" for at in range(50)))
+    assert len(set(re.findall(r"/join/[\w-]+/", page))) == 50
 
 
 @pytest.mark.parametrize("username", ["kim", "evil.example.com", "log+in@evil.example"])

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
+from operator import itemgetter
 from typing import Any
 
 from django.http import QueryDict
@@ -91,20 +93,14 @@ class SpanDisputeView(DisputeView):
         return [self._part(number, part) for number, part in enumerate(self.open.parts[:MAX_PARTS])]
 
     def _part(self, number: int, part: OpenPart) -> PartView:
-        name = f"part{number}"
-        keys = iter("123456789")
-        options = [
-            self._option(way, part, next(keys, "") if way.choices else "N") for way in part.alternatives
-        ]
-        if part.alternatives[-1].choices:
-            options.append(self._option(Alternative(frozenset(), ()), part, "N"))
-        title = (
-            " – ".join(map(self._clipped, part.pair)) if part.pair else self._clipped((part.start, part.end))
-        )
-        chosen = self.sent.get(name, "") or self._before(part)
+        name, keys = f"part{number}", iter("123456789")
+        ways = _ways(part)
+        options = [self._option(way, part, next(keys, "") if way.choices else "N") for way in ways]
+        title = " – ".join(map(self._clipped, part.pair or [(part.start, part.end)]))
+        chosen = self.sent.get(name, "") or self._before(part, ways)
         return PartView(name, title, part.pair is not None, options, chosen)
 
-    def _before(self, part: OpenPart) -> str:
+    def _before(self, part: OpenPart, ways: list[Alternative]) -> str:
         """Return the value of the way that the former decision has."""
         if self.before is None:
             return ""
@@ -112,7 +108,7 @@ class SpanDisputeView(DisputeView):
         own: set[Any] = {link for link in links if (link[0], link[2]) == part.pair}
         if not part.pair:
             own = {span for span in spans if span[0] < part.end and part.start < span[1]}
-        return next((_value(way.choices) for way in part.alternatives if way.choices == own), "")
+        return next((_value(way.choices) for way in ways if way.choices == own), "")
 
     def _option(self, way: Alternative, part: OpenPart, key: str) -> DecisionOption:
         none = "no relation" if part.pair else "nothing here"
@@ -150,6 +146,7 @@ class SpanDisputeView(DisputeView):
         """Return the relations on spans without a majority."""
         asked = self.open.spans | self.open.competing
         ticked = self.sent.getlist("link")
+        before = self.before[1] if self.before and not self.sent else frozenset()
         return [
             LooseLink(
                 value,
@@ -157,7 +154,7 @@ class SpanDisputeView(DisputeView):
                 f"{count.votes} of {self.details.n}",
                 as_json([list(end) for end in count.choice[::2] if end not in self.open.spans]),
                 {*count.choice[::2]} <= asked,
-                value in ticked,
+                value in ticked or count.choice in before,
             )
             for count in self.open.loose
             for value in [as_json(count.choice)]
@@ -168,10 +165,20 @@ class SpanDisputeView(DisputeView):
         """Return the value of the choice to show: as sent, as decided before, or part by part."""
         if self.sent:
             return self.value_of(self.sent.get("choice", "")) or self.sent.get("choice", "")
-        if self.before is None or all(part.chosen for part in self.parts):
-            before = self.before and as_json(payload_of(*self.before))
-            return PARTS if self.parts else self.value_of(before or "") or (EDIT if before else "")
-        return self.value_of(as_json(payload_of(*self.before))) or EDIT
+        if self.before is None:
+            return PARTS if self.parts else ""
+        before = as_json(payload_of(*self.before))
+        return PARTS if self._is_by_part() else self.value_of(before) or EDIT
+
+    def _is_by_part(self) -> bool:
+        """True if the parts and relations ticked give the former decision."""
+        values = [part.chosen for part in self.parts]
+        if not values or not all(values):
+            return False
+        values += [f"[{link.value}]" for link in self.loose if link.ticked]
+        chosen = {choice for value in values for choice in _choices(value)}
+        links = {choice for choice in chosen if _is_link(choice)}
+        return (self.open.spans | chosen - links, self.open.links | links) == self.before
 
     @property
     def answer(self) -> str:
@@ -197,6 +204,18 @@ class SpanDisputeView(DisputeView):
     def _clipped(self, span: Any) -> str:
         text = self.item.surface(span)
         return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+
+def _ways(part: OpenPart) -> list[Alternative]:
+    """Return the ways of the answers, bounds of one with the type of another, and nothing."""
+    given = [way for way in part.alternatives if way.choices]
+    spans = [] if part.pair else sorted({span for way in given for span in way.choices})
+    bounds, labels = (sorted({cut(span) for span in spans}) for cut in (itemgetter(0, 1), itemgetter(2)))
+    voted = {way.choices for way in given}
+    mixed = [frozenset([(*ends, label)]) for ends, label in product(bounds, labels)]
+    more = [Alternative(way, ()) for way in mixed if way not in voted][: max(0, MAX_ANSWERS - len(given))]
+    none = [way for way in part.alternatives if not way.choices] or [Alternative(frozenset(), ())]
+    return [*given, *more, *none]
 
 
 def submitted_answer(sent: QueryDict, parts: OpenParts) -> Payload:

@@ -286,9 +286,26 @@ def test_only_what_the_votes_left_open_is_asked(client: Client, db: None) -> Non
     assert [(option.key, option.title) for option in part.options] == [
         ("1", "“Sonmarg” person"),
         ("2", "“Sonmarg ,” location"),
+        ("3", "“Sonmarg” location"),
+        ("4", "“Sonmarg ,” person"),
         ("N", "Nothing here"),
     ]
-    assert all(option.detail.startswith("1 of 3: ") for option in part.options)
+    assert [option.detail.split(":")[0] for option in part.options] == ["1 of 3"] * 2 + ["nobody"] * 2 + [
+        "1 of 3"
+    ]
+
+
+def test_the_bounds_of_one_answer_and_the_type_of_another_take_one_key(client: Client, db: None) -> None:
+    cast = span_dispute()
+    (value,) = (
+        option.value
+        for option in span_page(client, cast).context["view"].parts[0].options
+        if option.title == "“Sonmarg” location"
+    )
+    client.post(address(cast.item(1)), span_decision(cast, part0=value))
+    assert cast.item(1).gold["spans"] == [[0, 7, "location"]]
+    client.post(address(cast.item(1)), {"action": "undo"})
+    assert span_page(client, cast).context["view"].parts[0].chosen == value
 
 
 def test_a_part_is_decided_and_the_accepted_rest_kept(client: Client, db: None) -> None:
@@ -367,6 +384,9 @@ def test_relations_on_spans_without_majority_are_listed_and_taken_with_their_spa
         "spans": [[0, 7, "person"], [13, 20, "location"]],
         "relations": [[0, "lived_in", 1]],
     }
+    client.post(address(cast.item(1)), {"action": "undo"})
+    view = span_page(client, cast).context["view"]
+    assert (view.chosen, [each.ticked for each in view.loose]) == ("parts", [True, False])
 
 
 def test_earlier_decisions_on_the_same_words_are_shown(client: Client, db: None) -> None:
@@ -388,11 +408,11 @@ def test_an_undone_decision_on_spans_is_on_the_form_again(client: Client, db: No
     client.post(address(cast.item(1)), {"action": "undo"})
     view = span_page(client, cast).context["view"]
     assert (view.chosen, view.parts[0].chosen) == ("parts", value)
-    own = json.dumps({"spans": [[0, 7, "location"]]})
+    own = json.dumps({"spans": [[10, 12, "location"]]})
     client.post(address(cast.item(1)), span_decision(cast, choice="edit", answer=own))
     client.post(address(cast.item(1)), {"action": "undo"})
     view = span_page(client, cast).context["view"]
-    assert (view.chosen, json.loads(view.answer)["spans"]) == ("edit", [[0, 7, "location"]])
+    assert (view.chosen, json.loads(view.answer)["spans"]) == ("edit", [[10, 12, "location"]])
 
 
 @pytest.mark.parametrize("finding", ["broken", "entity"])

@@ -30,8 +30,10 @@ KEYS = {
     ),
     "Disputes": (
         ("1 2 …", "one of the answers; with two answers, 3 for both"),
-        ("N", "N/A"),
-        ("/", "another relation"),
+        ("⇧1 ⇧2 …", "spans: the whole of an answer"),
+        ("J K", "spans: next and previous open part"),
+        ("N", "N/A; in a part of a text, nothing"),
+        ("/", "another relation, or for spans an answer of your own"),
         ("A", "ask another annotator"),
         ("B E", "sentence broken, entity marked wrongly: leave it out of the test set"),
         ("W", "reason, stored with the decision"),

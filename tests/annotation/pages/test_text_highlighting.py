@@ -12,8 +12,6 @@ from annotation.ontology.inventory import Choice
 from annotation.pages import text_highlighting
 from annotation.pages.labelling import columns
 
-COLOURS = {"PER": "person", "LOC": "place"}
-
 
 def text_of(html: str) -> str:
     """Return the text without its marks."""
@@ -66,28 +64,6 @@ def test_no_character_is_lost_or_added(text: str, data: st.DataObject) -> None:
     )
     shown, stored = unescape(without_marks), unescape(str(text_highlighting.format_html("{}", text)))
     assert shown.replace("\r", "").replace("_", " ") == stored.replace("\r", "").replace("_", " ")
-
-
-def test_spans_count_tokens_where_there_are_tokens() -> None:
-    item = Item(text="Ada Lovelace saw Turin", tokens=["Ada", "Lovelace", "saw", "Turin"])
-    drawn = text_highlighting.mark_spans(item, [[0, 2, "PER"], [3, 4, "LOC"]], colours=COLOURS)
-    assert re.findall(r'<span class="tx">(.*?)</span>', drawn.html) == ["Ada Lovelace", "Turin"]
-    assert text_of(drawn.html).split() == item.tokens
-
-
-def test_an_inner_span_is_drawn_within_the_outer_one() -> None:
-    drawn = text_highlighting.mark_spans(
-        Item(text="University of Turin"), [[14, 19, "LOC"], [0, 19, "PER"]], colours=COLOURS
-    )
-    assert drawn.html.count("sp--outer") == 1
-    assert drawn.crossing == []
-    assert text_of(drawn.html) == "University of Turin"
-
-
-def test_a_crossing_span_is_listed_below_the_text() -> None:
-    drawn = text_highlighting.mark_spans(Item(text="abcdef"), [[0, 4, "PER"], [2, 6, "LOC"]], colours=COLOURS)
-    assert drawn.crossing == [("cdef", "LOC")]
-    assert text_of(drawn.html) == "abcdef"
 
 
 @pytest.mark.parametrize("sizes", [[24], [5, 4, 5, 3, 7], [1, 1, 3, 3, 1], [1], [53], [20, 1]])

@@ -18,6 +18,7 @@ from annotation.ontology.inventory import lock_project, require_no_running_impor
 from annotation.roles import CURATOR, require, require_organiser
 from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import formats, recognise_source, stated_format
@@ -259,6 +260,45 @@ def retry(batch: Batch, job: Job, *, by: User) -> None:
                 "name_taken", "Another import took the name of this test set. Import the file again."
             )
         restart(job, by=by.shown_name)
+
+
+def may_undo(batch: Batch) -> bool:
+    """True for a complete import of sentences into a project that is not open."""
+    done = (batch.what, batch.state) == (Batch.What.ITEMS, Batch.State.DONE)
+    return done and batch.project is not None and batch.project.state != Project.State.OPEN
+
+
+@transaction.atomic
+def undo(batch: Batch, *, by: User) -> None:
+    """Take sentences out again that nobody answered; the hourly sweep removes the rows.
+
+    The lock of the project waits for votes being written; later ones find it closed.
+    """
+    if batch.project is None:
+        raise Conflict("import_done", "Gold cannot be taken out of a test set.")
+    require(batch.project, by, CURATOR)
+    project = Project.objects.select_for_update().get(pk=batch.project.pk)
+    batch = Batch.objects.select_related("project").get(pk=batch.pk)
+    if project.state == Project.State.OPEN:
+        raise Conflict("import_done", f"{project} is open for labelling.", hint="Close it first.")
+    if not may_undo(batch):
+        raise Conflict("import_done", "Only a complete import of sentences can be undone.")
+    require_no_running_import(project)
+    if project.test_sets.filter(state=TestSet.State.BUILDING).exists():
+        raise Conflict("import_done", "A test set is being frozen.", hint="Wait until it is complete.")
+    if Vote.objects.filter(item__batch=batch).exists():
+        raise Conflict("import_done", "Sentences of this import were answered or skipped already.")
+    files = (repeat.get("file") for repeats in _repeats(batch) for repeat in repeats)
+    if other := next((name for name in files if name != batch.filename), ""):
+        message = f"Sentences of this import came again in {other}, which was imported later."
+        raise Conflict("import_done", message, hint="Exclude single sentences instead.")
+    reason = f"Undone by {by.shown_name}."
+    Batch.objects.filter(pk=batch.pk).update(state=Batch.State.CANCELLED, reason=reason)
+    record(project, "import undone", by=by, about=batch.filename)
+
+
+def _repeats(batch: Batch) -> Iterator[list[dict[str, Any]]]:
+    return Item.objects.filter(batch=batch).exclude(repeats=[]).values_list("repeats", flat=True).iterator()
 
 
 def sweep() -> int:

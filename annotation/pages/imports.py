@@ -185,7 +185,7 @@ def test_set_import(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/test_set_import.html", {"form": form})
 
 
-@page("GET", "POST", names=(), retry=(), merge=("name", "like"), add=("part",), out=("part",))
+@page("GET", "POST", names=(), retry=(), undo=(), merge=("name", "like"), add=("part",), out=("part",))
 def batch(request: HttpRequest, pk: int) -> HttpResponse:
     """Show an import, or for htmx the part that changes."""
     batch = get_object_or_404(Batch.objects.select_related("project", "by"), pk=pk)
@@ -214,6 +214,7 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         "state": state,
         "state_title": title,
         "ended": batch.state in ENDED,
+        "may_undo": batches.may_undo(batch),
         "test_set": getattr(batch, "test_set", None),
         "problems": _problem_rows(batch.problems),
         "n_problems": sum(by_code.values()),
@@ -239,6 +240,10 @@ def _act(request: HttpRequest, batch: Batch, job: Job | None) -> None:
         queue.request_cancel(job)
     if action == "retry" and job:
         batches.retry(batch, job, by=user)
+        return
+    if action == "undo":
+        batches.undo(batch, by=user)
+        messages.info(request, "Import undone. Its sentences are no longer in the project.")
         return
     if action is None or project is None:
         return

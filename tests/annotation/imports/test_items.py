@@ -9,13 +9,22 @@ from typing import Any
 
 import pytest
 
+from annotation import projects
 from annotation.imports import batches
-from annotation.models import Batch, Item, SourceLabels
+from annotation.models import Batch, Item, ItemCount, SourceLabels
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import request_cancel
 from tests.cast.basics import run_job, sentence
-from tests.cast.projects import annotators, create_project, curator, import_lines, jsonl_file
+from tests.cast.projects import (
+    annotators,
+    answered_item,
+    create_project,
+    curator,
+    import_lines,
+    jsonl_file,
+    project_with_items,
+)
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
@@ -323,3 +332,46 @@ def test_a_file_damaged_in_the_storage_is_not_imported(tmp_path: Path, settings:
     job = run_job("import", batch.pk)
     assert (job.state, job.error_code) == ("failed", "file_changed")
     assert not project.items.exists()
+
+
+# ---- undo -------------------------------------------------------------------------------------------
+def test_an_import_that_nobody_answered_is_undone_and_its_file_can_be_imported_again() -> None:
+    project = create_project()
+    import_lines(project, [sentence("s0")])
+    batch = import_lines(project, [sentence("s1"), sentence("s2")])
+    batches.undo(batch, by=curator())
+    batch.refresh_from_db()
+    assert (batch.state, batch.reason) == ("cancelled", "Undone by curator.")
+    assert [item.external_id for item in project.items.live()] == ["s0"]
+    assert ItemCount.objects.live(project).total() == 1
+    batches.sweep()
+    assert project.items.count() == 1
+    assert import_lines(project, [sentence("s1"), sentence("s2")]).counts["items"] == 2
+
+
+def test_an_import_into_an_open_project_or_with_answers_is_not_undone() -> None:
+    project = project_with_items(1, k=1)
+    batch = project.batches.get()
+    with pytest.raises(Conflict, match="open"):
+        batches.undo(batch, by=curator())
+    answered_item(project, ["A"])
+    projects.close(project, by=curator())
+    with pytest.raises(Conflict, match="answered"):
+        batches.undo(batch, by=curator())
+    assert project.items.live().count() == 1
+
+
+def test_an_import_whose_sentences_came_again_is_not_undone() -> None:
+    project = create_project()
+    batch = import_lines(project, [sentence("s0")])
+    Item.objects.update(repeats=[{"file": "later.jsonl", "line": 3, "id": "s9"}])
+    with pytest.raises(Conflict, match=r"later\.jsonl"):
+        batches.undo(batch, by=curator())
+
+
+def test_only_curators_undo_imports() -> None:
+    project = create_project()
+    batch = import_lines(project, [sentence("s0")])
+    (user,) = annotators(project, 1)
+    with pytest.raises(NotAllowed):
+        batches.undo(batch, by=user)

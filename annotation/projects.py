@@ -158,6 +158,15 @@ def _set(project: Project, name: str, value: object, *, by: User, action: str) -
 
 
 @transaction.atomic
+def rename(project: Project, *, title: str, by: User) -> Project:
+    """Change the title; the address stays, so that links keep working."""
+    require(project, by, CURATOR)
+    if not any(character.isalnum() for character in title):
+        raise DomainError("invalid_input", "The title needs at least one letter or digit.", field="title")
+    return _set(project, "title", title.strip(), by=by, action="title")
+
+
+@transaction.atomic
 def set_k(project: Project, *, k: int, by: User) -> Project:
     """Change the answers per item, and recompute all outcomes."""
     require(project, by, CURATOR)

@@ -37,7 +37,7 @@ from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import MAX_LENGTH, to_html
-from evalsvc.core.web.views import attempt, page, page_of
+from evalsvc.core.web.views import attempt, page, page_of, submit, submitted
 
 LOG_ROWS = PER_PAGE = 50
 NOT_A_NUMBER = {"invalid": "Enter a whole number."}
@@ -110,6 +110,10 @@ class RuleForm(ActionForm):
         return ""
 
 
+class TitleForm(PageForm):
+    title = forms.CharField(max_length=120, help_text="The address of the project stays.")
+
+
 class GuidelineForm(PageForm):
     guideline = forms.CharField(
         required=False,
@@ -168,8 +172,11 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the project, or to annotators their own work in it."""
     project, role = project_for(request, slug)
     form = RuleForm(request.POST if "k" in request.POST else None, project=project)
+    title_form = TitleForm(*submitted(request, "rename")[:1], initial={"title": project.title})
+    if submit(request, title_form, partial(_rename, project, title_form, by=person(request)), "title"):
+        return redirect("project", slug)
     problem = None
-    if request.method == "POST":
+    if request.method == "POST" and not title_form.is_bound:
         try:
             if _act(request, project, form):
                 return redirect("project", slug)
@@ -178,8 +185,13 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
             problem = conflict
     if role not in roles.MAY_OVERSEE:
         return my_work_page(request, project, role)
-    context = _overview_context(project, role) | {"form": form, "problem": problem}
+    context = _overview_context(project, role) | {"form": form, "title_form": title_form, "problem": problem}
     return render(request, "annotation/project.html", context, status=problem.status if problem else 200)
+
+
+def _rename(project: Project, form: TitleForm, *, by: User) -> str:
+    projects.rename(project, title=form.cleaned_data["title"], by=by)
+    return "Project renamed."
 
 
 def _act(request: HttpRequest, project: Project, form: RuleForm) -> bool:

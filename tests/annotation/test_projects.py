@@ -110,6 +110,19 @@ def test_the_last_curator_cannot_be_removed() -> None:
         projects.set_member(project, user=curator(), role="viewer", by=curator())
 
 
+def test_a_renamed_project_keeps_its_address() -> None:
+    project = create_project()
+    slug = project.slug
+    projects.rename(project, title=" Harbour, wave 2 ", by=curator())
+    project.refresh_from_db()
+    assert (project.title, project.slug) == ("Harbour, wave 2", slug)
+    with pytest.raises(DomainError, check=code("invalid_input")):
+        projects.rename(project, title="…", by=curator())
+    (user,) = annotators(project, 1)
+    with pytest.raises(NotAllowed):
+        projects.rename(project, title="Mine", by=user)
+
+
 def test_a_project_does_not_exist_for_strangers() -> None:
     with pytest.raises(Http404):
         roles.require(create_project(), person("stranger"), "curator")

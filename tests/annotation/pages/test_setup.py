@@ -48,6 +48,24 @@ def test_a_taken_title_is_rejected_on_the_form(client: Client, cast: ProjectCast
     assert 'value="Harbour"' in page
 
 
+def test_a_project_is_renamed_on_its_page(client: Client, cast: ProjectCast) -> None:
+    address = reverse("project", args=["harbour"])
+    page = client.post(address, {"action": "rename", "title": "Market day"}, follow=True).content.decode()
+    assert "<h1>Market day</h1>" in page
+    invalid = client.post(address, {"action": "rename", "title": "…"})
+    assert error_codes(invalid, "title") == ["invalid_input"]
+    assert "<h1>Market day</h1>" in invalid.content.decode()
+
+
+def test_an_import_is_undone_on_its_page(client: Client, cast: ProjectCast) -> None:
+    batch = cast.import_lines(sentence(1))
+    address = reverse("import", args=[batch.pk])
+    assert "Undo import" in client.get(address).content.decode()
+    page = client.post(address, {"action": "undo"}, follow=True).content.decode()
+    assert "Import undone." in page
+    assert "Undo import" not in page
+
+
 def test_an_import_lists_rejected_lines(client: Client, cast: ProjectCast) -> None:
     bad = sentence(2) | {"h": {"id": "x", "name": "Ada", "pos": [0, 99]}}
     sent = {

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q
+from django.db.models import Q
 
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
 from annotation.models import Adjudication, Annotator, Answer, Item, Oversight, Project, Vote
 from annotation.queue.votes import SKIP_REASONS
-from annotation.reports.item_search import REMARKS
 from annotation.roles import display_names
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import LogEntry, entries
@@ -77,12 +76,16 @@ def answers_of(project: Project, items: Sequence[Item]) -> dict[int, list[ItemAn
 
 def remark_counts(items: Iterable[Item]) -> dict[int, tuple[int, int]]:
     """Count the comments and flags of each of these items."""
-    votes = Vote.objects.filter(REMARKS["any"], item__in=[item.pk for item in items], batch=None)
-    comments, flags = (
-        Count("annotator", filter=REMARKS[name], distinct=True) for name in ("comment", "flag")
-    )
-    rows = votes.order_by().values_list("item").annotate(comments=comments, flags=flags)
-    return {item: (n_comments, n_flags) for item, n_comments, n_flags in rows}
+    votes = Vote.objects.filter(item__in=[item.pk for item in items]).order_by()
+    commented: dict[int, set[int]] = defaultdict(set)
+    flagged: dict[int, set[int]] = defaultdict(set)
+    # filtered here: SQLite would scan another index for the condition
+    for item, annotator, comment, flag in votes.values_list("item", "annotator", "comment", "flagged"):
+        if comment:
+            commented[item].add(annotator)
+        if flag:
+            flagged[item].add(annotator)
+    return {pk: (len(commented[pk]), len(flagged[pk])) for pk in {*commented, *flagged}}
 
 
 def history(item: Item) -> list[Event]:

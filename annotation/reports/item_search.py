@@ -160,7 +160,7 @@ def _few(project: Project, filters: ItemFilters) -> set[int] | None:
     if filters.annotator:
         sources.append(Vote.objects.filter(annotator=filters.annotator))
     if filters.remark:
-        sources.append(Vote.objects.filter(REMARKS["any"], annotator__project=project, batch=None))
+        sources.append(Vote.objects.filter(REMARKS["any"], annotator__project=project))
     for votes in sources:
         pks = list(votes.order_by().values_list("item", flat=True)[: MAX_SCANNED + 1])
         if len(pks) <= MAX_SCANNED:
@@ -207,7 +207,7 @@ def _matching(project: Project, filters: ItemFilters, pks: Sequence[int]) -> Que
     if filters.remark:
         own = Vote.objects.filter(item=OuterRef("item"), annotator=OuterRef("annotator"))
         later = own.filter(pk__gt=OuterRef("pk"))
-        items = items.filter(Exists(votes.filter(REMARKS[filters.remark], ~Exists(later), batch=None)))
+        items = items.filter(Exists(votes.filter(REMARKS[filters.remark], ~Exists(later))))
     if filters.label:
         items = _with_label(project, items, filters.label)
     return items.values_list("pk", flat=True)

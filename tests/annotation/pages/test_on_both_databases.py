@@ -33,6 +33,36 @@ def test_every_page_for_curators_responds(either_database: str) -> None:
         assert browser.get(reverse(name, args=[project.slug])).status_code == 200, name
 
 
+QUERIES = (
+    "",
+    "?order=newest",
+    "?state=settled",
+    "?label=A",
+    "?annotator=ann0",
+    "?remark=any",
+    "?q=SEEN",
+    "?pattern=1",
+)
+
+
+def test_sentences_and_annotators_respond_to_each_filter(either_database: str) -> None:
+    project = labelled()
+    item, annotator = project.items.earliest("rank"), project.annotators.get(name="ann0")
+    browser = Client()
+    browser.force_login(curator())
+    listed = reverse("sentences", args=[project.slug])
+    for query in (*QUERIES, f"?before={item.key}", f"?after={item.key}"):
+        response = browser.get(listed + query)
+        assert response.status_code == 200, query
+    for address in (
+        reverse("sentence", args=[project.slug, item.key]),
+        reverse("annotator", args=[project.slug, annotator.pk]),
+        reverse("api-items", args=[project.slug]),
+    ):
+        assert browser.get(address).status_code == 200, address
+    assert len(browser.get(listed + "?label=A").context["rows"]) == 2
+
+
 @pytest.mark.parametrize("page", ["progress", "otherwise"])
 def test_other_policy_changes_are_the_same_on_both(either_database: str, page: str) -> None:
     project = project_with_items(1, k=3)

@@ -5,7 +5,8 @@ The form shows no other votes and no gold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ from django.urls import reverse
 from annotation import roles
 from annotation.adjudication import decisions
 from annotation.models import Project
-from annotation.ontology.inventory import Choice, inventory
+from annotation.ontology.inventory import DIGITS, Choice, inventory
 from annotation.pages.project_page import project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.queue import gold_questions, participants
@@ -36,8 +37,11 @@ PARTS = tuple(
     f"annotation/label/{part}.js"
     for part in (
         *("answer", "conflicts", "drafts", "feedback", "guide", "history", "keyboard", "keys", "outbox"),
-        *("page", "progress", "reserve", "search", "sentence", "server", "status", "storage"),
+        *("page", "progress", "reserve", "search", "sentence", "server", "spans", "status", "storage"),
     )
+)
+SPAN_PARTS = tuple(
+    f"annotation/spans/{part}.js" for part in ("document", "drawing", "editor", "pointer", "text")
 )
 COMMANDS = (
     ("na", "N/A: clears all relations"),
@@ -87,7 +91,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _is_labelled_here(project: Project) -> bool:
-    return project.kind == Kind.RELATIONS and project.state == Project.State.OPEN
+    return project.state == Project.State.OPEN
 
 
 def _member_project(project: Project, user: User) -> MemberProject:
@@ -112,7 +116,8 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "annotation/label_closed.html", context, status=403)
     if not _is_labelled_here(project):
         return render(request, "annotation/label_closed.html", project_context(project, role))
-    choices, progress = inventory(project), progress_of(project, user)
+    progress = progress_of(project, user)
+    marks, links, choices = _labels_of(project)
     done = progress["answered"] + progress["skipped"]
     width = BAR_WIDTH * done / progress["total"] if progress["total"] else 0
     root = f"{reverse('home')}api/v1/"
@@ -132,11 +137,29 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         columns=columns(choices),
         progress=progress | {"done": done, "width": f"{width:.1f}"},
         api={"root": root, "project": f"{root}projects/{project.slug}/"},
-        commands=COMMANDS,
-        parts=PARTS,
+        commands=[entry for entry in COMMANDS if choices or entry[0] != "find"],
+        parts=PARTS + SPAN_PARTS,
+        marks=marks,
+        links=links,
         qualifying=gold_questions.must_qualify(project, user, role=role),
     )
     return render(request, "annotation/label.html", context)
+
+
+def _labels_of(project: Project) -> tuple[list[Choice], list[Choice], list[Choice]]:
+    """Return labels of spans, relations between spans, and relations of sentences."""
+    relations = inventory(project) if project.kind != Kind.ENTITIES else []
+    if project.kind == Kind.RELATIONS:
+        return [], [], relations
+    marks = inventory(project, "entity")
+    if not relations:
+        return marks, [], []
+    return _with_keys(marks, DIGITS), _with_keys(relations, [f"⇧{digit}" for digit in DIGITS]), []
+
+
+def _with_keys(choices: list[Choice], keys: Sequence[str]) -> list[Choice]:
+    padded = [*keys, *("" for _ in choices)]
+    return [replace(choice, key=key) for choice, key in zip(choices, padded, strict=False)]
 
 
 def columns(choices: list[Choice]) -> list[list[ChoiceGroup]]:

@@ -1,6 +1,8 @@
 // The labelling form: shows a leased sentence, takes the answer, queues it for sending, shows the next.
 
-import { $, button, byName, choiceOf, digitOf, form, open, phraseOf, relations, showError, showNotice } from "./label/page.js";
+import {
+  $, button, byName, choiceOf, digitOf, form, marksSpans, open, phraseOf, relations, showError, showNotice,
+} from "./label/page.js";
 import * as answer from "./label/answer.js";
 import { showConflicts, whenResent } from "./label/conflicts.js";
 import { removeDraft } from "./label/drafts.js";
@@ -14,6 +16,7 @@ import { countDone, showProgress } from "./label/progress.js";
 import * as reserve from "./label/reserve.js";
 import { wireSearch } from "./label/search.js";
 import { pairOf, sentenceOf } from "./label/sentence.js";
+import { beginSpans, wireSpans } from "./label/spans.js";
 import * as status from "./label/status.js";
 import { unsent } from "./label/storage.js";
 
@@ -87,7 +90,8 @@ function layAside() {
 function show(work) {
   showOnly(form.id);
   form.removeAttribute("aria-busy");
-  $("sentence").replaceChildren(...sentenceOf(work.item));
+  if (marksSpans) beginSpans(work);
+  else $("sentence").replaceChildren(...sentenceOf(work.item));
   $("suggested").hidden = !work.suggestion;
   dimMismatches(work.item);
   showGuide("");
@@ -106,7 +110,7 @@ function scrollToMarks() {
   const box = $("sentence");
   if (box.scrollHeight <= box.clientHeight) return;
   const places = [...box.querySelectorAll("mark")].map((mark) => mark.offsetTop - box.offsetTop);
-  box.scrollTop = Math.min(...places) - box.clientHeight / 4;
+  box.scrollTop = places.length ? Math.min(...places) - box.clientHeight / 4 : 0;
 }
 
 const focusSentence = () => answer.current && $("sentence").focus({ preventScroll: true });
@@ -144,8 +148,9 @@ function finishWith(act, fields) {
 
 function submit() {
   answer.saveComment();
-  const { na, chosen } = answer.current;
-  if (na || chosen.length) finishWith("answer", { payload: { spans: [], relations: [...chosen] } });
+  const { na, spans, chosen } = answer.current;
+  if (na || spans.length || chosen.length) finishWith("answer", { payload: { spans, relations: [...chosen] } });
+  else if (marksSpans) showError(`Nothing is marked. Mark a span, or ${keyOf("na") || "N/A"} if there is none.`);
   else showError(`Nothing is chosen. Choose a relation, or ${keyOf("na") || "N/A"} if none applies.`);
 }
 
@@ -191,7 +196,7 @@ const commands = {
   flag: answer.toggleFlag,
   comment: answer.openComment,
   skip: () => open("skip-dialog"),
-  find: () => $("find").focus(),
+  find: () => $("find")?.focus(),
 };
 const alwaysAvailable = { history: () => openHistory(reopen), keys: () => open("keys-dialog") };
 
@@ -207,6 +212,7 @@ function run(command) {
 }
 
 function wireRelations() {
+  if (marksSpans) return;
   for (const input of relations) {
     input.addEventListener("change", () => answer.toggle(input.value));
     input.addEventListener("focus", () => showGuide(input.value));
@@ -250,6 +256,7 @@ const BUTTONS = {
 };
 
 function wire() {
+  if (marksSpans) wireSpans(); // before the form's keys, which take what the editor leaves
   wireKeyboard(run);
   form.addEventListener("submit", (event) => {
     event.preventDefault();

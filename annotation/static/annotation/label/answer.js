@@ -10,7 +10,7 @@ export let current = null; // the sentence on screen with its answer; null betwe
 
 export function begin(work) {
   current = {
-    chosen: [], na: false, comment: "", flagged: false, ...work, undone: [], done: [], since: performance.now(),
+    spans: [], chosen: [], na: false, comment: "", flagged: false, ...work, undone: [], done: [], since: performance.now(),
   };
   const initial = work.payload ?? work.suggestion;
   if (initial) Object.assign(current, choiceOf(initial));
@@ -25,6 +25,13 @@ export function end() {
   current = null;
 }
 
+let onShown = () => {};
+
+// The callback gets the answer each time it is shown.
+export function whenShown(callback) {
+  onShown = callback;
+}
+
 // Nothing chosen, written or undone here, so that nothing is lost when it was answered elsewhere.
 export const isUntouched = () =>
   current &&
@@ -35,7 +42,7 @@ export const isUntouched = () =>
   !$("comment").value.trim();
 
 export const snapshot = () => ({
-  chosen: [...current.chosen], na: current.na, flagged: current.flagged, comment: current.comment,
+  spans: current.spans, chosen: [...current.chosen], na: current.na, flagged: current.flagged, comment: current.comment,
 });
 
 function change(alter) {
@@ -62,9 +69,14 @@ export function toggle(name) {
   });
 }
 
+export function mark({ spans, relations: links }) {
+  change(() => Object.assign(current, { spans, chosen: links, na: false }));
+}
+
 export function toggleNa() {
   change(() => {
     current.na = !current.na;
+    current.spans = [];
     current.chosen = [];
   });
 }
@@ -96,6 +108,7 @@ function showAnswer() {
   $("undo").setAttribute("aria-disabled", !current.done.length);
   $("redo").setAttribute("aria-disabled", !current.undone.length);
   $("readback").replaceChildren(...readback(current));
+  onShown(current);
 }
 
 // ---- comment ---------------------------------------------------------------------------------------

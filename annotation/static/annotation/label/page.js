@@ -5,6 +5,7 @@ export const form = $("work");
 export const api = form.dataset; // URLs and settings from the template
 export const relations = [...form.querySelectorAll("input[name=relation]")];
 export const byName = new Map(relations.map((input) => [input.value, input]));
+export const marksSpans = ["entities", "joint"].includes(api.kind);
 export const titleOf = (name) => byName.get(name)?.dataset.title ?? name;
 export const clip = (text) => ([...text].length > 90 ? `${[...text].slice(0, 90).join("")}…` : text);
 
@@ -35,9 +36,20 @@ export function showNotice(text, ...nodes) {
 
 // Choice in the form for a payload of the API.
 export function choiceOf(payload) {
+  if (marksSpans) {
+    const { spans = [], relations: links = [] } = payload ?? {};
+    return { spans, chosen: links, na: spans.length === 0 };
+  }
   const names = (payload?.relations ?? []).map((relation) => (Array.isArray(relation) ? relation[1] : relation));
   return { chosen: names.filter((name) => byName.has(name)), na: names.length === 0 };
 }
 
-export const phraseOf = (choice) => (choice.na ? "N/A" : choice.chosen.map(titleOf).join(", "));
+export function phraseOf(choice) {
+  if (choice.na) return "N/A";
+  if (!marksSpans) return choice.chosen.map(titleOf).join(", ");
+  const links = choice.chosen.length ? `, ${plural(choice.chosen.length, "relation")}` : "";
+  return plural(choice.spans.length, "span") + links;
+}
+
+export const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 export const digitOf = (event) => /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];

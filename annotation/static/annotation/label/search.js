@@ -10,6 +10,7 @@ let onHighlight = () => {};
 
 // `choose` gets the chosen input, `highlight` the name of the relation whose guideline to show.
 export function wireSearch({ choose, highlight }) {
+  if (!$("find")) return;
   onChoose = (input) => {
     leave();
     choose(input);

@@ -1,6 +1,6 @@
 // The sentence with its head and tail. Offsets count code points, not JavaScript's UTF-16 units.
 
-import { api, byName, element, titleOf } from "./page.js";
+import { api, byName, clip, element, marksSpans, plural, titleOf } from "./page.js";
 
 // The text cut at the ends of the marks; spreading a string gives code points.
 function pieces(text, marks) {
@@ -42,9 +42,11 @@ function nameOf(item, role) {
 }
 
 // Each name is isolated: in a right-to-left script the arrow would point the wrong way.
-export const pairOf = (item) => ["head", "tail"].map((role) => `\u2068${nameOf(item, role)}\u2069`).join(" → ");
+export const pairOf = (item) => (marksSpans ? clip(item.text) : pairIn(item));
+const pairIn = (item) => ["head", "tail"].map((role) => `\u2068${nameOf(item, role)}\u2069`).join(" → ");
 
-export function readback({ item, chosen, na }) {
+export function readback({ item, spans, chosen, na }) {
+  if (marksSpans) return [spansReadback(item, spans, chosen, na)];
   const [head, tail] = ["head", "tail"].map((role) => nameOf(item, role));
   if (na) return ["Your answer: ", element("u", api.na), "."];
   if (!chosen.length) return ["Nothing chosen yet."];
@@ -55,4 +57,14 @@ export function readback({ item, chosen, na }) {
     element("b", tail),
     i === chosen.length - 1 ? "." : "",
   ]);
+}
+
+function spansReadback(item, spans, chosen, na) {
+  if (na) return "Your answer: nothing to mark here.";
+  if (!spans.length) return "Nothing marked yet.";
+  const pieces = item.tokens ?? [...item.text];
+  const words = ([start, end]) => pieces.slice(start, end).join(item.tokens ? " " : "");
+  const phrase = (name) => document.querySelector(`[data-relate="${CSS.escape(name)}"]`)?.dataset.phrase || titleOf(name);
+  const links = chosen.map(([head, name, tail]) => `${words(spans[head])} ${phrase(name)} ${words(spans[tail])}`);
+  return `Your answer: ${[plural(spans.length, "span"), ...links].join("; ")}.`;
 }

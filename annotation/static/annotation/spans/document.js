@@ -1,0 +1,76 @@
+// An answer of spans [start, end, label] and relations [head number, name, tail number], in the order of the text.
+// Each change returns a new answer, or throws the reason why it is refused.
+
+export const EMPTY = { spans: [], relations: [] };
+export class Refused extends Error {}
+
+const overlap = (a, b) => a[0] < b[1] && b[0] < a[1];
+const same = (a, b) => a.every((part, at) => part === b[at]);
+export const numberOf = (answer, span) => answer.spans.findIndex((other) => same(other, span));
+
+// The spans in order, the longer first, and the relations with the new numbers.
+function ordered(spans, relations) {
+  const sorted = [...spans].sort((a, b) => a[0] - b[0] || b[1] - a[1] || (a[2] < b[2] ? -1 : 1));
+  const links = relations.map(([head, name, tail]) => [sorted.indexOf(spans[head]), name, sorted.indexOf(spans[tail])]);
+  const unique = new Map(links.map((link) => [JSON.stringify(link), link]));
+  return { spans: sorted, relations: [...unique.values()] };
+}
+
+function requireFree(spans, span, mayOverlap) {
+  if (spans.some((other) => same(other, span))) throw new Refused("This span is marked with this label already.");
+  const other = spans.find((candidate) => overlap(candidate, span));
+  if (other && !mayOverlap)
+    throw new Refused(`Spans of this project may not overlap, and a ${other[2]} is here. Select it to change it.`);
+}
+
+export function add({ spans, relations }, span, mayOverlap) {
+  const place = spans.findIndex((other) => other[0] === span[0] && other[1] === span[1]);
+  if (place >= 0 && !mayOverlap) return replace({ spans, relations }, place, span, mayOverlap);
+  requireFree(spans, span, mayOverlap);
+  return ordered([...spans, span], relations);
+}
+
+// Resized or relabelled; relations follow.
+export function replace({ spans, relations }, number, span, mayOverlap) {
+  if (same(spans[number], span)) return { spans, relations };
+  requireFree(spans.filter((_, at) => at !== number), span, mayOverlap);
+  return ordered(spans.map((other, at) => (at === number ? span : other)), relations);
+}
+
+// Relations from or to the span go with it.
+export function remove({ spans, relations }, number) {
+  const renumbered = (at) => (at > number ? at - 1 : at);
+  return {
+    spans: spans.filter((_, at) => at !== number),
+    relations: relations
+      .filter(([head, , tail]) => head !== number && tail !== number)
+      .map(([head, name, tail]) => [renumbered(head), name, renumbered(tail)]),
+  };
+}
+
+export function relate({ spans, relations }, link) {
+  if (link[0] === link[2]) throw new Refused("A relation joins two spans. Choose another span as its tail.");
+  return ordered(spans, [...relations, link]);
+}
+
+export const unrelate = ({ spans, relations }, number) => ({
+  spans,
+  relations: relations.filter((_, at) => at !== number),
+});
+
+export const turn = ({ spans, relations }, number) =>
+  ordered(spans, relations.map(([head, name, tail], at) => (at === number ? [tail, name, head] : [head, name, tail])));
+
+// Lane of each span: the shortest at the words, those around it further down.
+export function lanesOf(spans) {
+  const lanes = new Array(spans.length).fill(0);
+  const rows = [];
+  const byLength = spans.map((_, at) => at).sort((a, b) => spans[a][1] - spans[a][0] - (spans[b][1] - spans[b][0]));
+  for (const at of byLength) {
+    let lane = rows.findIndex((row) => row.every((other) => !overlap(spans[other], spans[at])));
+    if (lane < 0) lane = rows.push([]) - 1;
+    rows[lane].push(at);
+    lanes[at] = lane;
+  }
+  return lanes;
+}

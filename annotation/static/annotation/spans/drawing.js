@@ -1,0 +1,151 @@
+// Draws an answer over its text: spans on lanes beneath the words, the selection, handles, and the arcs of the
+// selected span. The text stays one node, so that marking never breaks a line differently.
+
+const LANE = 18; // pixels
+const COLOURS = ["marks--person", "marks--org", "marks--place", "marks--date", "marks--head", "marks--tail"];
+const SVG = "http://www.w3.org/2000/svg";
+
+export function createDrawing(root) {
+  const layer = Object.assign(document.createElement("div"), { className: "marks" });
+  layer.setAttribute("aria-hidden", "true");
+  const arcs = document.createElementNS(SVG, "svg");
+  arcs.classList.add("marks__arcs");
+  const node = document.createTextNode("");
+  root.replaceChildren(node, layer);
+  let text = null;
+  let boxes = new Map(); // boxes on the lines, by start and end
+  let drawn = new Map(); // elements by their signature
+
+  function boxesOf([start, end]) {
+    const key = `${start},${end}`;
+    if (!boxes.has(key)) {
+      const range = document.createRange();
+      range.setStart(node, text.places[start].from);
+      range.setEnd(node, text.places[end - 1].to);
+      const { left, top } = layer.getBoundingClientRect();
+      const rects = [...range.getClientRects()].filter(({ width }) => width);
+      boxes.set(key, rects.map((r) => ({ x: r.left - left, y: r.top - top, width: r.width, height: r.height })));
+    }
+    return boxes.get(key);
+  }
+
+  // Parts as [class, x, y, width, height or null, text, number of the span or null]; what stays is not touched.
+  function put(parts) {
+    const kept = new Map();
+    for (const part of parts) {
+      const key = JSON.stringify(part);
+      kept.set(key, drawn.get(key) ?? partOf(part));
+    }
+    for (const [key, element] of drawn) if (!kept.has(key)) element.remove();
+    for (const [key, element] of kept) if (!drawn.has(key)) layer.append(element);
+    drawn = kept;
+  }
+
+  function partOf([className, x, y, width, height, label, number]) {
+    const element = Object.assign(document.createElement("span"), { className, textContent: label });
+    element.style.setProperty("left", `${x}px`);
+    element.style.setProperty("top", `${y}px`);
+    element.style.setProperty(className.startsWith("marks__tag") ? "max-width" : "width", `${width}px`);
+    if (height !== null) element.style.setProperty("height", `${height}px`);
+    if (number !== null) element.dataset.span = number;
+    return element;
+  }
+
+  function spanParts(span, at, lane, { selected, dashed, colourOf, titleOf }) {
+    const colour = COLOURS[colourOf(span[2]) % COLOURS.length];
+    const state = `${at === selected ? " marks--on" : ""}${dashed.has(span.slice(0, 3).join()) ? " marks--guess" : ""}`;
+    const lines = boxesOf(span);
+    const below = ({ y, height }) => y + height + lane * LANE;
+    return [
+      ...lines.map((box) => [`marks__bar ${colour}${state}`, box.x, below(box), box.width, null, "", null]),
+      ...lines.slice(0, 1).map((box) => [`marks__tag ${colour}${state}`, box.x, below(box) + 4, 0, null, titleOf(span[2]), at]),
+    ];
+  }
+
+  // A label ends where the next one on its line begins.
+  function fitTags(parts) {
+    const tags = parts.filter(([name]) => name.startsWith("marks__tag")).sort((a, b) => a[2] - b[2] || a[1] - b[1]);
+    tags.forEach((tag, at) => {
+      const next = tags[at + 1];
+      tag[3] = Math.max((next && next[2] === tag[2] ? next[1] : layer.clientWidth) - tag[1] - 4, 8);
+    });
+  }
+
+  function selectionParts(range, style) {
+    return range ? boxesOf(range).map((box) => [style, box.x, box.y, box.width, box.height, "", null]) : [];
+  }
+
+  function handleParts(span) {
+    const lines = span ? boxesOf(span) : [];
+    if (!lines.length) return [];
+    const last = lines.at(-1);
+    return [
+      ["marks__handle marks__handle--start", lines[0].x - 6, lines[0].y, 12, lines[0].height, "", null],
+      ["marks__handle marks__handle--end", last.x + last.width - 6, last.y, 12, last.height, "", null],
+    ];
+  }
+
+  function drawArcs(answer, selected, relationTitle) {
+    const links = answer.relations.filter(([head, , tail]) => head === selected || tail === selected);
+    arcs.replaceChildren(...links.flatMap(([head, name, tail]) => arcOf(answer.spans[head], answer.spans[tail], relationTitle(name))));
+    if (links.length) layer.append(arcs);
+    else arcs.remove();
+  }
+
+  function arcOf(head, tail, name) {
+    const [from, to] = [head, tail].map((span) => boxesOf(span)[0]);
+    if (!from || !to) return [];
+    const [x1, x2] = [from, to].map((box) => box.x + box.width / 2);
+    const top = Math.min(from.y, to.y) - 9;
+    const path = document.createElementNS(SVG, "path");
+    path.setAttribute("d", `M${x1} ${from.y}V${top}H${x2}V${to.y - 1}m-4 -5l4 5l4 -5`);
+    const label = document.createElementNS(SVG, "text");
+    label.setAttribute("x", (x1 + x2) / 2);
+    label.setAttribute("y", top + 4);
+    label.textContent = name;
+    return [path, label];
+  }
+
+  return {
+    node,
+    begin(shown) {
+      text = shown;
+      node.data = text.text;
+      this.forget();
+    },
+    forget() {
+      boxes = new Map();
+    },
+    // `view`: answer, lanes, selected, range, preview, dashed, colourOf, titleOf, relationTitle
+    show(view) {
+      const { answer, lanes, selected, range, preview } = view;
+      const most = String(Math.max(0, ...lanes) + 1);
+      if (root.style.getPropertyValue("--lanes") !== most) {
+        root.style.setProperty("--lanes", most);
+        this.forget();
+      }
+      const parts = answer.spans.flatMap((span, at) => spanParts(span, at, lanes[at], view));
+      fitTags(parts);
+      put([
+        ...selectionParts(range, "marks__range"),
+        ...preview.flatMap((span) => selectionParts(span, "marks__preview")),
+        ...selectionParts(answer.spans[selected], "marks__chosen"),
+        ...parts,
+        ...handleParts(answer.spans[selected]),
+      ]);
+      drawArcs(answer, selected, view.relationTitle);
+    },
+    // UTF-16 index of the character at a point of the window, or null beside the text.
+    indexAt(x, y) {
+      const found = document.caretPositionFromPoint?.(x, y);
+      const range = found ? null : document.caretRangeFromPoint?.(x, y);
+      const [at, offset] = found ? [found.offsetNode, found.offset] : [range?.startContainer, range?.startOffset];
+      if (at !== node) return null;
+      const before = document.createRange();
+      before.setStart(node, Math.max(offset - 1, 0));
+      before.setEnd(node, offset);
+      const inside = [...before.getClientRects()].some((r) => r.left <= x && x < r.right && r.top <= y && y <= r.bottom);
+      return inside ? offset - 1 : offset;
+    },
+  };
+}

@@ -1,0 +1,322 @@
+// The span editor: a text whose spans, and relations between them, are marked by keyboard, mouse or touch. It
+// knows nothing of projects, leases or storage: `show` puts an answer on it, `onChange` gets each new one.
+
+import * as model from "./document.js";
+import { createDrawing } from "./drawing.js";
+import { wirePointer } from "./pointer.js";
+import { offsetAt, samePlaces, textOf, unitAt, wordsOf } from "./text.js";
+
+const digitOf = (event) => /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
+const isField = (target) => target.matches?.("textarea, select, input, button, a, summary");
+
+function chordOf(event) {
+  const shift = event.shiftKey ? "⇧" : "";
+  const digit = digitOf(event);
+  if (digit !== undefined) return shift + (event.altKey ? "⌥" : "") + digit;
+  return event.key.length === 1 && event.key !== " " ? event.key.toLowerCase() : shift + event.key;
+}
+
+// labels: [{name, title, key}]; relations: the same with {phrase, head, tail}, the expected labels.
+export function createEditor(root, { labels, relations = [], mayOverlap = false, onChange, announce }) {
+  const drawing = createDrawing(root);
+  const label = new Map(labels.map((entry, at) => [entry.name, { ...entry, at }]));
+  const relation = new Map(relations.map((entry) => [entry.name, entry]));
+  const titleOf = (name) => label.get(name)?.title ?? name;
+  const relationTitle = (name) => relation.get(name)?.title ?? name;
+  let text = null;
+  let answer = model.EMPTY;
+  let lanes = [];
+  let suggested = new Set(); // spans that still stand as a prediction made them
+  let byCharacter = false;
+  let range = null; // selected units as [anchor, focus], of words or characters
+  let selected = -1; // number of the chosen span
+  let sticky = null; // label of the last mark
+  let preview = []; // other places of the same words, until they are taken
+  let link = null; // relation being made: {head, name}
+
+  const units = () => (byCharacter ? text.characters : text.words);
+  const selection = () => {
+    if (!range) return null;
+    const [first, last] = [Math.min(...range), Math.max(...range)];
+    return [units()[first][0], units()[last][1]];
+  };
+  const quoted = (span) => `“${wordsOf(text, span)}”`;
+
+  // ---- what is shown -------------------------------------------------------------------------------
+
+  function draw() {
+    if (!text) return;
+    drawing.show({
+      answer, lanes, selected, preview, dashed: suggested, titleOf, relationTitle,
+      range: selected < 0 ? selection() : null,
+      colourOf: (name) => label.get(name)?.at ?? 0,
+    });
+  }
+
+  function take(next, chosen, message) {
+    answer = next;
+    lanes = model.lanesOf(answer.spans);
+    selected = chosen ? model.numberOf(answer, chosen) : -1;
+    preview = [];
+    draw();
+    if (message) announce(message);
+  }
+
+  // A refused change leaves everything as it is, and says why.
+  function change(make, chosen, message) {
+    try {
+      take(make(), chosen, message);
+      onChange(answer);
+    } catch (error) {
+      if (!(error instanceof model.Refused)) throw error;
+      announce(error.message, true);
+    }
+    return true;
+  }
+
+  // ---- selecting -----------------------------------------------------------------------------------
+
+  function moveTo(unit, extending = false) {
+    const focus = Math.min(Math.max(unit, 0), units().length - 1);
+    range = extending && range ? [range[0], focus] : [focus, focus];
+    selected = -1;
+    preview = [];
+    draw();
+    announce(`${quoted(selection())} is selected.`);
+    return true;
+  }
+
+  function step(by, extending) {
+    if (selected >= 0) range = [unitAt(units(), answer.spans[selected][0]), unitAt(units(), answer.spans[selected][1] - 1)];
+    if (!range) return moveTo(by > 0 ? 0 : units().length - 1);
+    return moveTo(range[1] + by, extending);
+  }
+
+  function stepSentence(by, extending) {
+    const starts = [...new Set(text.sentences.map((index) => unitAt(units(), offsetAt(text, index))))];
+    const here = range?.[1] ?? -1;
+    const to = by > 0 ? starts.find((start) => start > here) : starts.findLast((start) => start < here);
+    return moveTo(to ?? (by > 0 ? units().length - 1 : 0), extending);
+  }
+
+  function choose(number) {
+    if (link && number !== link.head) return finishLink(number);
+    selected = number;
+    preview = [];
+    range = null;
+    draw();
+    const [start, , name] = answer.spans[number];
+    const more = suggested.has(answer.spans[number].join()) ? " It is a prediction." : "";
+    announce(`${quoted(answer.spans[number])}, ${titleOf(name)}, from ${start} is chosen.${more}`);
+    return true;
+  }
+
+  // At the end Tab leaves the text, as elsewhere on the page.
+  function walk(by) {
+    const here = selection()?.[0] ?? -1;
+    const after = answer.spans.findIndex(([start]) => start >= here);
+    const next = selected >= 0 ? selected + by : by > 0 ? after : answer.spans.length - 1;
+    if (next < 0 || next >= answer.spans.length) return false;
+    return choose(next);
+  }
+
+  function chooseAt(at, byTouch) {
+    const [from, to] = units()[unitAt(units(), at)];
+    const under = answer.spans.map((_, n) => n).filter((n) => answer.spans[n][0] <= at && at < answer.spans[n][1]);
+    under.sort((a, b) => answer.spans[a][1] - answer.spans[a][0] - (answer.spans[b][1] - answer.spans[b][0]));
+    const next = under[under.indexOf(selected) + 1];
+    if (byTouch && range && selected < 0 && (from < selection()[0] || to > selection()[1]))
+      return moveTo(unitAt(units(), at), true);
+    return next === undefined ? moveTo(unitAt(units(), at)) : choose(next);
+  }
+
+  // ---- marking -------------------------------------------------------------------------------------
+
+  function mark(name, place = selection()) {
+    sticky = name;
+    if (selected >= 0) return relabel(name);
+    if (!place) return !announce(`${titleOf(name)} is the label of the next mark: select words.`);
+    const span = [...place, name];
+    return change(() => model.add(answer, span, mayOverlap), span, `${quoted(span)} is marked as ${titleOf(name)}.`);
+  }
+
+  function relabel(name) {
+    const [start, end] = answer.spans[selected];
+    const span = [start, end, name];
+    suggested.delete(answer.spans[selected].join());
+    const message = `${quoted(span)} is now ${titleOf(name)}.`;
+    return change(() => model.replace(answer, selected, span, mayOverlap), span, message);
+  }
+
+  function nextLabel() {
+    if (selected < 0) return false;
+    const at = label.get(answer.spans[selected][2])?.at ?? -1;
+    return relabel(labels[(at + 1) % labels.length].name);
+  }
+
+  function resize(edge, by) {
+    if (selected < 0) return false;
+    const [start, end] = answer.spans[selected];
+    const at = unitAt(units(), edge === "end" ? end - 1 : start) + by;
+    return units()[at] ? resizeTo(edge, units()[at][0]) : true;
+  }
+
+  function resizeTo(edge, offset) {
+    const [start, end, name] = answer.spans[selected];
+    const [from, to] = units()[unitAt(units(), offset)];
+    const span = edge === "end" ? [start, to, name] : [from, end, name];
+    if (span[0] >= span[1]) return true;
+    suggested.delete(answer.spans[selected].join());
+    return change(() => model.replace(answer, selected, span, mayOverlap), span, `${quoted(span)} is the span now.`);
+  }
+
+  function remove(number = selected) {
+    if (number < 0) return false;
+    const span = answer.spans[number];
+    const related = answer.relations.filter(([head, , tail]) => head === number || tail === number).length;
+    const more = related ? ` Its relations are removed with it: ${related}.` : "";
+    range = [unitAt(units(), span[0]), unitAt(units(), span[1] - 1)];
+    return change(() => model.remove(answer, number), null, `${quoted(span)} is no longer marked.${more}`);
+  }
+
+  // Show the same words elsewhere; pressed again, or Enter, marks them.
+  function everywhere() {
+    if (selected < 0) return !announce("Choose a span first: its words are then found elsewhere.", true);
+    if (preview.length) return markPreview();
+    const span = answer.spans[selected];
+    const isFree = ([from, to]) => answer.spans.every((other) => to <= other[0] || other[1] <= from);
+    preview = samePlaces(text, text.words, span).filter(isFree);
+    draw();
+    return !announce(preview.length ? `${quoted(span)} is found elsewhere: ${preview.length}. E or ↵ marks them, Esc leaves them.` : `${quoted(span)} is nowhere else.`);
+  }
+
+  function markPreview() {
+    if (!preview.length) return false;
+    const chosen = answer.spans[selected];
+    const spans = preview.map((place) => [...place, chosen[2]]);
+    const make = () => spans.reduce((all, span) => model.add(all, span, mayOverlap), answer);
+    return change(make, chosen, `Marked as ${titleOf(chosen[2])}: ${spans.length} more.`);
+  }
+
+  // ---- relations -----------------------------------------------------------------------------------
+
+  const fits = (entry, head, tail) =>
+    [[entry.head, head], [entry.tail, tail]].every(([type, span]) => !type || !span || type.toLowerCase() === span[2].toLowerCase());
+
+  function startLink(name) {
+    if (!relations.length) return false;
+    if (selected < 0) return !announce("Choose the span that is the head first.", true);
+    link = { head: selected, name };
+    return !announce(`${name ? relationTitle(name) : "Relation"} from ${quoted(answer.spans[selected])}: choose the tail.`);
+  }
+
+  function finishLink(tail) {
+    const { head } = link;
+    const ends = [answer.spans[head], answer.spans[tail]];
+    const name = link.name ?? (relations.find((entry) => fits(entry, ...ends)) ?? relations[0]).name;
+    link = null;
+    const message = `${quoted(ends[0])} ${relation.get(name)?.phrase || relationTitle(name)} ${quoted(ends[1])}.`;
+    return change(() => model.relate(answer, [head, name, tail]), ends[0], message);
+  }
+
+  const lastLink = () => answer.relations.findLastIndex(([head, , tail]) => head === selected || tail === selected);
+
+  function turn(number = lastLink()) {
+    if (number < 0) return false;
+    const [head, name, tail] = answer.relations[number];
+    const [from, to] = [tail, head].map((at) => quoted(answer.spans[at]));
+    return change(() => model.turn(answer, number), answer.spans[selected], `Turned: ${from} ${relationTitle(name)} ${to}.`);
+  }
+
+  const unrelate = (number) =>
+    change(() => model.unrelate(answer, number), answer.spans[selected], "The relation is removed.");
+
+  // ---- keys ----------------------------------------------------------------------------------------
+
+  function escape() {
+    if (link) announce("No relation is made.");
+    else if (preview.length) announce("The other places are left.");
+    else if (selected < 0 && !range) sticky = null;
+    [link, preview, selected, range] = [null, [], -1, link || preview.length ? range : null];
+    draw();
+    return true;
+  }
+
+  function toggleCharacters() {
+    const place = selection();
+    byCharacter = !byCharacter;
+    range = place && [unitAt(units(), place[0]), unitAt(units(), place[1] - 1)];
+    draw();
+    return !announce(byCharacter ? "The caret moves by characters." : "The caret moves by words.");
+  }
+
+  const keys = {
+    ArrowRight: () => step(isRightToLeft() ? -1 : 1), ArrowLeft: () => step(isRightToLeft() ? 1 : -1),
+    "⇧ArrowRight": () => step(isRightToLeft() ? -1 : 1, true), "⇧ArrowLeft": () => step(isRightToLeft() ? 1 : -1, true),
+    ArrowDown: () => stepSentence(1), ArrowUp: () => stepSentence(-1),
+    "⇧ArrowDown": () => stepSentence(1, true), "⇧ArrowUp": () => stepSentence(-1, true),
+    "]": () => resize("end", 1), "[": () => resize("end", -1), "{": () => resize("start", -1), "}": () => resize("start", 1),
+    Delete: () => remove(), Backspace: () => remove(), Escape: escape, " ": () => Boolean(sticky) && mark(sticky),
+    k: toggleCharacters, l: nextLabel, e: everywhere, r: () => startLink(), t: () => turn(), Enter: markPreview,
+  };
+  const labelKeys = new Map([
+    ...relations.map((entry) => [entry.key, () => startLink(entry.name)]),
+    ...labels.map((entry) => [entry.key, () => mark(entry.name)]),
+  ]);
+  const isRightToLeft = () => getComputedStyle(root).direction === "rtl";
+
+  function onKey(event) {
+    if (!text || event.isComposing || event.ctrlKey || event.metaKey || isField(event.target)) return;
+    if (document.querySelector("dialog[open]")) return;
+    const chord = event.key === " " ? " " : chordOf(event);
+    let handled;
+    if (event.key === "Tab") handled = event.target === root && walk(event.shiftKey ? -1 : 1);
+    else handled = (labelKeys.get(chord) ?? keys[chord])?.();
+    if (handled) event.preventDefault();
+  }
+
+  wirePointer(root, {
+    offsetAt(x, y) {
+      const index = text && drawing.indexAt(x, y);
+      return index === null ? null : offsetAt(text, index);
+    },
+    select: (at) => moveTo(unitAt(units(), at)),
+    extend: (at) => moveTo(unitAt(units(), at), true),
+    mark(at) {
+      moveTo(unitAt(units(), at));
+      if (sticky) mark(sticky);
+    },
+    chooseAt, choose, resizeTo,
+    focus: () => root.focus({ preventScroll: true }),
+  });
+  new ResizeObserver(() => {
+    drawing.forget();
+    draw();
+  }).observe(root);
+  document.fonts?.ready.then(() => {
+    drawing.forget();
+    draw();
+  });
+
+  return {
+    // `item` with text and tokens; `guesses` are spans of a prediction, drawn dashed while they stand
+    begin(item, guesses = []) {
+      text = textOf(item);
+      suggested = new Set(guesses.map((span) => span.join()));
+      [byCharacter, range, selected, preview, link] = [false, null, -1, [], null];
+      answer = model.EMPTY;
+      drawing.begin(text);
+      draw();
+    },
+    show(next) {
+      if (next.spans === answer.spans && next.relations === answer.relations) return;
+      const chosen = answer.spans[selected];
+      take(next, chosen && model.numberOf(next, chosen) >= 0 ? chosen : null);
+    },
+    onKey, mark, choose, remove, startLink, turn, unrelate,
+    words: (span) => wordsOf(text, span),
+    fits: (entry) => selected < 0 || fits(entry, answer.spans[selected]),
+    get selected() { return selected; },
+    get sticky() { return sticky; },
+  };
+}

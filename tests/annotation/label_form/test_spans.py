@@ -1,0 +1,141 @@
+"""Entities and joint projects labelled in a browser: what was marked equals the stored answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from annotation.ontology import inventory
+from tests.annotation.browser_keyboard import open_form, press, read_back, stored_payloads, wait_until_sent
+from tests.cast.projects import ProjectCast
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+TEXTS = ("🚢 Ada met Bob in Turin.\nBob left  Turin.", "Nothing here, s2.")
+LABELS = ["person", "place"]
+MODULES = "/static/annotation/spans"
+
+
+def start(page: Page, kind: str = "entities") -> ProjectCast:
+    cast = ProjectCast.create(kind=kind, k=1, labels=LABELS)
+    if kind == "joint":
+        relation = {"name": "visited", "phrase": "visited", "head_type": "person", "tail_type": "place"}
+        inventory.add_labels(cast.project, [relation], by=cast.curator, part="relation")
+    cast.import_lines(*({"id": f"s{at}", "text": text} for at, text in enumerate(TEXTS, 1)))
+    cast.open()
+    open_form(page)
+    page.locator("#sentence", has_text="Ada").wait_for()
+    return cast
+
+
+def words_of(payload: Any) -> list[tuple[str, str]]:
+    return [(TEXTS[0][begin:end], name) for begin, end, name in payload["spans"]]
+
+
+def place_of(page: Page, word: str) -> tuple[float, float]:
+    """Middle of the first occurrence of a word on the screen."""
+    box = page.evaluate(
+        """word => {
+          const node = document.getElementById("sentence").firstChild;
+          const range = document.createRange();
+          range.setStart(node, node.data.indexOf(word));
+          range.setEnd(node, node.data.indexOf(word) + word.length);
+          const { x, y, width, height } = range.getBoundingClientRect();
+          return [x + width / 2, y + height / 2];
+        }""",
+        word,
+    )
+    return (box[0], box[1])
+
+
+def test_spans_are_marked_by_keyboard_and_the_next_text_takes_na(page: Page) -> None:
+    start(page)
+    press(page, "ArrowRight", "ArrowRight", "1")
+    press(page, "e", "e", "ArrowRight", "ArrowRight", "Shift+ArrowRight", "2", "z")
+    press(page, "ArrowRight", "ArrowLeft", "1", "Enter")
+    page.locator("#sentence", has_text="Nothing here").wait_for()
+    press(page, "n", "Enter")
+    wait_until_sent(page, 2)
+    assert words_of(stored_payloads(1)[0])[0] == ("Ada", "person")
+    assert stored_payloads(2)[0] == {"spans": [], "relations": []}
+
+
+def test_spans_are_marked_by_mouse(page: Page) -> None:
+    start(page)
+    page.mouse.dblclick(*place_of(page, "Ada"))
+    press(page, "1")
+    page.mouse.move(*place_of(page, "Bob"))
+    page.mouse.down()
+    page.mouse.move(*place_of(page, "Turin"), steps=4)
+    page.mouse.up()
+    page.get_by_role("button", name="place").click()
+    assert read_back(page) == "Your answer: 2 spans."
+    page.locator("#submit").click()
+    wait_until_sent(page, 1)
+    assert words_of(stored_payloads(1)[0]) == [("Ada", "person"), ("Bob in Turin", "place")]
+
+
+def test_an_overlapping_span_is_refused_with_the_reason(page: Page) -> None:
+    start(page)
+    press(page, "ArrowRight", "ArrowRight", "1", "Escape")
+    press(page, "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "2")
+    assert "may not overlap" in page.locator("#answer-error").inner_text()
+
+
+def test_a_relation_takes_a_head_a_key_and_a_tail(page: Page) -> None:
+    start(page, "joint")
+    page.mouse.click(*place_of(page, "Ada"))
+    press(page, "1")
+    page.mouse.click(*place_of(page, "Turin"))
+    press(page, "2")
+    page.mouse.click(*place_of(page, "Ada"))
+    press(page, "Shift+1")
+    page.mouse.click(*place_of(page, "Turin"))
+    assert read_back(page) == "Your answer: 2 spans; Ada visited Turin."
+    press(page, "Delete")
+    assert read_back(page) == "Your answer: 1 span."
+    press(page, "z", "Enter")
+    wait_until_sent(page, 1)
+    stored = stored_payloads(1)[0]
+    assert words_of(stored) == [("Ada", "person"), ("Turin", "place")]
+    assert stored["relations"] == [[0, "visited", 1]]
+
+
+def run(page: Page, module: str, code: str, argument: Any = None) -> Any:
+    return page.evaluate(
+        f"async x => {{ const m = await import('{MODULES}/{module}.js'); {code} }}", argument
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ({"text": "🚢 Ada"}, [[0, 1], [2, 5]]),
+        ({"text": "a  b\nc"}, [[0, 1], [3, 4], [5, 6]]),
+        ({"text": "e\u0301te\u0301 x"}, [[0, 5], [6, 7]]),
+        ({"text": "שלום עולם"}, [[0, 4], [5, 9]]),
+        ({"text": "北京是"}, [[0, 2], [2, 3]]),
+        ({"text": "", "tokens": ["New", "York", "."]}, [[0, 1], [1, 2], [2, 3]]),
+    ],
+)
+def test_words_are_counted_in_code_points_or_tokens(
+    live: str, page: Page, item: dict[str, Any], words: list[list[int]]
+) -> None:
+    page.goto("/docs/keyboard/")
+    assert run(page, "text", "return m.textOf(x).words;", item) == words
+
+
+def test_relations_follow_their_spans(live: str, page: Page) -> None:
+    page.goto("/docs/keyboard/")
+    answer = {"spans": [[0, 1, "a"], [2, 3, "b"], [4, 5, "c"]], "relations": [[1, "r", 2], [0, "r", 1]]}
+    assert run(page, "document", "return m.remove(x, 0);", answer)["relations"] == [[0, "r", 1]]
+    moved = run(page, "document", "return m.replace(x, 2, [1, 2, 'c'], false);", answer)
+    assert moved["spans"] == [[0, 1, "a"], [1, 2, "c"], [2, 3, "b"]]
+    assert moved["relations"] == [[2, "r", 1], [0, "r", 2]]
+    assert run(page, "document", "return m.add(x, [6, 7, 'a'], false);", answer)["relations"] == [
+        [1, "r", 2],
+        [0, "r", 1],
+    ]

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from annotation.adjudication.decisions import DisputeDetails, FormerDecision
 from annotation.consensus.label_mapping import Payload, empty_answer
 from annotation.consensus.majority import Alternative, Link, OpenPart, OpenParts, Span, links_of, payload_of
+from annotation.ontology.inventory import inventory
 from annotation.pages.dispute_view import DecisionOption, DisputeView, as_json
 from annotation.pages.span_lanes import Lane, text_with_lanes
 from annotation.pages.text_highlighting import colours_of
@@ -62,6 +63,7 @@ class SpanDisputeView(DisputeView):
         assert details.open_parts is not None
         self.open: OpenParts = details.open_parts
         self.sent, self.item = sent, details.item
+        self.types, self.relation_types = (inventory(self.project, part) for part in ("entity", "relation"))
         payload = former.payload if former else None
         self.before = _canonical(payload) if payload is not None else None
 
@@ -135,6 +137,21 @@ class SpanDisputeView(DisputeView):
         ]
         key = "" if self.parts else "N"
         return [*options, DecisionOption(key, "Nothing in the whole text", self._given_by(empty), nothing)]
+
+    @property
+    def editor(self) -> str:
+        """Return what the span editor needs, as JSON."""
+        setup = {
+            "item": {"text": self.item.text, "tokens": self.item.tokens},
+            "labels": [{"name": each.name, "title": each.title, "key": each.key} for each in self.types],
+            "relations": [
+                {"name": each.name, "title": each.title, "key": each.key, "phrase": each.phrase}
+                | {"head": each.head_type, "tail": each.tail_type}
+                for each in self.relation_types
+            ],
+            "mayOverlap": self.project.spans_may_overlap,
+        }
+        return as_json(setup)
 
     @property
     def standing(self) -> str:

@@ -1,5 +1,7 @@
 // Keys for deciding a dispute. The form works without them: choices are radio buttons, and it has a submit button.
 
+import { handlesKey } from "./own_answer.js";
+
 const $ = (id) => document.getElementById(id);
 const form = $("decide");
 const others = $("others");
@@ -47,7 +49,7 @@ function choose(key) {
   input.checked = true;
   input.focus();
   input.dispatchEvent(new Event("change", { bubbles: true }));
-  if (input.dataset.key === "/") $("find").focus();
+  if (input.dataset.key === "/") ($("own-editor")?.hidden === false ? $("own") : $("find")).focus();
   return true;
 }
 
@@ -97,7 +99,7 @@ function handleControlKey(event) {
 }
 
 function onKey(event) {
-  if (event.isComposing || event.altKey || event.repeat) return;
+  if (event.isComposing || event.altKey || handlesKey(event) || event.repeat) return;
   if (event.ctrlKey || event.metaKey) return handleControlKey(event);
   if (event.target === $("find") && event.target.type === "search") return handleSearchKey(event);
   if (event.key === "Escape" && isTextField(event.target)) return event.target.blur();

@@ -509,6 +509,17 @@ def test_spans_are_decided_part_by_part_by_keys(live: str, page: Page) -> None:
     assert second.state == Item.State.ADJUDICATED
 
 
+@pytest.mark.browser
+def test_an_answer_of_ones_own_is_marked_with_the_span_editor(live: str, page: Page) -> None:
+    cast = span_dispute()
+    cast.open()
+    open_as(page, "judy", address(cast.item(1)))
+    for key in ("/", "ArrowRight", "2", "Enter"):
+        page.keyboard.press(key)
+    page.get_by_text("All disputes are decided").wait_for()
+    assert cast.item(1).gold["spans"] == [[0, 7, "location"]]
+
+
 @pytest.mark.parametrize("choice", ["[" * 100_000, "[" * 500 + "]" * 500, '{"relations": ["\\u0000"]}'])
 def test_an_unreadable_choice_is_rejected(client: Client, cast: ProjectCast, choice: str) -> None:
     item = cast.dispute(1)

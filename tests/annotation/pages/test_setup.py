@@ -48,6 +48,19 @@ def test_a_taken_title_is_rejected_on_the_form(client: Client, cast: ProjectCast
     assert 'value="Harbour"' in page
 
 
+def test_whoever_comes_early_reads_what_is_missing_and_who_can_add_it(
+    client: Client, cast: ProjectCast
+) -> None:
+    address = reverse("label", args=["harbour"])
+    assert reverse("project-import", args=["harbour"]) in client.get(address).content.decode()
+    client.force_login(person("ann"))
+    page = client.get(address).content.decode()
+    for text in ("Not open yet", "That is up to Cleo Doe", "Import sentences", "Open the project"):
+        assert text in page
+    for text in ("Add labels", "Add annotators", reverse("project-import", args=["harbour"])):
+        assert text not in page
+
+
 def test_a_project_is_renamed_on_its_page(client: Client, cast: ProjectCast) -> None:
     address = reverse("project", args=["harbour"])
     page = client.post(address, {"action": "rename", "title": "Market day"}, follow=True).content.decode()

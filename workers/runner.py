@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from importlib import import_module
-from itertools import count
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import InterfaceError, OperationalError, connection
 
 from evalsvc.celery import app
 from evalsvc.core import log_context
+from evalsvc.core.database import DATABASE_AWAY, insist
 from evalsvc.core.jobs import kinds, queue_status, transitions
 from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.exceptions import Cancelled, InputFault, LeaseLost, RetryLater, caught
@@ -25,9 +23,7 @@ from workers.sandbox import readiness
 log = logging.getLogger(__name__)
 DEFECT = "An internal error occurred. It was logged as job {pk}; the input is probably not at fault."
 TIMED_OUT = "The job exceeded the time limit of the service."
-DATABASE_AWAY = (OperationalError, InterfaceError)
 INFRASTRUCTURE = (RetryLater, *DATABASE_AWAY, OSError)
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
 STORE_TRIES = 10
 
 
@@ -122,22 +118,6 @@ def _work(job: Job, lease: Lease) -> None:
     lease.check()
     insist(lambda: transitions.complete(job, store), most=STORE_TRIES)
     log.info("Job %s: done", job.pk)
-
-
-def insist(write: Callable[[], object], *, most: int | None = None) -> None:
-    """Repeat a write until the database takes it or the process ends."""
-    for tries in count(1):
-        try:
-            write()
-        except DATABASE_AWAY as error:
-            if tries == most:
-                raise
-            pause = min(FIRST_PAUSE_SECONDS * 2 ** (tries - 1), LONGEST_PAUSE_SECONDS)
-            log.warning("The database did not take a write, which is repeated in %s s: %s", pause, error)
-            connection.close()
-            time.sleep(pause)
-        else:
-            return
 
 
 def _end(job: Job, error: BaseException) -> None:

@@ -1,18 +1,40 @@
-"""Reads in batches, and constant SQL where composing a query costs more than running it."""
+"""Reads in batches, repeated writes, and constant SQL where composing a query costs too much."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import time
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import count
 from operator import itemgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.db.models import Model, QuerySet
 
 M = TypeVar("M", bound=Model)
 ROWS_PER_READ = 2_000
+DATABASE_AWAY = (OperationalError, InterfaceError)
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
+log = logging.getLogger(__name__)
+
+
+def insist(write: Callable[[], object], *, most: int | None = None) -> None:
+    """Repeat a write until the database takes it or the process ends."""
+    for tries in count(1):
+        try:
+            write()
+        except DATABASE_AWAY as error:
+            if tries == most:
+                raise
+            pause = min(FIRST_PAUSE_SECONDS * 2 ** (tries - 1), LONGEST_PAUSE_SECONDS)
+            log.warning("The database did not take a write, which is repeated in %s s: %s", pause, error)
+            connection.close()
+            time.sleep(pause)
+        else:
+            return
 
 
 def in_batches(rows: QuerySet[Any, Any]) -> Iterator[Any]:

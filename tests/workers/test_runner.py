@@ -12,6 +12,7 @@ from django.db import OperationalError
 from django.db.models import F
 from django.db.models.functions import Now
 
+from evalsvc.core import database
 from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress, reconcile
@@ -82,8 +83,8 @@ def test_a_job_is_retried_later_after_an_infrastructure_fault(do: Do, error: Exc
 @pytest.fixture
 def outage(monkeypatch: pytest.MonkeyPatch) -> Outage:
     """Let the next writes of the named transition fail as without a database."""
-    monkeypatch.setattr(runner, "FIRST_PAUSE_SECONDS", 0)
-    monkeypatch.setattr(runner.connection, "close", lambda: None)  # the test's transaction is in it
+    monkeypatch.setattr(database, "FIRST_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(database.connection, "close", lambda: None)  # the test's transaction is in it
 
     def begin(name: str, *, failures: int) -> None:
         write, left = getattr(runner.transitions, name), iter(range(failures))

@@ -15,6 +15,7 @@ from typing import Any
 from celery import bootsteps
 from django.conf import settings
 
+from evalsvc.core.database import insist
 from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.exceptions import caught
 from evalsvc.evaluation.submissions import model_intake
@@ -134,8 +135,14 @@ def _record_seen() -> None:
 
 
 def run_and_record() -> Readiness:
-    """Run the self-test and record its result under this machine's name."""
-    model_intake.record_self_test(platform.node(), why_not=model_intake.INTERRUPTED)  # until it has ended
+    """Run the self-test and record its result under this machine's name.
+
+    Without the result models are refused, so it waits for a database that is away.
+    """
+    name = platform.node()
+    insist(
+        lambda: model_intake.record_self_test(name, why_not=model_intake.INTERRUPTED)
+    )  # until it has ended
     result = readiness()
-    model_intake.record_self_test(platform.node(), why_not=result.reason)
+    insist(lambda: model_intake.record_self_test(name, why_not=result.reason))
     return result

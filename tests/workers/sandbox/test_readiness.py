@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import platform
 import threading
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import OperationalError
 
+from evalsvc.core import database
 from evalsvc.evaluation.models import ModelHost
+from evalsvc.evaluation.submissions import model_intake
 from workers.sandbox import readiness
 from workers.sandbox.readiness import Readiness
 
@@ -64,3 +68,24 @@ def test_the_command_prints_and_records_the_result(
     call_command("try_models")
     assert capsys.readouterr().err.strip().endswith(message)
     assert ModelHost.objects.get(name=platform.node()).why_not == result.reason
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("failing", [1, 2])
+def test_the_result_is_recorded_when_the_database_was_away_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    """Else models would be refused until the self-test is run again, minutes later."""
+    record, calls = model_intake.record_self_test, count(1)
+
+    def with_an_outage(name: str, *, why_not: str) -> None:
+        if next(calls) == failing:
+            raise OperationalError("the database is away")
+        record(name, why_not=why_not)
+
+    monkeypatch.setattr(readiness, "readiness", lambda: Readiness(""))
+    monkeypatch.setattr(model_intake, "record_self_test", with_an_outage)
+    monkeypatch.setattr(database, "FIRST_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(database.connection, "close", lambda: None)  # the test's transaction is in it
+    call_command("try_models")
+    assert ModelHost.objects.get(name=platform.node()).why_not == ""

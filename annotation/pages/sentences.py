@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation import roles
 from annotation.adjudication import decisions
+from annotation.consensus.label_mapping import Payload
 from annotation.models import Answer, Item, Project
 from annotation.ontology.inventory import inventory
 from annotation.pages.project_page import (
@@ -151,7 +152,12 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         filters=filters,
         filtered=any(request.GET.values()),
         rows=[
-            (item, _summary(answers[item.pk], titles), outcome(item, titles), *remarks.get(item.pk, (0, 0)))
+            (
+                item,
+                _summary(item, answers[item.pk], titles),
+                outcome(item, titles),
+                *remarks.get(item.pk, (0, 0)),
+            )
             for item in found.items
         ],
         states=[(state, title, states[state]) for state, title in STATE_TITLES.items()],
@@ -162,14 +168,25 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/sentences.html", context)
 
 
-def _summary(answers: list[item_history.ItemAnswer], titles: Mapping[str, str]) -> str:
+def _text(item: Item, payload: Payload | None, titles: Mapping[str, str]) -> str:
+    """Write an answer as labels, or as its spans with their words."""
+    if payload is None or not payload["spans"]:
+        return answer_text(payload, titles)
+    words = [item.surface(span) for span in payload["spans"]]
+    labels = (titles.get(span[2], span[2]) for span in payload["spans"])
+    marked = [f"{word} ({label})" for word, label in zip(words, labels, strict=True)]
+    links = [f"{words[x[0]]} – {titles.get(x[1], x[1])} – {words[x[2]]}" for x in payload["relations"]]
+    return ", ".join([*marked, *links])
+
+
+def _summary(item: Item, answers: list[item_history.ItemAnswer], titles: Mapping[str, str]) -> str:
     """Count the answers that are not excluded by what they say."""
-    texts = Counter(answer_text(row.payload, titles) for row in answers if not row.answer.set_aside)
+    texts = Counter(_text(item, row.payload, titles) for row in answers if not row.answer.set_aside)
     return " · ".join(f"{n} {text}" for text, n in texts.most_common())
 
 
 def outcome(item: Item, titles: Mapping[str, str]) -> str:
-    return "" if item.gold is None else answer_text(item.gold, titles)
+    return "" if item.gold is None else _text(item, item.gold, titles)
 
 
 @page("GET", "POST", answer=("answer",), **dict.fromkeys(ACTIONS, ()))
@@ -224,12 +241,12 @@ def _sentence_context(item: Item, role: str, **forms: Any) -> dict[str, Any]:
         decision=decision,
         finding=decisions.FINDINGS.get(decision.finding, "") if decision else "",
         answers=[
-            (row, answer_text(row.payload, titles), seconds(_seconds(row.answer.vote.milliseconds)))
+            (row, _text(item, row.payload, titles), seconds(_seconds(row.answer.vote.milliseconds)))
             for row in answers
         ],
         n_answers=counted(len(answers), "answer"),
         events=[
-            (event, "" if event.payload is None else answer_text(event.payload, titles))
+            (event, "" if event.payload is None else _text(item, event.payload, titles))
             for event in item_history.history(item)
         ],
         may_decide=not item.use and decisions.needs_decision(item),

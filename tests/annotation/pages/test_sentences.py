@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -10,9 +11,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotation import projects
 from annotation.models import Item
+from annotation.ontology import inventory
+from annotation.queue import votes
 from tests.cast.basics import sentence
-from tests.cast.projects import ProjectCast, import_lines, seen
+from tests.cast.projects import ProjectCast, annotators, create_project, curator, import_lines, seen
 
 pytestmark = pytest.mark.django_db
 
@@ -99,6 +103,18 @@ def test_an_unanswered_sentence_becomes_a_gold_question_and_ordinary_again(cast:
     assert (item.use, item.known.payload["relations"]) == ("check", ["born_in"])
     assert "hidden check" in seen(cast.project, "sentences", user="cleo", use="check")
     assert press(cast, item, "work").use == ""
+
+
+def test_answers_of_span_projects_show_the_words_that_were_marked() -> None:
+    project = create_project("joint", labels=("PER",), k=1)
+    inventory.add_labels(project, ["born_in"], by=curator(), part="relation")
+    import_lines(project, [{"id": "s0", "text": "Ada, Turin"}])
+    projects.open_for_work(project, by=curator())
+    (user,) = annotators(project, 1)
+    payload = {"spans": [[0, 3, "PER"], [5, 10, "PER"]], "relations": [[0, "born_in", 1]]}
+    votes.answer(project.items.get(), user, client_id=uuid4(), payload=payload)
+    page = seen(project, "sentences")
+    assert "1 Ada (PER), Turin (PER), Ada – born in – Turin" in page
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,9 @@ format: $(VENV)/dev.stamp ## format the code
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/dev.stamp ## measure speed and memory; writes bench/results
-	$(BIN)/python -m bench
-	$(BIN)/python -m bench.service
-	$(BIN)/python -m bench.pages
-	$(BIN)/python -m bench.queue
+	@failed=; for part in bench bench.service bench.pages bench.queue; do \
+	  $(BIN)/python -m $$part || failed="$$failed $$part"; done; \
+	  test -z "$$failed" || { echo "Failed or missed a goal:$$failed" >&2; exit 1; }
 
 load: $(VENV)/dev.stamp ## load a whole service until it saturates (OPTIONS="--postgres --seconds 10")
 	$(BIN)/python -m bench.load $(OPTIONS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import resource
@@ -12,12 +13,51 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 ROUNDS = 5
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound on a figure of a report; a dot leads into a part of the report."""
+
+    figure: str
+    least: float | None = None
+    most: float | None = None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        sign, bound = ("≤", self.most) if self.least is None else ("≥", self.least)
+        return f"{self.figure} {sign} {bound:g}{self.unit}"
+
+    def missed(self, report: Row) -> bool:
+        value: Any = report
+        for name in self.figure.split("."):
+            value = value[name]
+        low = -math.inf if self.least is None else self.least
+        high = math.inf if self.most is None else self.most
+        return not low <= value <= high
+
+
+def judged(report: Row, goals: Iterable[Goal]) -> Row:
+    """The report with its goals and those that it misses, as text."""
+    return report | {
+        "goals": [str(goal) for goal in goals],
+        "missed": [str(goal) for goal in goals if goal.missed(report)],
+    }
+
+
+def exit_code(rows: Sequence[Row], title: str) -> int:
+    """Name each goal that was missed; 1 if there is any."""
+    missed = [f"{row[title]}: missed {goal}" for row in rows for goal in row["missed"]]
+    for line in missed:
+        log(line)
+    return int(bool(missed))
 
 
 @dataclass(frozen=True)
@@ -39,7 +79,7 @@ class Case:
 
     key: str
     title: str
-    goal: str
+    goals: tuple[Goal, ...]
     ours: Side
     theirs: Side
     same: Callable[[Any, Any], None]
@@ -119,7 +159,6 @@ def report(case: Case, timings: dict[str, Timing]) -> dict[str, Any]:
     return {
         "key": case.key,
         "title": case.title,
-        "goal": case.goal,
         "remark": case.remark,
         "ratio": middle,
         "ratio_range": [least, most],
@@ -178,13 +217,15 @@ def table_row(row: dict[str, Any]) -> str:
     built = ", ".join(f"{timing['name']} {timing['build']:.3f} s" for timing in row["timings"])
     memory = "".join(f"; peak memory of {name} {size:,.0f} MB" for name, size in row.get("peaks", {}).items())
     versions = ", ".join(f"{name} {version}" for name, version in row["versions"].items())
+    goals = f"goals {', '.join(row['goals'])}" if row["goals"] else "no goal"
+    missed = f"MISSED: {', '.join(row['missed'])}" if row["missed"] else ""
     return "\n    ".join(
         [
             row["title"],
-            f"{row['ratio']:.2f}× ({least:.2f} to {most:.2f}), goal {row['goal']}; ours is {floor}",
+            f"{row['ratio']:.2f}× ({least:.2f} to {most:.2f}), {goals}; ours is {floor}",
             f"medians: {medians}{memory}",
             f"building, not included: {built}",
-            *filter(None, [row["remark"], versions]),
+            *filter(None, [row["remark"], versions, missed]),
         ]
     )
 

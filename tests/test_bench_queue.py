@@ -33,6 +33,7 @@ def test_both_applications_lease_items_and_store_every_acknowledged_vote(
         (row,) = rounds.run(plan, tmp_path, cluster)
     assert [one["items"] for side in ("ours", "bare") for one in row["rounds"][side]] == [10] * 4
     assert "2 annotators, 120 items" in rounds.table_row(row)
+    assert row["goals"] == ["CPU ratio ≥ 0.5", "CPU slope ≤ 1.2"]
 
 
 def test_an_acknowledged_vote_that_is_not_stored_stops_the_measurement(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.cases.inputs import SEED
-from bench.harness import Case, Side
+from bench.harness import Case, Goal, Side
 from workers.metrics.bags import Claims, Facts, claims_of_columns, facts_of_columns
 from workers.metrics.ranking_profiles import opennre
 from workers.metrics.reranking import SortedClaims, bootstrap_ranking, sort_claims
@@ -46,7 +46,7 @@ def ranked(n_bags: int = BAGS, n_facts: int = FACTS) -> Case:
         key="bags",
         title=f"Curve, area, best F1 and P@N of {n_bags * RELATIONS:,} claims on {n_bags:,} bags, "
         f"{n_facts:,} facts, against sorting a list of dicts",
-        goal="≥ 30×, peak ≤ 600 MB",
+        goals=(Goal("ratio", least=30, unit="×"), Goal("peak of ours", most=600, unit=" MB")),
         ours=Side("ours, three arrays", lambda: columns(n_bags, n_facts), by_arrays),
         theirs=Side("a list of dicts", lambda: dicts(columns(n_bags, n_facts)), by_dicts),
         floor=Side("one argsort", lambda: columns(n_bags, n_facts).score, np.argsort),
@@ -113,7 +113,7 @@ def bootstrap(n_bags: int = BAGS, n_facts: int = FACTS) -> Case:
         key="bootstrap",
         title=f"One bootstrap replicate of average precision over {n_bags:,} bags, {n_bags * RELATIONS:,} "
         "claims, against sorting the resampled list again",
-        goal="≥ 15×",
+        goals=(Goal("ratio", least=15, unit="×"),),
         ours=Side("ours, sorted once", lambda: sort_claims(*_claims(n_bags, n_facts)), _reweighted, OURS),
         theirs=Side("sorted again", lambda: _rows(n_bags, n_facts), _resorted, THEIRS),
         floor=Side("one gather of weights", lambda: _gather(n_bags, n_facts), lambda run: run()),

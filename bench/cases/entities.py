@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench.cases.inputs import TYPES, Tagged, tagged
-from bench.harness import Case, Side
+from bench.harness import Case, Goal, Side
 from workers.metrics.encoding import Vocabulary
 from workers.metrics.matching import SCHEMAS, PairingCounts, document_pairings
 from workers.metrics.report import class_rows
@@ -21,16 +21,16 @@ Report = dict[str, tuple[float, ...]]
 
 
 def seqeval_default(n: int = SENTENCES) -> Case:
-    return _seqeval(n, orphans="conlleval", goal="≥ 20×", options={})
+    return _seqeval(n, orphans="conlleval", least=20, options={})
 
 
 def seqeval_strict(n: int = SENTENCES) -> Case:
     from seqeval.scheme import IOB2
 
-    return _seqeval(n, orphans="strict-iob2", goal="≥ 12×", options={"mode": "strict", "scheme": IOB2})
+    return _seqeval(n, orphans="strict-iob2", least=12, options={"mode": "strict", "scheme": IOB2})
 
 
-def _seqeval(n: int, *, orphans: str, goal: str, options: dict[str, Any]) -> Case:
+def _seqeval(n: int, *, orphans: str, least: float, options: dict[str, Any]) -> Case:
     from seqeval.metrics import classification_report
 
     def theirs(data: Tagged) -> Report:
@@ -41,7 +41,7 @@ def _seqeval(n: int, *, orphans: str, goal: str, options: dict[str, Any]) -> Cas
     return Case(
         key="seqeval-strict" if options else "seqeval",
         title=f"Report on {n:,} tagged sentences, 18 types, against seqeval ({mode})",
-        goal=goal,
+        goals=(Goal("ratio", least=least, unit="×"),),
         ours=Side("ours", lambda: tagged(n), lambda data: exact_report(data, orphans)),
         theirs=Side("seqeval", lambda: tagged(n), theirs),
         floor=Side("one dict look-up a tag", lambda: tagged(n), look_up),
@@ -105,7 +105,7 @@ def nervaluate(n: int = DOCUMENTS) -> Case:
     return Case(
         key="nervaluate",
         title=f"SemEval-2013's four schemas on {n:,} tagged sentences, against nervaluate",
-        goal="≥ 12×",
+        goals=(Goal("ratio", least=12, unit="×"),),
         ours=Side("ours", lambda: tagged(n, contested=False), schemas),
         theirs=Side("nervaluate", lambda: tagged(n, contested=False), theirs),
         floor=Side("one dict look-up a tag", lambda: tagged(n, contested=False), look_up),

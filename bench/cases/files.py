@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from bench.cases.inputs import SEED
-from bench.harness import Case, Side
+from bench.harness import Case, Goal, Side
 from workers.cli.arguments import Options
 from workers.cli.local_files import score
 
@@ -62,7 +62,7 @@ def sentences(n: int = SENTENCES) -> Case:
     return Case(
         key="files",
         title=f"From open files to the score, {n:,} sentence predictions, against json and a loop of dicts",
-        goal="≤ 2.5× the floor",
+        goals=(Goal("to_floor", most=2.5, unit="×"),),
         ours=Side("ours", lambda: written(n), ours),
         theirs=Side("json.loads, sorted dicts", lambda: written(n), theirs),
         floor=Side("reading both and decoding each line (msgspec)", lambda: written(n), decoded),

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.cases.entities import Report, same_figures
 from bench.cases.inputs import SEED
-from bench.harness import Case, Side
+from bench.harness import Case, Goal, Side
 from workers.metrics.encoding import label_codes
 from workers.metrics.suites import classification_suite
 
@@ -33,7 +33,7 @@ def scikit_learn(n: int = ITEMS) -> Case:
     return Case(
         key="scikit-learn",
         title=f"Classification report on {n:,} string labels of 42 classes, against scikit-learn",
-        goal="≥ 10×",
+        goals=(Goal("ratio", least=10, unit="×"),),
         ours=Side("ours", lambda: make_labels(n), ours),
         theirs=Side("scikit-learn", lambda: make_labels(n), theirs),
         floor=Side("one dict look-up a label", lambda: make_labels(n), look_up),

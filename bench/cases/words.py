@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.cases.inputs import SEED
-from bench.harness import Case, Side
+from bench.harness import Case, Goal, Side
 from workers.metrics.spans import Spans, spans_of_columns
 from workers.metrics.wrf import tokens_of_lists, words_of_spans, wrf_counts
 
@@ -45,7 +45,7 @@ def rouge(n: int = PAIRS) -> Case:
     return Case(
         key="rouge-score",
         title=f"ROUGE-1 F1 of {n:,} pairs of texts of {LEAST}–{MOST} words, against rouge-score",
-        goal="≥ 8×",
+        goals=(Goal("ratio", least=8, unit="×"),),
         ours=Side("ours, tokens and spans", lambda: documents(n), ours),
         theirs=Side("rouge-score, texts", lambda: texts(documents(n)), theirs),
         floor=Side("one dict look-up a token", lambda: documents(n), look_up),

@@ -18,8 +18,8 @@ from math import log
 from pathlib import Path
 from typing import Any
 
+from bench.harness import exit_code, save
 from bench.harness import log as tell
-from bench.harness import save
 
 MOST_MILLISECONDS = 100
 Row = dict[str, Any]
@@ -118,7 +118,7 @@ def main() -> int:
         f"Goals: at most {MOST_MILLISECONDS} ms of CPU at the large size, no more queries than at the small."
     )
     print(f"Results written to {save({'pages': rows}, arguments.out / 'pages.json')}")
-    return int(any(row["missed"] for row in rows))
+    return exit_code(rows, "page")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 Both run under gunicorn as `manage.py up` starts it, on a PostgreSQL that syncs every commit. Annotators are
 threads of this process and never pause. Rounds alternate between the two applications.
+Ends with exit code 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
-from bench.harness import save
+from bench.harness import exit_code, save
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="bench.queue", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 1_000_000], help="items")
     parser.add_argument("--crowds", type=int, nargs="+", default=[8, 32], help="annotators")
@@ -41,7 +43,8 @@ def main() -> None:
     for row in rows:
         print(rounds.table_row(row))
     print(f"Results written to {save({'rows': rows}, arguments.out / 'queue.json')}")
+    return exit_code(rows, "case")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from bench.harness import log
+from bench.harness import Goal, judged, log
 from bench.queue import crowd, seeding, servers
 from bench.queue.seeding import K
 from tests.places import postgres as pg
@@ -24,6 +24,7 @@ MODULES = {
     "bare": ("bench.queue.bare.wsgi", "bench.queue.bare.settings"),
 }
 STEPS = ("item", "lease", "answer")
+GOALS = (Goal("CPU ratio", least=0.5), Goal("CPU slope", most=1.2))
 
 _REPEATED = "SELECT count(*) FROM (SELECT FROM {} GROUP BY {} HAVING count(*) > {}) x"
 _ANSWERED = "FROM {} i JOIN (SELECT item_id, count(*) n FROM {} GROUP BY item_id) a ON a.item_id = i.id"
@@ -169,7 +170,8 @@ def row(plan: Plan, rounds: dict[Any, list[dict[str, Any]]], people: int, items:
     """Summarise a crowd and size; `slope` compares with the smallest project."""
     ours, bare = rounds[people, "ours", items], rounds[people, "bare", items]
     small = rounds[people, "ours", min(plan.sizes)]
-    return {
+    report: dict[str, Any] = {
+        "case": f"{people} annotators, {items:,} items",
         "annotators": people,
         "project": items,
         "ratio": spread([a["rate"] / b["rate"] for a, b in zip(ours, bare, strict=True)]),
@@ -180,6 +182,8 @@ def row(plan: Plan, rounds: dict[Any, list[dict[str, Any]]], people: int, items:
         "bare": {name: spread([one[name] for one in bare]) for name in bare[0]},
         "rounds": {"ours": ours, "bare": bare},
     }
+    medians = {"CPU ratio": report["cpu_ratio"][0], "CPU slope": report["cpu_slope"][0]}
+    return judged(report | medians, GOALS)
 
 
 def p95(seconds: list[float]) -> float:
@@ -202,13 +206,13 @@ def table_row(row: dict[str, Any]) -> str:
     waits = "p50 {item_p50[0]:.0f} ms, p95 {item_p95[0]:.0f} ms"
     return "\n    ".join(
         [
-            f"{row['annotators']} annotators, {row['project']:,} items",
+            f"{row['case']}; goals {', '.join(row['goals'])}",
             "items a second: ours {:.0f} ({:.0f} to {:.0f}), ".format(*ours["rate"])
             + "bare {:.0f} ({:.0f} to {:.0f})".format(*bare["rate"]),
             "ratio {:.2f} ({:.2f} to {:.2f}), of CPU ".format(*row["ratio"])
-            + "{:.2f} ({:.2f} to {:.2f}), goal ≥ 0.5".format(*row["cpu_ratio"]),
+            + "{:.2f} ({:.2f} to {:.2f})".format(*row["cpu_ratio"]),
             "slope {:.2f} ({:.2f} to {:.2f}), of CPU ".format(*row["slope"])
-            + "{:.2f} ({:.2f} to {:.2f}), goal ≤ 1.2".format(*row["cpu_slope"]),
+            + "{:.2f} ({:.2f} to {:.2f})".format(*row["cpu_slope"]),
             f"item and vote: ours {waits.format(**ours)}; bare {waits.format(**bare)}",
             f"CPU ms, web + PostgreSQL + client: ours {cost.format(**ours)}, bare {cost.format(**bare)}",
         ]

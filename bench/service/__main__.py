@@ -2,6 +2,7 @@
 
 Starts the whole service on an empty folder (SQLite unless DATABASE_URL is set): Valkey, gunicorn, beat, and
 one worker with one process. Times are those recorded by the service and those seen by a client.
+Ends with exit code 1 if a case misses a goal.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ import argparse
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from bench.harness import save
+from bench.harness import exit_code, judged, save
 
 
-def main() -> None:
+def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="evalsvc-bench-"))
     os.environ["EVALSVC_DATA"] = str(folder)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
@@ -37,13 +39,16 @@ def main() -> None:
     try:
         with Service(folder) as service:
             for key in arguments.cases or CASES:
-                reports.append({**CASES[key](service), "load": round(os.getloadavg()[0], 1)})
+                report = CASES[key](service)
+                load = {"load": round(os.getloadavg()[0], 1)}
+                reports.append(judged(report | load, report["goals"]))
                 print(json.dumps(reports[-1], indent=1, ensure_ascii=False), flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     path = arguments.out / f"service-{time.strftime('%Y%m%d-%H%M%S')}.json"
     print(f"Results written to {save({'cases': reports}, path)}")
+    return exit_code(reports, "case")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

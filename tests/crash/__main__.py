@@ -19,6 +19,7 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
+from statistics import median
 
 import django
 
@@ -39,6 +40,7 @@ class Run:
         self.service, self.clients = service, clients
         self.points: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self.restarted = 0
+        self.killed: list[tuple[int, int, float]] = []  # job, attempt, when its process was killed
 
     def begin(self) -> None:
         """Score the runs that are scored again later, and begin to vote."""
@@ -57,9 +59,21 @@ class Run:
             end = time.monotonic() + REACHED_SECONDS
             while not (reached := strike.is_reached()) and time.monotonic() < end:
                 time.sleep(0.02)
+            if fault in ("SIGKILL child", "SIGKILL whole worker"):
+                self.killed += running_jobs(strike.pids)
             faults.FAULTS[fault](strike)
             strike.release()
             return reached
+
+    def repairs(self) -> list[float]:
+        """Return the seconds from each kill until another attempt of the job began."""
+        from evalsvc.core.jobs.models import JobEvent
+
+        claims = JobEvent.objects.filter(what="claimed").order_by("at")
+        later = [
+            (claims.filter(job=job, attempt__gt=attempt).first(), at) for job, attempt, at in self.killed
+        ]
+        return [claim.at.timestamp() - at for claim, at in later if claim]
 
     def settle(self) -> float:
         """Wait until everything has ended, cured and retried where an operator must; return the seconds."""
@@ -111,6 +125,21 @@ class Run:
                 self.restarted += 1
 
 
+def running_jobs(pids: list[int]) -> list[tuple[int, int, float]]:
+    """Return job, attempt and the time now of what these processes run, unless the database is away."""
+    from django.db import DatabaseError, connection
+
+    from evalsvc.core.jobs.models import Job
+
+    try:
+        running = list(Job.objects.filter(state="running"))
+    except DatabaseError:
+        return []
+    finally:
+        connection.close()
+    return [(job.pk, job.attempt, time.time()) for job in running if int(job.worker.split(":")[1]) in pids]
+
+
 def attack(run: Run, pairs: list[Pair]) -> bool:
     """Inject all faults, some at once; report every round and return True if all held."""
     reached, begun = 0, time.monotonic()
@@ -122,12 +151,14 @@ def attack(run: Run, pairs: list[Pair]) -> bool:
             )
             with run.clients.voting:
                 seconds, wrong = run.settle(), checks.wrong(run.clients)
-            done, clients = first + len(part), run.clients
+            done, clients, times = first + len(part), run.clients, run.repairs()
             print(  # noqa: T201
                 f"{time.monotonic() - begun:.0f} s: {done} faults, {reached} at their point;",
                 f"{len(clients.runs)} runs, {len(clients.model_runs)} models, {len(clients.imports)}",
                 f"imports, {len(clients.frozen)} freezes, {len(clients.votes)} votes,",
                 f"{run.restarted} jobs restarted,",
+                f"{len(times)} jobs of killed processes ran again,",
+                f"median {median(times):.1f} s, at most {max(times):.1f} s," if times else "",
                 f"settled in {seconds:.1f} s, wrong: {wrong or 'nothing'}",
                 flush=True,
             )
@@ -142,6 +173,7 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--settings", choices=("short", "production"), default="short")
+    parser.add_argument("--fault", choices=sorted(faults.FAULTS), help="only this one, while runs are scored")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # ends the service, too
     print(f"seed {options.seed}, {options.faults} faults, {options.settings} settings", flush=True)  # noqa: T201
@@ -171,7 +203,11 @@ def main() -> None:
             run = Run(service, Clients(service, random.Random(options.seed), models.ready))
             service.start()
             run.begin()
-            held = attack(run, faults.schedule(options.seed, options.faults, models=models.ready))
+            schedule = faults.schedule(options.seed, options.faults, models=models.ready)
+            if options.fault:
+                at = random.Random(options.seed).choices(points.SCORING, k=options.faults)
+                schedule = [(point, options.fault) for point in at]
+            held = attack(run, schedule)
             run.clients.ended.set()
         finally:
             service.stop()

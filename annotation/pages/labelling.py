@@ -34,15 +34,15 @@ HEADING_HEIGHT = 1.2  # in rows, with its space
 MAX_UNEVEN = 1.4  # a list longer by this factor is worse than a group over two columns
 BAR_WIDTH = 176
 # Modules of the form, preloaded so that browsers fetch them side by side and not one after another
-PARTS = tuple(
-    f"annotation/label/{part}.js"
-    for part in (
-        *("answer", "conflicts", "drafts", "feedback", "guide", "history", "keyboard", "keys", "outbox"),
-        *("page", "progress", "reserve", "search", "sentence", "server", "spans", "status", "storage"),
-    )
-)
-SPAN_PARTS = tuple(
-    f"annotation/spans/{part}.js" for part in ("document", "drawing", "editor", "pointer", "text")
+PARTS = (
+    *(
+        f"annotation/label/{part}.js"
+        for part in (
+            *("answer", "conflicts", "drafts", "feedback", "guide", "history", "keyboard", "keys", "outbox"),
+            *("page", "progress", "reserve", "search", "sentence", "server", "spans", "status", "storage"),
+        )
+    ),
+    *(f"annotation/spans/{part}.js" for part in ("document", "drawing", "editor", "pointer", "text")),
 )
 COMMANDS = (
     ("na", "N/A: clears all relations"),
@@ -140,7 +140,7 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         progress=progress | {"done": done, "width": f"{width:.1f}"},
         api={"root": root, "project": f"{root}projects/{project.slug}/"},
         commands=[entry for entry in COMMANDS if choices or entry[0] != "find"],
-        parts=PARTS + SPAN_PARTS,
+        parts=PARTS,
         marks=marks,
         links=links,
         qualifying=gold_questions.must_qualify(project, user, role=role),

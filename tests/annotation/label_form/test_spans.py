@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from annotation.ontology import inventory
+from annotation.queue import gold_questions
 from tests.annotation.browser_keyboard import open_form, press, read_back, stored_payloads, wait_until_sent
 from tests.cast.projects import ProjectCast
+from tests.places.browser import barriers
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 TEXTS = ("🚢 Ada met Bob in Turin.\nBob left  Turin.", "Nothing here, s2.")
@@ -95,6 +97,11 @@ def test_a_relation_takes_a_head_a_key_and_a_tail(page: Page) -> None:
     press(page, "Shift+1")
     page.mouse.click(*place_of(page, "Turin"))
     assert read_back(page) == "Your answer: 2 spans; Ada visited Turin."
+    page.get_by_role("button", name="Turn Ada").click()
+    assert read_back(page) == "Your answer: 2 spans; Turin visited Ada."
+    press(page, "t")
+    assert page.locator("#link-list").inner_text().startswith("Ada – visited – Turin")
+    assert barriers(page) == []
     press(page, "Delete")
     assert read_back(page) == "Your answer: 1 span."
     press(page, "z", "Enter")
@@ -102,6 +109,59 @@ def test_a_relation_takes_a_head_a_key_and_a_tail(page: Page) -> None:
     stored = stored_payloads(1)[0]
     assert words_of(stored) == [("Ada", "person"), ("Turin", "place")]
     assert stored["relations"] == [[0, "visited", 1]]
+
+
+def test_touch_marks_from_the_first_to_the_last_word(browser: Browser, page: Page, live: str) -> None:
+    context = browser.new_context(base_url=live, has_touch=True, viewport={"width": 360, "height": 740})
+    phone = context.new_page()
+    start(phone)
+    phone.touchscreen.tap(*place_of(phone, "Bob"))
+    phone.touchscreen.tap(*place_of(phone, "Turin"))
+    phone.get_by_role("button", name="place").tap()
+    phone.locator("#submit").tap()
+    wait_until_sent(phone, 1)
+    assert words_of(stored_payloads(1)[0]) == [("Bob in Turin", "place")]
+    context.close()
+
+
+def test_a_resized_relabelled_and_removed_span_comes_back_by_undo(page: Page) -> None:
+    start(page)
+    press(page, "ArrowRight", "ArrowRight", "1", "]", "l")
+    assert page.locator("#span-list").inner_text().split("\t") == ["Ada met", "place", "2, 9"]
+    press(page, "Delete")
+    assert read_back(page) == "Nothing marked yet."
+    press(page, "z", "z", "z")
+    assert page.locator("#span-list").inner_text().split("\t") == ["Ada", "person", "2, 5"]
+
+
+def test_the_caret_stays_in_view_in_a_long_text(page: Page) -> None:
+    cast = ProjectCast.create(kind="entities", k=1, labels=LABELS)
+    cast.import_lines({"id": "s1", "text": "A sentence of seven words stands here. " * 120})
+    cast.open()
+    open_form(page)
+    page.locator("#sentence", has_text="seven").wait_for()
+    press(page, "ArrowLeft")
+    caret, bar = (
+        page.locator(name).evaluate("part => part.getBoundingClientRect().top")
+        for name in (".marks__range", ".work__bar")
+    )
+    assert 0 < caret < bar
+
+
+def test_a_prediction_is_drawn_dashed_until_it_is_changed(page: Page) -> None:
+    cast = ProjectCast.create(kind="entities", k=1, labels=LABELS)
+    cast.import_lines({"id": "s1", "text": TEXTS[0]})
+    prediction = {"id": "s1", "spans": [[2, 5, "person"], [10, 13, "place"]]}
+    cast.import_lines(prediction, what="suggestions")
+    gold_questions.set_quality_options(cast.project, by=cast.curator, suggests=True)
+    cast.open()
+    open_form(page)
+    page.locator(".marks__bar.marks--guess").nth(1).wait_for()
+    press(page, "Tab", "Tab", "1")
+    assert page.locator(".marks__bar.marks--guess").count() == 1
+    press(page, "Enter")
+    wait_until_sent(page, 1)
+    assert words_of(stored_payloads(1)[0]) == [("Ada", "person"), ("Bob", "person")]
 
 
 def run(page: Page, module: str, code: str, argument: Any = None) -> Any:

@@ -135,6 +135,10 @@ export function createDrawing(root) {
       ]);
       drawArcs(answer, selected, view.relationTitle);
     },
+    // Scroll to the selection when the window doesn't show it.
+    reveal() {
+      layer.querySelector(".marks__range, .marks__chosen")?.scrollIntoView({ block: "nearest" });
+    },
     // UTF-16 index of the character at a point of the window, or null beside the text.
     indexAt(x, y) {
       const found = document.caretPositionFromPoint?.(x, y);

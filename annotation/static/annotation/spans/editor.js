@@ -57,7 +57,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     answer = next;
     lanes = model.lanesOf(answer.spans);
     selected = chosen ? model.numberOf(answer, chosen) : -1;
-    preview = [];
+    [preview, link] = [[], null];
     draw();
     if (message) announce(message);
   }
@@ -269,10 +269,13 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     if (!text || event.isComposing || event.ctrlKey || event.metaKey || isField(event.target)) return;
     if (document.querySelector("dialog[open]")) return;
     const chord = event.key === " " ? " " : chordOf(event);
+    if (event.repeat && labelKeys.has(chord)) return;
     let handled;
     if (event.key === "Tab") handled = event.target === root && walk(event.shiftKey ? -1 : 1);
     else handled = (labelKeys.get(chord) ?? keys[chord])?.();
-    if (handled) event.preventDefault();
+    if (!handled) return;
+    event.preventDefault();
+    drawing.reveal();
   }
 
   wirePointer(root, {

@@ -19,6 +19,7 @@ SMALL = {
     "bootstrap": partial(bags.bootstrap, 40, 150),
     "rouge-score": partial(words.rouge, 40),
     "files": partial(files.sentences, 400),
+    "files-24": partial(files.many_scores, 400),
     "process-2m": partial(processes.large, 30),
     "process-46k": partial(processes.small, 30),
 }

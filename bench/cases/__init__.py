@@ -16,6 +16,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "bootstrap": bags.bootstrap,
     "rouge-score": words.rouge,
     "files": files.sentences,
+    "files-24": files.many_scores,
     "process-2m": processes.large,
     "process-46k": processes.small,
 }

@@ -35,14 +35,15 @@ def folder() -> TemporaryDirectory[str]:
     return TemporaryDirectory(prefix="evalsvc-bench-")
 
 
-def written(n: int) -> Files:
+def written(n: int, n_scores: int) -> Files:
     rng = random.Random(SEED)
     files = Files(*[Path(folder().name) / name for name in ("gold.jsonl", "predictions.jsonl", "labels.txt")])
     files.labels.write_text("\n".join(RELATIONS))
     with files.gold.open("wb") as gold, files.predictions.open("wb") as predicted:
         for number in range(n):
             gold.write(msgspec.json.encode(_gold(rng, number)) + b"\n")
-            scores = {rng.choice(RELATIONS): round(rng.random(), 6), "NA": round(rng.random(), 6)}
+            names = [*rng.sample(RELATIONS, n_scores - 1), "NA"]
+            scores = {name: round(rng.random(), 6) for name in names}
             predicted.write(msgspec.json.encode({"id": f"s{number:06}", "scores": scores}) + b"\n")
     return files
 
@@ -59,13 +60,25 @@ def _gold(rng: random.Random, number: int) -> dict[str, Any]:
 
 
 def sentences(n: int = SENTENCES) -> Case:
+    return _case("files", n, 2, Goal("to_floor", most=2.5, unit="×"))
+
+
+def many_scores(n: int = SENTENCES) -> Case:
+    return _case("files-24", n, 24, Goal("ratio", least=2, unit="×"))
+
+
+def _case(key: str, n: int, n_scores: int, goal: Goal) -> Case:
+    def files() -> Files:
+        return written(n, n_scores)
+
     return Case(
-        key="files",
-        title=f"From open files to the score, {n:,} sentence predictions, against json and a loop of dicts",
-        goals=(Goal("to_floor", most=2.5, unit="×"),),
-        ours=Side("ours", lambda: written(n), ours),
-        theirs=Side("json.loads, sorted dicts", lambda: written(n), theirs),
-        floor=Side("reading both and decoding each line (msgspec)", lambda: written(n), decoded),
+        key=key,
+        title=f"From open files to the score, {n:,} sentence predictions of {n_scores} scores, "
+        "against json and a loop of dicts",
+        goals=(goal,),
+        ours=Side("ours", files, ours),
+        theirs=Side("json.loads, sorted dicts", files, theirs),
+        floor=Side("reading both and decoding each line (msgspec)", files, decoded),
         same=lambda a, b: np.testing.assert_allclose(a, b, rtol=0, atol=1e-12),
         versions=("msgspec", "numpy"),
         remark="Ours also checks ids, labels, scores and repeated keys, and computes all figures.",

@@ -85,6 +85,9 @@ class DescriptionView(SpectacularAPIView):
         type(each.__name__, (RenderedOnce, each), {}) for each in SpectacularAPIView.renderer_classes
     ]
 
+    def _get_version_parameter(self, request: object) -> None:
+        """Read no version of the query: there is one, and the name of the file would repeat it."""
+
 
 def complete(result: Schema, **kwargs: Any) -> Schema:
     """Postprocess the description generated from the views."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from math import sqrt
 from typing import Any
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from annotation.consensus import item_state, majority
@@ -17,7 +17,7 @@ from annotation.consensus.label_mapping import Payload
 from annotation.models import Annotator, Item, ItemCount, ItemQuerySet, Lease, Mark, Project, Vote
 from annotation.reports import workload
 from annotation.reports.progress import WorkDay
-from annotation.reports.vote_figures import BUCKET, VoteFigures, figures_of, votes_here
+from annotation.reports.vote_figures import BUCKET, VoteFigures, figures_of, rows_by_annotator, votes_here
 from annotation.roles import CURATOR, MAY_DECIDE, MAY_OVERSEE, display_names, numbered_names, require
 from evalsvc.core.accounts.models import User
 
@@ -118,9 +118,9 @@ def by_annotator(
     figures = figures or figures_of(project)
     answers, excluded, surplus = (figures[name] for name in ("answers", "excluded", "surplus"))
     skips, flags = figures["skips"], figures["flags"]
-    leases = dict(_per_annotator(Lease.objects.filter(annotator__project=project, ending="")))
+    leases = rows_by_annotator(Lease.objects.filter(annotator__project=project, ending=""))
     marks = Mark.objects.filter(annotator__project=project)
-    graded, right = dict(_per_annotator(marks)), dict(_per_annotator(marks.filter(right=True)))
+    graded, right = rows_by_annotator(marks), rows_by_annotator(marks.filter(right=True))
     times = {pk: Counter(of_annotator) for pk, of_annotator in figures["times"].items()}
     none = Counter[int]()
     bound = _rushed_bound(figures, _median(_all_times(figures)))
@@ -168,10 +168,6 @@ def _all_times(figures: VoteFigures) -> Counter[int]:
     for of_annotator in figures["times"].values():
         times.update(of_annotator)
     return times
-
-
-def _per_annotator(rows: QuerySet[Any]) -> Iterable[tuple[int, int]]:
-    return rows.order_by().values_list("annotator").annotate(n=Count("pk"))
 
 
 def _median(times: Counter[int]) -> float | None:

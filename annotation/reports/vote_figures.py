@@ -56,7 +56,8 @@ def _weeks(project: Project) -> tuple[int, int, int]:
     return counts["both"], counts["week"], counts["people"]
 
 
-def _by_annotator(rows: QuerySet[Any]) -> dict[int, int]:
+def rows_by_annotator(rows: QuerySet[Any]) -> dict[int, int]:
+    """Number of rows by annotator."""
     return dict(rows.order_by().values_list("annotator").annotate(n=Count("pk")))
 
 
@@ -143,11 +144,11 @@ def _length(project: Project) -> int:
 COMPUTED: dict[str, Callable[[Project], Any]] = {
     "days": _days,
     "weeks": _weeks,
-    "answers": lambda project: _by_annotator(_answers(project)),
-    "excluded": lambda project: _by_annotator(_answers(project).filter(set_aside=True)),
+    "answers": lambda project: rows_by_annotator(_answers(project)),
+    "excluded": lambda project: rows_by_annotator(_answers(project).filter(set_aside=True)),
     "surplus": _surplus,
-    "skips": lambda project: _by_annotator(votes_here(project).filter(act=Vote.Act.SKIP)),
-    "flags": lambda project: _by_annotator(votes_here(project).filter(flagged=True)),
+    "skips": lambda project: rows_by_annotator(votes_here(project).filter(act=Vote.Act.SKIP)),
+    "flags": lambda project: rows_by_annotator(votes_here(project).filter(flagged=True)),
     "times": _times,
     "length": _length,
     "labels": _labels,
@@ -157,7 +158,7 @@ COMPUTED: dict[str, Callable[[Project], Any]] = {
         votes_here(project).filter(act=Vote.Act.SKIP).order_by().values_list("reason").annotate(n=Count("pk"))
     ),
     "suggested": lambda project: Vote.objects.filter(annotator__project=project, shown__isnull=False).count(),
-    "all_answers": lambda project: _by_annotator(Answer.objects.filter(annotator__project=project)),
+    "all_answers": lambda project: rows_by_annotator(Answer.objects.filter(annotator__project=project)),
     "stored_answers": lambda project: Answer.objects.filter(
         annotator__project=project, item__batch__state="done"
     ).count(),

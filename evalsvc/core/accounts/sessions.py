@@ -54,7 +54,8 @@ class SessionLifetimeMiddleware:
         session, now = request.session, int(time.time())
         if SESSION_KEY in session:
             if now - session.get(BEGAN, now) >= settings.SESSION_LIFETIME:
-                security_log.write("session_ended", request=request, account=session[SESSION_KEY])
+                account = User.objects.filter(pk=session[SESSION_KEY]).first()
+                security_log.write("session_ended", request=request, account=account)
                 session.flush()
             elif now - session.get(SEEN, 0) >= settings.SESSION_COOKIE_AGE // 12:
                 session.setdefault(BEGAN, now)  # of a session from before there were lifetimes

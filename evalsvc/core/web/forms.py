@@ -25,6 +25,16 @@ class PageRenderer(DjangoTemplates):
         return super().get_template(self.replaced.get(template_name, template_name))
 
 
+class ModelChoices(forms.ModelMultipleChoiceField):
+    """Choice of rows; a number that no column holds is none of them."""
+
+    def clean(self, value: Any) -> Any:
+        try:
+            return super().clean(value)
+        except OverflowError:  # SQLite: `__in` is not checked against the range of the column
+            raise forms.ValidationError("Select one of the choices.", code="invalid_choice") from None
+
+
 class PageField(forms.BoundField):
     """Control with the style sheet's class for single-line and text inputs."""
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import byte_size, count
+from evalsvc.core.web.forms import ModelChoices
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
@@ -193,7 +194,7 @@ class TestSetCheckboxes(forms.CheckboxSelectMultiple):
         return option
 
 
-class TestSets(forms.ModelMultipleChoiceField):
+class TestSets(ModelChoices):
     """Choice of test sets by name, origin, size and kind."""
 
     def label_from_instance(self, obj: TestSet) -> str:

@@ -21,7 +21,7 @@ from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, byte_size, count, counted, number, percent
-from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.forms import ModelChoices, PageForm
 from evalsvc.core.web.views import attempt, page, row_id
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, rules
@@ -85,7 +85,7 @@ def _create(form: BoardForm, person: User) -> Benchmark:
     )
 
 
-class SystemChoices(forms.ModelMultipleChoiceField):
+class SystemChoices(ModelChoices):
     """Choice of systems, each with its team."""
 
     def label_from_instance(self, system: System) -> str:

@@ -66,7 +66,7 @@ def test_a_session_at_the_end_of_its_lifetime_is_logged(client: Client, kim: Use
     session = client.session
     session["began"] -= 2_000 * 3_600
     session.save()
-    assert "session_ended" in lines(lambda: client.get("/"))[0]
+    assert lines(lambda: client.get("/"))[0] == f"session_ended account={kim.pk}:kim network=127.0.0.1"
 
 
 def test_a_new_password_is_logged_without_it(client: Client, kim: User, lines: Lines) -> None:

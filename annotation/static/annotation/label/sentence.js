@@ -62,8 +62,8 @@ export function readback({ item, spans, chosen, na }) {
 function spansReadback(item, spans, chosen, na) {
   if (na) return "Your answer: nothing to mark here.";
   if (!spans.length) return "Nothing marked yet.";
-  const pieces = item.tokens ?? [...item.text];
-  const words = ([start, end]) => pieces.slice(start, end).join(item.tokens ? " " : "");
+  const units = item.tokens ?? [...item.text];
+  const words = ([start, end]) => units.slice(start, end).join(item.tokens ? " " : "");
   const phrase = (name) => document.querySelector(`[data-relate="${CSS.escape(name)}"]`)?.dataset.phrase || titleOf(name);
   const links = chosen.map(([head, name, tail]) => `${words(spans[head])} ${phrase(name)} ${words(spans[tail])}`);
   return `Your answer: ${[plural(spans.length, "span"), ...links].join("; ")}.`;

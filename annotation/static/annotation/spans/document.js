@@ -63,7 +63,7 @@ export const turn = ({ spans, relations }, number) =>
 
 // Lane of each span: the shortest at the words, those around it further down.
 export function lanesOf(spans) {
-  const lanes = new Array(spans.length).fill(0);
+  const lanes = Array.from(spans, () => 0);
   const rows = [];
   const byLength = spans.map((_, at) => at).sort((a, b) => spans[a][1] - spans[a][0] - (spans[b][1] - spans[b][0]));
   for (const at of byLength) {

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -84,7 +84,7 @@ def _filters(project: Project, request: Request) -> ItemFilters:
     name = query.get("annotator", "")
     annotator = project.annotators.filter(name=name).first() if name else None
     if name and annotator is None:
-        raise ValidationError({"annotator": f"Nobody named {name[:100]!r} answered in this project."})
+        raise NotFound(f"Nobody named {name[:100]!r} answered in this project.")
     texts = {"label": query.get("label", ""), "pattern": query.get("pattern", ""), "text": query.get("q", "")}
     return ItemFilters(annotator=annotator, **filters, **texts)
 
@@ -106,7 +106,9 @@ class Items(APIView):
             OpenApiParameter("after", UUID, description="`next` of the page before."),
             OpenApiParameter("before", UUID, description="`previous` of the page after."),
             OpenApiParameter(
-                "page_size", int, description=f"Items per page, up to {MAX_PAGE}; 50 by default."
+                "page_size",
+                {"type": "integer", "minimum": 1, "maximum": MAX_PAGE},
+                description=f"Items per page, up to {MAX_PAGE}; 50 by default.",
             ),
         ],
         responses={200: ItemsPageSerializer} | problems(400, 401, 403, 404),

@@ -12,6 +12,7 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from rest_framework.exceptions import ValidationError
 
 from annotation import roles
 from annotation.adjudication import decisions
@@ -220,7 +221,7 @@ def _act(item: Item, action: str, answer: str, *, by: User) -> str:
         exclusions.exclude_answer(row, by=by, excluded=not row.set_aside)
         return "The answer counts again." if row.set_aside else "The answer is excluded."
     if action not in ACTIONS:
-        raise Http404("There is no such action.")
+        raise ValidationError({"action": f"There is no action {action[:40]!r}. Reload the page."})
     act, message = ACTIONS[action]
     act(item, by=by)
     return str(message)

@@ -141,4 +141,4 @@ def test_the_api_lists_the_same_with_names_of_downloads(cast: ProjectCast) -> No
     assert (rest["next"], first["previous"], rest["complete"]) == (None, None, True)
     by_person = browser.get(address, {"annotator": "bob", "label": "died_in"}).json()
     assert [row["external_id"] for row in by_person["results"]] == ["s2"]
-    assert browser.get(address, {"annotator": "nobody"}).status_code == 400
+    assert browser.get(address, {"annotator": "nobody"}).status_code == 404

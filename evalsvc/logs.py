@@ -113,8 +113,8 @@ class DatabaseErrorFilter(logging.Filter):
     """Drop tracebacks of database errors, which every tick repeats during an outage."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        from django.db import InterfaceError, OperationalError
+        from evalsvc.core.database import is_database_away
 
-        if record.exc_info and isinstance(record.exc_info[1], InterfaceError | OperationalError):
+        if record.exc_info and is_database_away(record.exc_info[1]):
             record.exc_info = None
         return True

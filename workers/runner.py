@@ -10,7 +10,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 
 from evalsvc.celery import app
 from evalsvc.core import log_context
-from evalsvc.core.database import DATABASE_AWAY, insist
+from evalsvc.core.database import insist, is_database_away
 from evalsvc.core.jobs import kinds, queue_status, transitions
 from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.exceptions import Cancelled, InputFault, LeaseLost, RetryLater, caught
@@ -23,7 +23,6 @@ from workers.sandbox import readiness
 log = logging.getLogger(__name__)
 DEFECT = "An internal error occurred. It was logged as job {pk}; the input is probably not at fault."
 TIMED_OUT = "The job exceeded the time limit of the service."
-INFRASTRUCTURE = (RetryLater, *DATABASE_AWAY, OSError)
 STORE_TRIES = 10
 
 
@@ -139,7 +138,7 @@ def _end_as_demanded(job: Job, error: BaseException) -> None:
         transitions.cancel(job)
     elif isinstance(error, SoftTimeLimitExceeded):
         transitions.fail(job, code="time_limit", reason=TIMED_OUT)
-    elif isinstance(error, INFRASTRUCTURE):
+    elif isinstance(error, RetryLater | OSError) or is_database_away(error):
         log.warning("Job %s is retried later: %s", job.pk, error)
         later = error if isinstance(error, RetryLater) else RetryLater(str(error) or type(error).__name__)
         transitions.retry(job, reason=later.reason, most=later.most, code=later.code)

@@ -11,14 +11,21 @@ from operator import itemgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import Error, InterfaceError, InternalError, OperationalError, connection
 from django.db.models import Model, QuerySet
 
 M = TypeVar("M", bound=Model)
 ROWS_PER_READ = 2_000
-DATABASE_AWAY = (OperationalError, InterfaceError)
+CONNECTION_ENDED = ("25P03", "25P04")  # PostgreSQL's limits on idle and long transactions: InternalError
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
 log = logging.getLogger(__name__)
+
+
+def is_database_away(error: BaseException | None) -> bool:
+    """Return True for an outage or an ended connection, which no change of the statement would mend."""
+    if isinstance(error, InternalError):
+        return getattr(error.__cause__, "sqlstate", None) in CONNECTION_ENDED
+    return isinstance(error, OperationalError | InterfaceError)
 
 
 def insist(write: Callable[[], object], *, most: int | None = None) -> None:
@@ -26,8 +33,8 @@ def insist(write: Callable[[], object], *, most: int | None = None) -> None:
     for tries in count(1):
         try:
             write()
-        except DATABASE_AWAY as error:
-            if tries == most:
+        except Error as error:
+            if tries == most or not is_database_away(error):
                 raise
             pause = min(FIRST_PAUSE_SECONDS * 2 ** (tries - 1), LONGEST_PAUSE_SECONDS)
             log.warning("The database did not take a write, which is repeated in %s s: %s", pause, error)

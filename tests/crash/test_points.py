@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
-from django.db import connections
+from django.db import connection, connections
 from django.db.models.functions import Now
 
 from annotation.freezing import builder, writer
@@ -57,8 +57,7 @@ def interrupted(
     pid = os.fork()
     if not pid:
         try:
-            own_connection()
-            points.reached = lambda name: os.kill(os.getpid(), fate)
+            points.reached = lambda name: stop(fate)
             points.install(web=web)
             work()
         finally:
@@ -73,12 +72,12 @@ def interrupted(
             os.waitpid(pid, 0)
 
 
-def own_connection() -> None:
-    """A new connection, whose transactions the server ends soon after the process stops."""
-    connections["default"] = fresh = connections.create_connection("default")
-    if fresh.vendor == "postgresql":
-        with fresh.cursor() as cursor:
+def stop(fate: signal.Signals) -> None:
+    """Stop this process; the server soon ends a transaction that it left open."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
             cursor.execute("SET idle_in_transaction_session_timeout = 200")
+    os.kill(os.getpid(), fate)
 
 
 def run_all() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import OperationalError
+from django.db import OperationalError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
@@ -78,6 +79,19 @@ def test_a_job_is_retried_later_after_an_infrastructure_fault(do: Do, error: Exc
     job = do(raising(error))
     assert (job.state, JobEvent.objects.last().detail) == ("queued", "no storage")
     assert job.run_after > job.created_at
+
+
+@pytest.mark.postgres
+def test_a_job_is_retried_after_the_server_ended_its_idle_connection(postgres: object, do: Do) -> None:
+    def handler(subject: int, progress: Progress) -> Store:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 1")
+            time.sleep(0.05)
+            cursor.execute("SELECT 1")
+        return lambda: None
+
+    job = do(handler)
+    assert (job.state, job.events.last().what) == ("queued", "retried")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import BooleanField, Count, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -196,18 +196,22 @@ def quality(request: HttpRequest, slug: str) -> HttpResponse:
 def _quality_context(project: Project) -> dict[str, Any]:
     items = project.items.present().exclude(use="").select_related("known").order_by("use", "rank")
     questions = items.annotate(
-        tried=Count("marks"), passed=Count("marks", filter=Q(marks__right=True)), touched=Count("votes")
+        tried=_count(Mark.objects.all(), "item"),
+        passed=_count(Mark.objects.filter(right=True), "item"),
+        touched=Exists(Vote.objects.filter(item=OuterRef("pk"))),
     )
     titles, names, figures = label_titles(project), display_names(project), figures_of(project)
     people = _by_answers(project, figures)
     uses = dict(items.order_by().values_list("use").annotate(n=Count("pk")))
-    suggestions = Suggestion.objects.filter(item__in=project.items.live())
+    # counted by import: the items of 1,000,000 predictions take seconds to read
+    suggestions = Suggestion.objects.filter(batch__project=project)
+    n_suggestions = suggestions.count() - suggestions.filter(item__in=items.order_by()).count()
     return {
         "uses": {use: uses.get(use, 0) for use in (Item.Use.QUALIFY, Item.Use.CHECK)},
         "questions": [(item, answer_text(item.known.payload, titles)) for item in questions[:MAX_LISTED]],
         "n_questions": sum(uses.values()),
         "has_relations": project.kind == Kind.RELATIONS,
-        "n_suggestions": suggestions.count(),
+        "n_suggestions": n_suggestions,
         "n_sentences": ItemCount.objects.live(project).total(),
         "suggested_votes": figures["suggested"],
         "computed_at": figures.computed_at,
@@ -217,9 +221,9 @@ def _quality_context(project: Project) -> dict[str, Any]:
     }
 
 
-def _count(rows: QuerySet[Any]) -> Any:
-    """Count an annotator's rows in a subquery, as joins multiply."""
-    own = rows.filter(annotator=OuterRef("pk")).order_by().values("annotator")
+def _count(rows: QuerySet[Any], owner: str = "annotator") -> Any:
+    """Count the rows of an annotator or item in a subquery, as joins multiply."""
+    own = rows.filter(**{owner: OuterRef("pk")}).order_by().values(owner)
     return Coalesce(Subquery(own.annotate(n=Count("pk")).values("n")), 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from uuid import uuid4
 
 import msgspec
 import pytest
@@ -10,7 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Batch, Item, Project
+from annotation.models import Annotator, Batch, Item, Mark, Project, Vote
+from annotation.queue import gold_questions
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import ProjectCast
 
@@ -75,6 +77,21 @@ def test_an_item_becomes_a_gold_question_and_work_again(client: Client, cast: Pr
     assert (item.use, item.known.payload["relations"]) == (Item.Use.CHECK, ["born_in"])
     client.post(ADDRESS, {"action": "work", "item": item.pk})
     assert (cast.item(2).use, cast.item(2).free) == (Item.Use.WORK, 2)
+
+
+def test_a_gold_question_shows_how_many_annotators_answered_it_right(
+    client: Client, cast: ProjectCast
+) -> None:
+    known = cast.item(2)
+    gold = {"spans": [], "relations": ["born_in"]}
+    gold_questions.make_gold_question(known, payload=gold, use="check", explains="", by=cast.curator)
+    for name, right in (("Kim", True), ("Lars", False)):
+        annotator = Annotator.objects.create(project=cast.project, name=name)
+        Mark.objects.create(item=known, annotator=annotator, right=right)
+        for number in (1, 2, 3):  # an answer and two changes of it
+            vote = {"act": "answer", "payload": gold, "number": number, "client_id": uuid4()}
+            Vote.objects.create(item=known, annotator=annotator, **vote)
+    assert '<td class="fig">1 of 2</td>' in client.get(ADDRESS).content.decode()
 
 
 def test_an_unknown_id_is_reported_at_its_field(client: Client, cast: ProjectCast) -> None:

@@ -57,6 +57,8 @@ def interrupted(
     pid = os.fork()
     if not pid:
         try:
+            # the event loop of a browser test does not go on in this process, and connections depend on it
+            connections["default"] = connections.create_connection("default")
             points.reached = lambda name: stop(fate)
             points.install(web=web)
             work()

@@ -187,6 +187,22 @@ def set_policy(project: Project, *, policy: str, by: User) -> Project:
 
 
 @transaction.atomic
+def set_overlap(project: Project, *, may_overlap: bool, by: User) -> Project:
+    """Allow or forbid overlapping spans, and recompute all outcomes."""
+    require(project, by, CURATOR)
+    _set(project, "spans_may_overlap", may_overlap, by=by, action="overlapping spans")
+    item_state.recompute_after_change(project)
+    return project
+
+
+@transaction.atomic
+def set_by_sentence(project: Project, *, by_sentence: bool, by: User) -> Project:
+    """Show texts to annotators one sentence at a time, or whole."""
+    require(project, by, CURATOR)
+    return _set(project, "by_sentence", by_sentence, by=by, action="one sentence at a time")
+
+
+@transaction.atomic
 def set_guideline(project: Project, *, guideline: str, na_means: str = "", by: User) -> Project:
     """Change the guideline and the meaning of N/A."""
     require(project, by, CURATOR)

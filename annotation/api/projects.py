@@ -33,7 +33,10 @@ class ProjectSerializer(serializers.ModelSerializer[Project]):
 
     class Meta:
         model = Project
-        fields = ["slug", "title", "kind", "state", "k", "policy", "guideline", "na_means", "created_at"]
+        fields = [
+            *("slug", "title", "kind", "state", "k", "policy", "guideline", "na_means"),
+            *("spans_may_overlap", "by_sentence", "created_at"),
+        ]
         read_only_fields = fields
 
 

@@ -44,6 +44,7 @@ class Project(models.Model):
         help_text="What N/A says here: no relation at all, or none of this inventory.",
     )
     spans_may_overlap = models.BooleanField(default=False)
+    by_sentence = models.BooleanField(default=False, help_text="Texts are shown one sentence at a time.")
     lease_minutes = models.PositiveSmallIntegerField(default=30)
     most_extra = models.PositiveSmallIntegerField(
         default=3, help_text="How many people beyond k a disputed item may be shown to."

@@ -90,8 +90,22 @@ class RuleForm(ActionForm):
     )
     policy = forms.ChoiceField(label="Rule", choices=POLICIES, widget=forms.RadioSelect)
 
+    spans_may_overlap = forms.BooleanField(
+        label="Spans may overlap",
+        required=False,
+        help_text="For nested entities. Otherwise the form refuses a span that overlaps another one.",
+    )
+    by_sentence = forms.BooleanField(
+        label="One sentence at a time",
+        required=False,
+        help_text="Annotators see each text sentence by sentence, and submit it after the last one.",
+    )
+
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"k": project.k, "policy": project.policy}, **kwargs)
+        names = ("k", "policy", "spans_may_overlap", "by_sentence")
+        super().__init__(*args, initial={name: getattr(project, name) for name in names}, **kwargs)
+        if project.kind == Kind.RELATIONS:
+            del self.fields["spans_may_overlap"], self.fields["by_sentence"]
         n = projects.annotator_count(project)
         people = "member" if n == 1 else "members"
         self.fields["k"].help_text = (
@@ -102,11 +116,16 @@ class RuleForm(ActionForm):
         )
 
     def apply(self, project: Project, *, by: User) -> str:
-        k, policy = self.cleaned_data["k"], self.cleaned_data["policy"]
+        values = self.cleaned_data
+        k, policy = values["k"], values["policy"]
         if k != project.k:
             projects.set_k(project, k=k, by=by)
         if policy != project.policy:
             projects.set_policy(project, policy=policy, by=by)
+        if (may_overlap := values.get("spans_may_overlap", False)) != project.spans_may_overlap:
+            projects.set_overlap(project, may_overlap=may_overlap, by=by)
+        if (by_sentence := values.get("by_sentence", False)) != project.by_sentence:
+            projects.set_by_sentence(project, by_sentence=by_sentence, by=by)
         return ""
 
 

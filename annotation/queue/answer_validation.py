@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from annotation.consensus.item_state import label_names
@@ -39,7 +40,22 @@ def _spans(spans: list[Any], item: Item, project: Project) -> list[list[Any]]:
         if not valid or not 0 <= span[0] < span[1] <= item.length:
             _reject(f"[start, end, label] with 0 ≤ start < end ≤ {item.length:,}", span, "spans")
         _require_label(span[2], names, "spans")
-    return [list(span) for span in dict.fromkeys(tuple(span) for span in spans)]
+    unique = dict.fromkeys(tuple(span) for span in spans)
+    if not project.spans_may_overlap:
+        _require_no_overlap(sorted(unique), item)
+    return [list(span) for span in unique]
+
+
+def _require_no_overlap(spans: list[tuple[Any, ...]], item: Item) -> None:
+    for before, after in pairwise(spans):
+        if after[0] < before[1]:
+            first, second = (f"“{item.surface(span):.40}” [{span[0]}, {span[1]}]" for span in (before, after))
+            raise DomainError(
+                "spans_overlap",
+                f"{first} and {second} overlap, which this project does not allow.",
+                hint="Remove one of them, or resize it.",
+                field="spans",
+            )
 
 
 def _links(links: list[Any], spans: list[Any], unique: list[list[Any]], project: Project) -> list[list[Any]]:

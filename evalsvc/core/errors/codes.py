@@ -50,6 +50,7 @@ ANNOTATION: dict[str, str] = {
     "project_not_open": "The project is not open for labelling.",
     "recomputing": "The project's results are being recomputed. Try again when this is complete.",
     "span_missing": "A relation needs both of its spans. Choose its spans too, or leave the relation out.",
+    "spans_overlap": "Spans of this project may not overlap. Remove or resize one of them.",
     "target_in_use": "Undoing this change would leave answers without a label.",
     "too_many_leases": "You have reached the limit of reserved sentences. Answer or release some.",
     "unknown_import": "This kind of import does not exist.",

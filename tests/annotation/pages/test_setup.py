@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Batch, Member, OntologyStep, Project
 from tests.cast.basics import person, run_job, sentence
-from tests.cast.projects import ProjectCast, error_codes
+from tests.cast.projects import ProjectCast, create_project, curator, error_codes
 
 
 @pytest.fixture
@@ -208,6 +208,19 @@ def test_changing_the_policy_recomputes_all_items(client: Client, cast: ProjectC
     cast.project.refresh_from_db()
     assert (cast.project.k, cast.project.policy) == (1, "majority-na")
     assert cast.item(1).state == "settled"
+
+
+def test_overlap_and_sentences_of_texts_are_settings_of_span_projects(client: Client, db: None) -> None:
+    project = create_project("entities", labels=["A"])
+    client.force_login(curator())
+    rule = {"k": "2", "policy": "majority-na"}
+    for names in (["spans_may_overlap"], ["by_sentence"], []):
+        client.post(reverse("project", args=[project.slug]), rule | dict.fromkeys(names, "on"))
+        project.refresh_from_db()
+        chosen = [name for name in ("spans_may_overlap", "by_sentence") if getattr(project, name)]
+        assert chosen == names
+    paired = client.get(reverse("project", args=[create_project().slug])).context["form"]
+    assert "by_sentence" not in paired.fields
 
 
 def test_pages_of_an_unopened_project_link_to_its_setup(client: Client, cast: ProjectCast) -> None:

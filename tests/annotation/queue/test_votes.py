@@ -11,7 +11,15 @@ from annotation.models import Answer, Vote
 from annotation.queue import exclusions, leases, votes
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person
-from tests.cast.projects import annotators, answer_item, answered_item, curator, project_with_items
+from tests.cast.projects import (
+    annotators,
+    answer_item,
+    answered_item,
+    create_project,
+    curator,
+    import_lines,
+    project_with_items,
+)
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
@@ -124,8 +132,6 @@ def test_an_answer_outside_the_inventory_or_the_kind_is_rejected(payload: dict, 
     "span", [[0, 99, "A"], [3, 3, "A"], [-1, 2, "A"], [0, 1], ["0", 1, "A"], [True, 2, "A"]]
 )
 def test_spans_outside_the_text_are_rejected(span: list) -> None:
-    from tests.cast.projects import create_project, import_lines
-
     project = create_project("entities", labels=["A"])
     import_lines(project, [{"id": "s0", "text": "Ada saw"}])
     projects.open_for_work(project, by=curator())
@@ -133,6 +139,20 @@ def test_spans_outside_the_text_are_rejected(span: list) -> None:
         votes.answer(
             project.items.first(), annotators(project, 1)[0], client_id=uuid4(), payload={"spans": [span]}
         )
+
+
+@pytest.mark.parametrize("spans", [[[0, 3, "A"], [2, 7, "A"]], [[4, 7, "B"], [0, 3, "A"], [4, 7, "A"]]])
+def test_overlapping_spans_are_rejected_unless_the_project_allows_them(spans: list) -> None:
+    project = create_project("entities", labels=["A", "B"], k=1)
+    import_lines(project, [{"id": "s0", "text": "Ada saw"}])
+    projects.open_for_work(project, by=curator())
+    item, user = project.items.get(), annotators(project, 1)[0]
+    vote = {"client_id": uuid4(), "payload": {"spans": spans}}
+    with pytest.raises(DomainError, match=r"“Ada|“saw” \[4, 7\] overlap", check=code("spans_overlap")):
+        votes.answer(item, user, **vote)
+    projects.set_overlap(project, may_overlap=True, by=curator())
+    votes.answer(item, user, **vote)
+    assert item.answers.get().payload["spans"] == spans
 
 
 def test_viewers_and_adjudicators_cannot_vote() -> None:

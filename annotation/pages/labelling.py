@@ -55,6 +55,22 @@ COMMANDS = (
     ("flag", "Flag"),
     ("keys", "Show all keys"),
 )
+SPAN_KEYS = (
+    ("← →", "Caret to the previous or next word; with ⇧ select more"),
+    ("↑ ↓", "Caret to the previous or next sentence; with ⇧ select more"),
+    ("K", "Move and mark by characters, or by words again"),
+    ("space", "Mark the selected words with the label used last; Esc forgets it"),
+    ("⇥", "Choose the next span; with ⇧ the previous one"),
+    ("[ ]", "End of the chosen span one word back or on; with ⇧ its start"),
+    ("L", "Next label for the chosen span; a label’s key changes it at once"),
+    ("⌫", "Remove the chosen span"),
+    ("E", "Find the words of the chosen span elsewhere; again marks them"),
+    ("Y X", "Accept or refuse a prediction; with ⇧ all of them"),
+)
+LINK_KEYS = (
+    ("R", "From the chosen span: the tail is chosen next, by click or ⇥"),
+    ("T", "Turn the last relation of the chosen span"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +155,29 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         columns=columns(choices),
         progress=progress | {"done": done, "width": f"{width:.1f}"},
         api={"root": root, "project": f"{root}projects/{project.slug}/"},
-        commands=[entry for entry in COMMANDS if choices or entry[0] != "find"],
+        commands=_commands(bool(marks)),
+        span_keys=_span_keys(marks, links),
         parts=PARTS,
         marks=marks,
         links=links,
         qualifying=gold_questions.must_qualify(project, user, role=role),
     )
     return render(request, "annotation/label.html", context)
+
+
+def _commands(marks_spans: bool) -> list[tuple[str, str]]:
+    if not marks_spans:
+        return list(COMMANDS)
+    titles = {**dict(COMMANDS), "na": "N/A: clears all spans"}
+    return [(name, title) for name, title in titles.items() if name != "find"]
+
+
+def _span_keys(marks: list[Choice], links: list[Choice]) -> list[tuple[str, str]]:
+    """Return the keys of labels, relations and the span editor with their actions."""
+    if not marks:
+        return []
+    own = [(choice.key, choice.title) for choice in [*marks, *links] if choice.key]
+    return [*own, *SPAN_KEYS, *(LINK_KEYS if links else ())]
 
 
 def _labels_of(project: Project) -> tuple[list[Choice], list[Choice], list[Choice]]:

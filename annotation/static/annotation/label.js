@@ -16,7 +16,7 @@ import { countDone, showProgress } from "./label/progress.js";
 import * as reserve from "./label/reserve.js";
 import { wireSearch } from "./label/search.js";
 import { pairOf, sentenceOf } from "./label/sentence.js";
-import { beginSpans, wireSpans } from "./label/spans.js";
+import { beginSpans, problemWithSpans, showUnseen, wireSpans } from "./label/spans.js";
 import * as status from "./label/status.js";
 import { unsent } from "./label/storage.js";
 
@@ -149,6 +149,9 @@ function finishWith(act, fields) {
 function submit() {
   answer.saveComment();
   const { na, spans, chosen } = answer.current;
+  if (marksSpans && showUnseen()) return;
+  const problem = marksSpans && problemWithSpans();
+  if (problem) return showError(problem);
   if (na || spans.length || chosen.length) finishWith("answer", { payload: { spans, relations: [...chosen] } });
   else if (marksSpans) showError(`Nothing is marked. Mark a span, or ${keyOf("na") || "N/A"} if there is none.`);
   else showError(`Nothing is chosen. Choose a relation, or ${keyOf("na") || "N/A"} if none applies.`);

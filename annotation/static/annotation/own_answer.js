@@ -13,7 +13,7 @@ function wire() {
   const { item, ...setup } = JSON.parse(root.dataset.setup);
   const editor = createEditor(root, {
     ...setup,
-    onChange: (answer) => (field.value = JSON.stringify(answer)),
+    onChange: ({ spans, relations }) => (field.value = JSON.stringify({ spans, relations })),
     announce: (text) => ($("own-note").textContent = text),
   });
   editor.begin(item);

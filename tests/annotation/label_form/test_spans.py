@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from annotation import projects
 from annotation.ontology import inventory
 from annotation.queue import gold_questions
 from tests.annotation.browser_keyboard import open_form, press, read_back, stored_payloads, wait_until_sent
@@ -21,8 +22,9 @@ LABELS = ["person", "place"]
 MODULES = "/static/annotation/spans"
 
 
-def start(page: Page, kind: str = "entities") -> ProjectCast:
+def start(page: Page, kind: str = "entities", *, by_sentence: bool = False) -> ProjectCast:
     cast = ProjectCast.create(kind=kind, k=1, labels=LABELS)
+    projects.set_by_sentence(cast.project, by_sentence=by_sentence, by=cast.curator)
     if kind == "joint":
         relation = {"name": "visited", "phrase": "visited", "head_type": "person", "tail_type": "place"}
         inventory.add_labels(cast.project, [relation], by=cast.curator, part="relation")
@@ -131,6 +133,14 @@ def test_a_resized_relabelled_and_removed_span_comes_back_by_undo(page: Page) ->
     assert read_back(page) == "Nothing marked yet."
     press(page, "z", "z", "z")
     assert page.locator("#span-list").inner_text().split("\t") == ["Ada", "person", "2, 5"]
+    page.locator("#span-list button").click()
+    handle = page.locator(".marks__handle--end").bounding_box()
+    assert handle is not None
+    page.mouse.move(handle["x"] + 6, handle["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(*place_of(page, "Bob"), steps=4)
+    page.mouse.up()
+    assert page.locator("#span-list").inner_text().split("\t") == ["Ada met Bob", "person", "2, 13"]
 
 
 def test_the_caret_stays_in_view_in_a_long_text(page: Page) -> None:
@@ -147,18 +157,37 @@ def test_the_caret_stays_in_view_in_a_long_text(page: Page) -> None:
     assert 0 < caret < bar
 
 
-def test_a_prediction_is_drawn_dashed_until_it_is_changed(page: Page) -> None:
+def test_predictions_are_dashed_until_each_is_accepted_refused_or_changed(page: Page) -> None:
     cast = ProjectCast.create(kind="entities", k=1, labels=LABELS)
     cast.import_lines({"id": "s1", "text": TEXTS[0]})
-    prediction = {"id": "s1", "spans": [[2, 5, "person"], [10, 13, "place"]]}
-    cast.import_lines(prediction, what="suggestions")
+    spans = [[2, 5, "person"], [10, 13, "place"], [17, 22, "place"], [24, 27, "person"]]
+    cast.import_lines({"id": "s1", "spans": spans}, what="suggestions")
     gold_questions.set_quality_options(cast.project, by=cast.curator, suggests=True)
     cast.open()
     open_form(page)
-    page.locator(".marks__bar.marks--guess").nth(1).wait_for()
+    dashed = page.locator(".marks__bar.marks--guess")
+    dashed.nth(3).wait_for()
     press(page, "Tab", "Tab", "1")
-    assert page.locator(".marks__bar.marks--guess").count() == 1
-    press(page, "Enter")
+    assert dashed.count() == 3
+    press(page, "Escape", "y", "Enter")
+    assert page.locator("#answer-error").inner_text().startswith("2 predictions left.")
+    page.locator("#refuse-guess").click()
+    press(page, "Shift+Y", "z")
+    assert dashed.count() == 1
+    press(page, "Shift+X", "Enter")
+    wait_until_sent(page, 1)
+    assert words_of(stored_payloads(1)[0]) == [("Ada", "person"), ("Bob", "person")]
+
+
+def test_a_text_is_shown_sentence_by_sentence_and_sent_after_the_last(page: Page) -> None:
+    start(page, by_sentence=True)
+    text = page.locator("#sentence")
+    assert text.inner_text().strip() == TEXTS[0].splitlines()[0]
+    press(page, "ArrowRight", "ArrowRight", "1", "Enter")
+    assert text.inner_text().strip() == TEXTS[0].splitlines()[1]
+    assert page.locator("#sentence-at").inner_text() == "Sentence 2 of 2"
+    assert page.locator(".marks__bar").count() == 0
+    press(page, "1", "Enter")
     wait_until_sent(page, 1)
     assert words_of(stored_payloads(1)[0]) == [("Ada", "person"), ("Bob", "person")]
 
@@ -185,6 +214,56 @@ def test_words_are_counted_in_code_points_or_tokens(
 ) -> None:
     page.goto("/docs/keyboard/")
     assert run(page, "text", "return m.textOf(x).words;", item) == words
+
+
+def place_editor(page: Page, item: dict[str, Any], **setup: Any) -> None:
+    """Put an editor on a page of its own, as `editor`; its answer and its last message stay beside it."""
+    page.goto("/docs/keyboard/")
+    labels = [{"name": "A", "title": "A", "key": "1"}, {"name": "B", "title": "B", "key": "2"}]
+    code = """
+      const root = document.createElement("div");
+      Object.assign(root, { id: "sentence", dir: "auto", tabIndex: 0 });
+      document.body.prepend(root);
+      const own = window.own = {};
+      const notify = { onChange: (answer) => (own.answer = answer), announce: (text) => (own.note = text) };
+      own.editor = m.createEditor(root, { ...x.setup, ...notify });
+      own.editor.begin(x.item);
+      document.addEventListener("keydown", own.editor.onKey);
+      root.focus();
+    """
+    run(page, "editor", code, {"item": item, "setup": {"labels": labels, **setup}})
+
+
+def marked(page: Page) -> Any:
+    return page.evaluate("own.answer.spans")
+
+
+def test_arrows_follow_the_script_and_spans_count_tokens(live: str, page: Page) -> None:
+    place_editor(page, {"text": "", "tokens": ["שלום", "עולם", "רב", "."]})
+    press(page, "ArrowLeft", "ArrowLeft", "Shift+ArrowLeft", "1", "ArrowRight", "2")
+    assert marked(page) == [[0, 1, "B"], [1, 3, "A"]]
+
+
+def test_a_click_takes_the_nested_span_and_again_the_one_around_it(live: str, page: Page) -> None:
+    place_editor(page, {"text": "Port of Rotterdam Authority"}, mayOverlap=True)
+    press(page, "ArrowRight", "ArrowRight", "ArrowRight", "1")
+    press(page, "Escape", "ArrowRight", "Shift+ArrowDown", "2")
+    assert marked(page) == [[0, 27, "B"], [8, 17, "A"]]
+    chosen = []
+    for _ in range(3):
+        page.mouse.click(*place_of(page, "Rotterdam"))
+        chosen.append(page.evaluate("own.editor.selected"))
+    assert chosen == [1, 0, -1]
+
+
+def test_a_relation_to_an_unexpected_type_is_made_with_a_warning(live: str, page: Page) -> None:
+    relation = {"name": "in", "title": "located in", "key": "⇧1", "head": "A", "tail": "B"}
+    place_editor(page, {"text": "Ada met Bob"}, relations=[relation])
+    press(page, "ArrowRight", "1", "ArrowRight", "ArrowRight", "1")
+    assert page.evaluate("own.editor.fits({ head: 'A', tail: 'B' })") is False
+    press(page, "Shift+1", "Shift+Tab")
+    assert page.evaluate("own.answer.relations") == [[1, "in", 0]]
+    assert page.evaluate("own.note").endswith("Check it: located in is expected from A to B.")
 
 
 def test_relations_follow_their_spans(live: str, page: Page) -> None:

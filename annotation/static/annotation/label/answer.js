@@ -10,10 +10,11 @@ export let current = null; // the sentence on screen with its answer; null betwe
 
 export function begin(work) {
   current = {
-    spans: [], chosen: [], na: false, comment: "", flagged: false, ...work, undone: [], done: [], since: performance.now(),
+    spans: [], chosen: [], guesses: [], na: false, comment: "", flagged: false, ...work, undone: [], done: [], since: performance.now(),
   };
   const initial = work.payload ?? work.suggestion;
   if (initial) Object.assign(current, choiceOf(initial));
+  if (!work.payload) current.guesses = (work.suggestion?.spans ?? []).map((span) => span.join());
   const draft = draftOf(work.item.id);
   Object.assign(current, draft, { drafted: Boolean(draft) });
   showError("");
@@ -42,7 +43,8 @@ export const isUntouched = () =>
   !$("comment").value.trim();
 
 export const snapshot = () => ({
-  spans: current.spans, chosen: [...current.chosen], na: current.na, flagged: current.flagged, comment: current.comment,
+  spans: current.spans, chosen: [...current.chosen], guesses: current.guesses,
+  na: current.na, flagged: current.flagged, comment: current.comment,
 });
 
 function change(alter) {
@@ -69,15 +71,13 @@ export function toggle(name) {
   });
 }
 
-export function mark({ spans, relations: links }) {
-  change(() => Object.assign(current, { spans, chosen: links, na: false }));
+export function mark({ spans, relations: links, guesses }) {
+  change(() => Object.assign(current, { spans, chosen: links, guesses, na: false }));
 }
 
 export function toggleNa() {
   change(() => {
-    current.na = !current.na;
-    current.spans = [];
-    current.chosen = [];
+    Object.assign(current, { na: !current.na, spans: [], chosen: [], guesses: [] });
   });
 }
 

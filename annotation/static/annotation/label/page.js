@@ -7,6 +7,10 @@ export const relations = [...form.querySelectorAll("input[name=relation]")];
 export const byName = new Map(relations.map((input) => [input.value, input]));
 export const marksSpans = ["entities", "joint"].includes(api.kind);
 export const titleOf = (name) => byName.get(name)?.dataset.title ?? name;
+const titles = (part) => new Map([...form.querySelectorAll(`[data-${part}]`)].map(({ dataset }) => [dataset[part], dataset.title]));
+const [markTitles, relateTitles] = [titles("mark"), titles("relate")];
+export const markTitle = (name) => markTitles.get(name) ?? name;
+export const relateTitle = (name) => relateTitles.get(name) ?? name;
 export const clip = (text) => ([...text].length > 90 ? `${[...text].slice(0, 90).join("")}…` : text);
 
 export function element(tag, text = "", className = "") {

@@ -1,4 +1,5 @@
 // An answer of spans [start, end, label] and relations [head number, name, tail number], in the order of the text.
+// `guesses` are the spans of a prediction, joined by commas, until they are accepted, refused or changed.
 // Each change returns a new answer, or throws the reason why it is refused.
 
 export const EMPTY = { spans: [], relations: [] };
@@ -46,6 +47,12 @@ export function remove({ spans, relations }, number) {
       .filter(([head, , tail]) => head !== number && tail !== number)
       .map(([head, name, tail]) => [renumbered(head), name, renumbered(tail)]),
   };
+}
+
+// Overlapping spans of an answer that was not made here, such as a prediction.
+export function overlapIn(spans) {
+  const at = spans.findIndex((span, n) => n && overlap(spans[n - 1], span));
+  return at < 0 ? null : [spans[at - 1], spans[at]];
 }
 
 export function relate({ spans, relations }, link) {

@@ -13,20 +13,27 @@ export function createDrawing(root) {
   const node = document.createTextNode("");
   root.replaceChildren(node, layer);
   let text = null;
+  let view = [0, 0]; // the part on show, in UTF-16 units
   let boxes = new Map(); // boxes on the lines, by start and end
   let drawn = new Map(); // elements by their signature
 
   function boxesOf([start, end]) {
     const key = `${start},${end}`;
     if (!boxes.has(key)) {
-      const range = document.createRange();
-      range.setStart(node, text.places[start].from);
-      range.setEnd(node, text.places[end - 1].to);
+      const from = Math.max(text.places[start].from, view[0]);
+      const to = Math.min(text.places[end - 1].to, view[1]);
       const { left, top } = layer.getBoundingClientRect();
-      const rects = [...range.getClientRects()].filter(({ width }) => width);
+      const rects = from < to ? [...rangeOf(from, to).getClientRects()].filter(({ width }) => width) : [];
       boxes.set(key, rects.map((r) => ({ x: r.left - left, y: r.top - top, width: r.width, height: r.height })));
     }
     return boxes.get(key);
+  }
+
+  function rangeOf(from, to) {
+    const range = document.createRange();
+    range.setStart(node, from - view[0]);
+    range.setEnd(node, to - view[0]);
+    return range;
   }
 
   // Parts as [class, x, y, width, height or null, text, number of the span or null]; what stays is not touched.
@@ -53,7 +60,7 @@ export function createDrawing(root) {
 
   function spanParts(span, at, lane, { selected, dashed, colourOf, titleOf }) {
     const colour = COLOURS[colourOf(span[2]) % COLOURS.length];
-    const state = `${at === selected ? " marks--on" : ""}${dashed.has(span.slice(0, 3).join()) ? " marks--guess" : ""}`;
+    const state = `${at === selected ? " marks--on" : ""}${dashed.includes(span.join()) ? " marks--guess" : ""}`;
     const lines = boxesOf(span);
     const below = ({ y, height }) => y + height + lane * LANE;
     return [
@@ -110,21 +117,26 @@ export function createDrawing(root) {
     node,
     begin(shown) {
       text = shown;
-      node.data = text.text;
+      this.look(0, text.text.length);
+    },
+    // Show only a part of the text; what lies elsewhere is not drawn.
+    look(from, to) {
+      view = [from, to];
+      node.data = text.text.slice(from, to);
       this.forget();
     },
     forget() {
       boxes = new Map();
     },
-    // `view`: answer, lanes, selected, range, preview, dashed, colourOf, titleOf, relationTitle
-    show(view) {
-      const { answer, lanes, selected, range, preview } = view;
+    // `state`: answer, lanes, selected, range, preview, dashed, colourOf, titleOf, relationTitle
+    show(state) {
+      const { answer, lanes, selected, range, preview } = state;
       const most = String(Math.max(0, ...lanes) + 1);
       if (root.style.getPropertyValue("--lanes") !== most) {
         root.style.setProperty("--lanes", most);
         this.forget();
       }
-      const parts = answer.spans.flatMap((span, at) => spanParts(span, at, lanes[at], view));
+      const parts = answer.spans.flatMap((span, at) => spanParts(span, at, lanes[at], state));
       fitTags(parts);
       put([
         ...selectionParts(range, "marks__range"),
@@ -133,7 +145,7 @@ export function createDrawing(root) {
         ...parts,
         ...handleParts(answer.spans[selected]),
       ]);
-      drawArcs(answer, selected, view.relationTitle);
+      drawArcs(answer, selected, state.relationTitle);
     },
     // Scroll to the selection when the window doesn't show it.
     reveal() {
@@ -145,11 +157,10 @@ export function createDrawing(root) {
       const range = found ? null : document.caretRangeFromPoint?.(x, y);
       const [at, offset] = found ? [found.offsetNode, found.offset] : [range?.startContainer, range?.startOffset];
       if (at !== node) return null;
-      const before = document.createRange();
-      before.setStart(node, Math.max(offset - 1, 0));
-      before.setEnd(node, offset);
-      const inside = [...before.getClientRects()].some((r) => r.left <= x && x < r.right && r.top <= y && y <= r.bottom);
-      return inside ? offset - 1 : offset;
+      const index = offset + view[0];
+      const before = [...rangeOf(Math.max(index - 1, view[0]), index).getClientRects()];
+      const inside = before.some((r) => r.left <= x && x < r.right && r.top <= y && y <= r.bottom);
+      return inside ? index - 1 : index;
     },
   };
 }

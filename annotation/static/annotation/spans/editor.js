@@ -9,15 +9,20 @@ import { offsetAt, samePlaces, textOf, unitAt, wordsOf } from "./text.js";
 const digitOf = (event) => /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
 const isField = (target) => target.matches?.("textarea, select, input, button, a, summary");
 
+// Letters by their character, in other scripts by their place on the keyboard.
 function chordOf(event) {
   const shift = event.shiftKey ? "⇧" : "";
   const digit = digitOf(event);
-  if (digit !== undefined) return shift + (event.altKey ? "⌥" : "") + digit;
-  return event.key.length === 1 && event.key !== " " ? event.key.toLowerCase() : shift + event.key;
+  if (digit !== undefined && !event.getModifierState("AltGraph")) return shift + (event.altKey ? "⌥" : "") + digit;
+  if (event.key === " ") return " ";
+  const isSign = event.key.length === 1 && /[!-/:-@[-`{-~]/.test(event.key);
+  const letter = /^[a-z]$/i.test(event.key) ? event.key : (/^Key([A-Z])$/.exec(event.code)?.[1] ?? "");
+  if (letter && !isSign) return shift + letter.toLowerCase();
+  return event.key.length === 1 ? event.key : shift + event.key;
 }
 
 // labels: [{name, title, key}]; relations: the same with {phrase, head, tail}, the expected labels.
-export function createEditor(root, { labels, relations = [], mayOverlap = false, onChange, announce }) {
+export function createEditor(root, { labels, relations = [], mayOverlap = false, bySentence = false, onChange, announce }) {
   const drawing = createDrawing(root);
   const label = new Map(labels.map((entry, at) => [entry.name, { ...entry, at }]));
   const relation = new Map(relations.map((entry) => [entry.name, entry]));
@@ -26,7 +31,10 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   let text = null;
   let answer = model.EMPTY;
   let lanes = [];
-  let suggested = new Set(); // spans that still stand as a prediction made them
+  let guesses = []; // spans of a prediction that nobody has accepted, refused or changed
+  let sentence = 0; // number of the sentence on show, where they are shown one at a time
+  let seen = new Set(); // numbers of those that were shown
+  let clicked = -1; // unit of the last click
   let byCharacter = false;
   let range = null; // selected units as [anchor, focus], of words or characters
   let selected = -1; // number of the chosen span
@@ -47,17 +55,21 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   function draw() {
     if (!text) return;
     drawing.show({
-      answer, lanes, selected, preview, dashed: suggested, titleOf, relationTitle,
+      answer, lanes, selected, dashed: guesses, titleOf, relationTitle,
+      preview: link ? answer.spans.filter((span, at) => at !== link.head && mayBeTail(span)) : preview,
       range: selected < 0 ? selection() : null,
       colourOf: (name) => label.get(name)?.at ?? 0,
     });
   }
 
   function take(next, chosen, message) {
-    answer = next;
+    const here = new Set(next.spans.map((span) => span.join()));
+    guesses = (next.guesses ?? guesses).filter((guess) => here.has(guess));
+    answer = { ...next, guesses };
     lanes = model.lanesOf(answer.spans);
     selected = chosen ? model.numberOf(answer, chosen) : -1;
     [preview, link] = [[], null];
+    if (selected >= 0) follow(answer.spans[selected][0]);
     draw();
     if (message) announce(message);
   }
@@ -76,24 +88,59 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
 
   // ---- selecting -----------------------------------------------------------------------------------
 
+  // ---- one sentence at a time ----------------------------------------------------------------------
+
+  const isPaged = () => bySentence && text.sentences.length > 1;
+
+  function showSentence(number) {
+    sentence = number;
+    seen.add(number);
+    drawing.look(...text.sentences[number]);
+  }
+
+  function follow(offset) {
+    if (!isPaged()) return;
+    const { from } = text.places[offset];
+    const number = Math.max(text.sentences.findLastIndex(([start]) => start <= from), 0);
+    if (number !== sentence) showSentence(number);
+  }
+
+  function page(by) {
+    const next = text.sentences[sentence + by];
+    return next ? moveTo(unitAt(units(), offsetAt(text, next[0]))) : false;
+  }
+
+  // True if a sentence that was not on screen yet is shown now.
+  function advance() {
+    const unseen = isPaged() ? text.sentences.findIndex((_, number) => !seen.has(number)) : -1;
+    return unseen >= 0 && page(unseen - sentence);
+  }
+
+  // ---- carets and spans ----------------------------------------------------------------------------
+
   function moveTo(unit, extending = false) {
     const focus = Math.min(Math.max(unit, 0), units().length - 1);
     range = extending && range ? [range[0], focus] : [focus, focus];
     selected = -1;
     preview = [];
+    follow(units()[focus][0]);
     draw();
     announce(`${quoted(selection())} is selected.`);
     return true;
   }
 
   function step(by, extending) {
-    if (selected >= 0) range = [unitAt(units(), answer.spans[selected][0]), unitAt(units(), answer.spans[selected][1] - 1)];
+    if (selected >= 0) {
+      const [start, end] = answer.spans[selected];
+      range = [unitAt(units(), start), unitAt(units(), end - 1)];
+      if (!extending) return moveTo(by > 0 ? range[1] + 1 : range[0] - 1);
+    }
     if (!range) return moveTo(by > 0 ? 0 : units().length - 1);
     return moveTo(range[1] + by, extending);
   }
 
   function stepSentence(by, extending) {
-    const starts = [...new Set(text.sentences.map((index) => unitAt(units(), offsetAt(text, index))))];
+    const starts = [...new Set(text.sentences.map(([index]) => unitAt(units(), offsetAt(text, index))))];
     const here = range?.[1] ?? -1;
     const to = by > 0 ? starts.find((start) => start > here) : starts.findLast((start) => start < here);
     return moveTo(to ?? (by > 0 ? units().length - 1 : 0), extending);
@@ -104,9 +151,10 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     selected = number;
     preview = [];
     range = null;
-    draw();
     const [start, , name] = answer.spans[number];
-    const more = suggested.has(answer.spans[number].join()) ? " It is a prediction." : "";
+    follow(start);
+    draw();
+    const more = guesses.includes(answer.spans[number].join()) ? " It is a prediction: Y accepts it, X refuses it." : "";
     announce(`${quoted(answer.spans[number])}, ${titleOf(name)}, from ${start} is chosen.${more}`);
     return true;
   }
@@ -120,14 +168,18 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     return choose(next);
   }
 
+  // A click takes the innermost span; again at the same place the one around it, and then the words.
   function chooseAt(at, byTouch) {
-    const [from, to] = units()[unitAt(units(), at)];
+    const unit = unitAt(units(), at);
+    const [from, to] = units()[unit];
     const under = answer.spans.map((_, n) => n).filter((n) => answer.spans[n][0] <= at && at < answer.spans[n][1]);
     under.sort((a, b) => answer.spans[a][1] - answer.spans[a][0] - (answer.spans[b][1] - answer.spans[b][0]));
-    const next = under[under.indexOf(selected) + 1];
+    const place = under.indexOf(selected);
+    const next = place > 0 && unit !== clicked ? under[0] : under[place + 1];
+    clicked = unit;
     if (byTouch && range && selected < 0 && (from < selection()[0] || to > selection()[1]))
-      return moveTo(unitAt(units(), at), true);
-    return next === undefined ? moveTo(unitAt(units(), at)) : choose(next);
+      return moveTo(unit, true);
+    return next === undefined ? moveTo(unit) : choose(next);
   }
 
   // ---- marking -------------------------------------------------------------------------------------
@@ -143,7 +195,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   function relabel(name) {
     const [start, end] = answer.spans[selected];
     const span = [start, end, name];
-    suggested.delete(answer.spans[selected].join());
+    if (name === answer.spans[selected][2] && nextGuess().length) return accept();
     const message = `${quoted(span)} is now ${titleOf(name)}.`;
     return change(() => model.replace(answer, selected, span, mayOverlap), span, message);
   }
@@ -161,12 +213,20 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     return units()[at] ? resizeTo(edge, units()[at][0]) : true;
   }
 
-  function resizeTo(edge, offset) {
+  function resized(edge, offset) {
     const [start, end, name] = answer.spans[selected];
     const [from, to] = units()[unitAt(units(), offset)];
     const span = edge === "end" ? [start, to, name] : [from, end, name];
-    if (span[0] >= span[1]) return true;
-    suggested.delete(answer.spans[selected].join());
+    return span[0] < span[1] ? span : answer.spans[selected];
+  }
+
+  function showResize(edge, offset) {
+    preview = [resized(edge, offset)];
+    draw();
+  }
+
+  function resizeTo(edge, offset) {
+    const span = resized(edge, offset);
     return change(() => model.replace(answer, selected, span, mayOverlap), span, `${quoted(span)} is the span now.`);
   }
 
@@ -178,6 +238,36 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     range = [unitAt(units(), span[0]), unitAt(units(), span[1] - 1)];
     return change(() => model.remove(answer, number), null, `${quoted(span)} is no longer marked.${more}`);
   }
+
+  // ---- predictions ---------------------------------------------------------------------------------
+
+  const guessed = () => answer.spans.filter((span) => guesses.includes(span.join()));
+
+  // Each key goes on to the next prediction, so that one after the other settles them all.
+  function settle(spans, isAccepted) {
+    if (!spans.length) return false;
+    const keys = spans.map((span) => span.join());
+    const left = guessed().filter((span) => !keys.includes(span.join()));
+    const next = left.find((span) => span[0] > spans[0][0]) ?? left[0];
+    const without = (all, span) => model.remove(all, model.numberOf(all, span));
+    const make = () => ({
+      ...(isAccepted ? answer : spans.reduce(without, answer)),
+      guesses: guesses.filter((guess) => !keys.includes(guess)),
+    });
+    const what = spans.length === 1 ? quoted(spans[0]) : `${spans.length} predictions`;
+    return change(make, next, `${what} ${isAccepted ? "accepted" : "refused"}; ${left.length} left.`);
+  }
+
+  // Of the chosen span, or else the first one.
+  function nextGuess() {
+    if (selected < 0) return guessed().slice(0, 1);
+    return guessed().filter((span) => span === answer.spans[selected]);
+  }
+
+  const accept = () => settle(nextGuess(), true);
+  const refuse = () => settle(nextGuess(), false);
+  const acceptAll = () => settle(guessed(), true);
+  const refuseAll = () => settle(guessed(), false);
 
   // Show the same words elsewhere; pressed again, or Enter, marks them.
   function everywhere() {
@@ -200,13 +290,24 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
 
   // ---- relations -----------------------------------------------------------------------------------
 
-  const fits = (entry, head, tail) =>
-    [[entry.head, head], [entry.tail, tail]].every(([type, span]) => !type || !span || type.toLowerCase() === span[2].toLowerCase());
+  const isOf = (type, span) => !type || !span || type.toLowerCase() === span[2].toLowerCase();
+  const fits = (entry, head, tail) => isOf(entry.head, head) && isOf(entry.tail, tail);
+  const mayBeTail = (span) =>
+    relations.some((entry) => (!link.name || entry.name === link.name) && fits(entry, answer.spans[link.head], span));
+
+  // Stands behind the message about a relation whose ends are not of the types that the ontology expects.
+  function expectation(name, head, tail) {
+    const entry = relation.get(name);
+    if (!entry || fits(entry, head, tail)) return "";
+    const types = [entry.head, entry.tail].map((type) => (type ? titleOf(type) : "any span"));
+    return ` Check it: ${entry.title} is expected from ${types[0]} to ${types[1]}.`;
+  }
 
   function startLink(name) {
     if (!relations.length) return false;
     if (selected < 0) return !announce("Choose the span that is the head first.", true);
     link = { head: selected, name };
+    draw();
     return !announce(`${name ? relationTitle(name) : "Relation"} from ${quoted(answer.spans[selected])}: choose the tail.`);
   }
 
@@ -215,7 +316,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     const ends = [answer.spans[head], answer.spans[tail]];
     const name = link.name ?? (relations.find((entry) => fits(entry, ...ends)) ?? relations[0]).name;
     link = null;
-    const message = `${quoted(ends[0])} ${relation.get(name)?.phrase || relationTitle(name)} ${quoted(ends[1])}.`;
+    const message = `${quoted(ends[0])} ${relation.get(name)?.phrase || relationTitle(name)} ${quoted(ends[1])}.${expectation(name, ...ends)}`;
     return change(() => model.relate(answer, [head, name, tail]), ends[0], message);
   }
 
@@ -224,8 +325,10 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   function turn(number = lastLink()) {
     if (number < 0) return false;
     const [head, name, tail] = answer.relations[number];
-    const [from, to] = [tail, head].map((at) => quoted(answer.spans[at]));
-    return change(() => model.turn(answer, number), answer.spans[selected], `Turned: ${from} ${relationTitle(name)} ${to}.`);
+    const ends = [tail, head].map((at) => answer.spans[at]);
+    const [from, to] = ends.map(quoted);
+    const message = `Turned: ${from} ${relationTitle(name)} ${to}.${expectation(name, ...ends)}`;
+    return change(() => model.turn(answer, number), answer.spans[selected], message);
   }
 
   const unrelate = (number) =>
@@ -255,6 +358,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     "⇧ArrowRight": () => step(isRightToLeft() ? -1 : 1, true), "⇧ArrowLeft": () => step(isRightToLeft() ? 1 : -1, true),
     ArrowDown: () => stepSentence(1), ArrowUp: () => stepSentence(-1),
     "⇧ArrowDown": () => stepSentence(1, true), "⇧ArrowUp": () => stepSentence(-1, true),
+    y: accept, x: refuse, "⇧y": acceptAll, "⇧x": refuseAll,
     "]": () => resize("end", 1), "[": () => resize("end", -1), "{": () => resize("start", -1), "}": () => resize("start", 1),
     Delete: () => remove(), Backspace: () => remove(), Escape: escape, " ": () => Boolean(sticky) && mark(sticky),
     k: toggleCharacters, l: nextLabel, e: everywhere, r: () => startLink(), t: () => turn(), Enter: markPreview,
@@ -266,9 +370,11 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   const isRightToLeft = () => getComputedStyle(root).direction === "rtl";
 
   function onKey(event) {
-    if (!text || event.isComposing || event.ctrlKey || event.metaKey || isField(event.target)) return;
+    // [ and ] are typed with AltGr on some keyboards, which Windows reports as Ctrl and Alt
+    const isControl = event.metaKey || (event.ctrlKey && !event.getModifierState("AltGraph"));
+    if (!text || event.isComposing || isControl || isField(event.target)) return;
     if (document.querySelector("dialog[open]")) return;
-    const chord = event.key === " " ? " " : chordOf(event);
+    const chord = chordOf(event);
     if (event.repeat && labelKeys.has(chord)) return;
     let handled;
     if (event.key === "Tab") handled = event.target === root && walk(event.shiftKey ? -1 : 1);
@@ -289,7 +395,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
       moveTo(unitAt(units(), at));
       if (sticky) mark(sticky);
     },
-    chooseAt, choose, resizeTo,
+    chooseAt, choose, showResize, resizeTo,
     focus: () => root.focus({ preventScroll: true }),
   });
   new ResizeObserver(() => {
@@ -302,23 +408,34 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   });
 
   return {
-    // `item` with text and tokens; `guesses` are spans of a prediction, drawn dashed while they stand
-    begin(item, guesses = []) {
+    // `item` with text and tokens
+    begin(item) {
       text = textOf(item);
-      suggested = new Set(guesses.map((span) => span.join()));
-      [byCharacter, range, selected, preview, link] = [false, null, -1, [], null];
+      [byCharacter, range, selected, preview, link, guesses] = [false, null, -1, [], null, []];
+      [clicked, seen] = [-1, new Set()];
       answer = model.EMPTY;
       drawing.begin(text);
+      if (isPaged()) showSentence(0);
       draw();
     },
     show(next) {
-      if (next.spans === answer.spans && next.relations === answer.relations) return;
+      const { spans, relations: links, guesses: standing = guesses } = answer;
+      if (next.spans === spans && next.relations === links && (next.guesses ?? guesses) === standing) return;
       const chosen = answer.spans[selected];
       take(next, chosen && model.numberOf(next, chosen) >= 0 ? chosen : null);
     },
-    onKey, mark, choose, remove, startLink, turn, unrelate,
+    onKey, mark, choose, remove, startLink, turn, unrelate, accept, refuse, acceptAll, refuseAll, page, advance,
+    toggleCharacters,
     words: (span) => wordsOf(text, span),
-    fits: (entry) => selected < 0 || fits(entry, answer.spans[selected]),
+    // True if the chosen span may be the head, and another one the tail.
+    fits(entry) {
+      const head = answer.spans[selected];
+      return !head || answer.spans.some((tail) => tail !== head && fits(entry, head, tail));
+    },
+    get overlap() { return mayOverlap ? null : model.overlapIn(answer.spans); },
+    get byCharacter() { return byCharacter; },
+    get guesses() { return guesses.length; },
+    get paging() { return isPaged() ? { at: sentence + 1, of: text.sentences.length } : null; },
     get selected() { return selected; },
     get sticky() { return sticky; },
   };

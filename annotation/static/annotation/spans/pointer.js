@@ -1,7 +1,7 @@
 // Mouse and touch on the text: a drag selects words, a click chooses a span, a handle resizes it, a double click
 // takes the word under it. By touch the first tap selects a word, and a second one everything up to there.
 
-export function wirePointer(root, { offsetAt, select, extend, chooseAt, choose, mark, resizeTo, focus }) {
+export function wirePointer(root, { offsetAt, select, extend, chooseAt, choose, mark, showResize, resizeTo, focus }) {
   let drag = null; // what the pressed button does: the edge it moves, or where its selection began
 
   const edgeOf = (target) =>
@@ -24,9 +24,10 @@ export function wirePointer(root, { offsetAt, select, extend, chooseAt, choose, 
   root.addEventListener("pointermove", (event) => {
     if (!drag) return;
     const at = offsetAt(event.clientX, event.clientY);
-    if (at === null || drag.start === null || (!drag.moved && at === drag.start)) return;
-    if (drag.edge) drag.last = at;
+    if (at === null) return;
+    if (drag.edge) showResize(drag.edge, (drag.last = at));
     else {
+      if (drag.start === null || (!drag.moved && at === drag.start)) return;
       if (!drag.moved) select(drag.start);
       extend(at);
     }

@@ -16,13 +16,13 @@ export function textOf(item) {
   }
   const offsets = new Map(places.map(({ from }, offset) => [from, offset]));
   const whole = places.map((_, offset) => [offset, offset + 1]);
-  const starts = [...sentences.segment(text)].map(({ index }) => index);
+  const segments = [...sentences.segment(text)].filter(({ segment }) => segment.trim());
   return {
     text,
     places,
     words: item.tokens ? whole : unitsOf(words, text, offsets, places),
     characters: item.tokens ? whole : unitsOf(characters, text, offsets, places),
-    sentences: starts,
+    sentences: segments.map(({ index, segment }) => [index, index + segment.trimEnd().length]), // in UTF-16 units
   };
 }
 

@@ -261,3 +261,14 @@ def test_rows_are_kept_for_ever_where_no_days_are_set(ended: list[Any], settings
     settings.KEEP_DAYS = 0
     registry.sweep()
     assert remaining(ended) == [True, True, True, False]  # an expired session lets nobody in
+
+
+@pytest.mark.django_db(transaction=True)
+def test_statistics_count_every_row_of_an_index() -> None:
+    """A large project among small ones, which a sample takes for small."""
+    rows = [Job(kind="none", subject=max(at, 1_500), queue="score") for at in range(1_800)]
+    Job.objects.bulk_create(rows)
+    registry.refresh_statistics()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT stat FROM sqlite_stat1 WHERE idx = 'job_subject'")
+        assert cursor.fetchall() == [("1800 1800 6",)]  # rows, by kind, by subject

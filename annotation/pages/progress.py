@@ -125,7 +125,7 @@ def other_policy(request: HttpRequest, slug: str) -> HttpResponse:
     """List the sentences with another outcome under the other policy."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
     items = project_stats.changed_by_other_policy(project, for_user=person(request))
-    shown = page_of(request, items, size=PER_PAGE)
+    shown = page_of(request, items, size=PER_PAGE, count=item_state.other_policy_changes(project))
     titles = label_titles(project)
 
     def text(gold: dict[str, object] | None) -> str:

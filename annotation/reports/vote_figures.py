@@ -195,8 +195,9 @@ def _stamp(project: Project) -> str:
     votes = Annotator.objects.filter(project=project).annotate(last=Subquery(last)).order_by("pk")
     excluded = Answer.objects.filter(annotator__project=project, set_aside=True)
     excluded_now = excluded.order_by().aggregate(n=Count("pk"), which=Sum("pk"))
-    decisions = Adjudication.objects.filter(item__project=project).order_by("-pk")
-    last_decision = decisions.values_list("pk", flat=True).first()
+    # "+ 0": read from the newest decision on, not by way of all items of the project
+    decisions = Adjudication.objects.annotate(owner=F("item__project_id") + 0).filter(owner=project.pk)
+    last_decision = decisions.order_by("-pk").values_list("pk", flat=True).first()
     counts = ItemCount.objects.live(project).by_state()
     rule = (project.inventory_stamp, project.k, project.policy)
     today = timezone.now().date()  # some figures are of the last week

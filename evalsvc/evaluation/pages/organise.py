@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -34,6 +34,8 @@ from evalsvc.evaluation.models import Benchmark, Organiser, Setting, System
 from evalsvc.evaluation.pages.benchmark_forms import MISSING_TITLES, QUOTA_TITLES, BoardForm, RulesForm
 from evalsvc.evaluation.pages.boards import may_organise
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES, GoldForm, SettingForm, ShownForm
+
+MOST_SUGGESTED = 500  # names of systems in the page
 
 
 def selectable_sets(person: User) -> QuerySet[TestSet]:
@@ -93,17 +95,39 @@ class SystemChoices(ModelChoices):
 
 
 class BaselinesForm(PageForm):
-    """Systems of a benchmark that the board marks as baselines."""
+    """Systems of a benchmark that the board marks as baselines: those of now, and one more."""
 
     baselines = SystemChoices(
         System.objects.none(), widget=forms.CheckboxSelectMultiple, required=False, label="Baselines",
         help_text="The board marks these systems. Teams cannot do so themselves.",
     )  # fmt: skip
+    system = forms.CharField(
+        required=False,
+        label="Mark another system",
+        help_text="Its name; if several teams use it, with the team: Majority, Kelpie.",
+        widget=forms.TextInput(attrs={"list": "systems"}),
+    )
 
     def __init__(self, *args: Any, benchmark: Benchmark) -> None:
-        systems = benchmark.systems.select_related("team").order_by("name", "team__name")
-        super().__init__(*args, initial={"baselines": [each.pk for each in systems if each.baseline]})
-        self.fields["baselines"].queryset = systems  # type: ignore[attr-defined]
+        self.systems = benchmark.systems.select_related("team").order_by("name", "team__name")
+        marked = self.systems.filter(baseline=True)
+        super().__init__(*args, initial={"baselines": marked})
+        self.fields["baselines"].queryset = marked  # type: ignore[attr-defined]
+
+    def clean_system(self) -> list[System]:
+        text = self.cleaned_data["system"].strip()
+        name, _, team = text.rpartition(", ")
+        systems = list(self.systems.filter(Q(name=text) | Q(name=name, team__name=team))) if text else []
+        if text and not systems:
+            raise forms.ValidationError(f"No system of this benchmark is named {text}.")
+        if len(systems) > 1:
+            named = ", or ".join(f"{system}, {system.team}" for system in systems)
+            raise forms.ValidationError(f"Several systems have this name. Write {named}.")
+        return systems
+
+    @property
+    def chosen(self) -> list[System]:
+        return [*self.cleaned_data["baselines"], *self.cleaned_data["system"]]
 
 
 @page("GET", "POST")
@@ -112,7 +136,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = organised(request, slug)
     form = BaselinesForm(*_submitted(request)[:1], benchmark=benchmark)
     if form.is_valid():
-        rules.name_baselines(benchmark, list(form.cleaned_data["baselines"]), by=users.person(request))
+        rules.name_baselines(benchmark, form.chosen, by=users.person(request))
         messages.info(request, "Baselines saved.")
         return redirect("board-organise", slug)
     settings = list(benchmark.settings.select_related("test_set", "only"))
@@ -151,7 +175,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         ],
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
-        "baselines": benchmark.systems.exists(),
+        "systems": form.systems.values_list("name", "team__name")[:MOST_SUGGESTED],
     }
     return _form_page(request, "organise.html", form, **context)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.accounts.models import Team
 from evalsvc.evaluation.models import Benchmark, System
 from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import answers, scored
@@ -49,23 +51,30 @@ def test_organisers_mark_baselines_on_their_page(client: Client, cast: Benchmark
     majority, net = System.objects.order_by("name")
     client.force_login(cast.olga)
     address = reverse("board-organise", args=["rel"])
-    assert "Majority, Kelpie" in client.get(address).content.decode()
-    assert client.post(address, {"baselines": [majority.pk]}).status_code == 302
+    assert '<option value="Majority, Kelpie">' in client.get(address).content.decode()
+    assert client.post(address, {"system": "Majority"}).status_code == 302
     assert board_page(client).count(CHIP) == 1
     form = client.get(address).context["form"]
-    assert form["baselines"].value() == [majority.pk]
+    assert [choice.choice_label for choice in form["baselines"]] == ["Majority, Kelpie"]
+    client.post(address, {"baselines": [majority.pk], "system": f"{net}, {net.team}"})
+    assert System.objects.filter(baseline=True).count() == 2
     client.post(address, {"baselines": [net.pk]})
     assert list(System.objects.filter(baseline=True)) == [net]
     client.post(address, {})
     assert not System.objects.filter(baseline=True).exists()
 
 
-def test_a_system_of_another_benchmark_is_no_choice(client: Client, cast: BenchmarkCast) -> None:
+@pytest.mark.parametrize("sent", [{"baselines": [0]}, {"system": "Else"}, {"system": "Majority"}])
+def test_a_system_of_another_benchmark_or_an_ambiguous_name_is_no_choice(
+    client: Client, cast: BenchmarkCast, sent: dict[str, Any]
+) -> None:
     two_systems(cast)
-    other = cast.benchmark("other")
-    system = System.objects.create(benchmark=other, team=cast.kelpie, name="Else")
+    other = System.objects.create(benchmark=cast.benchmark("other"), team=cast.kelpie, name="Else")
+    another_team = Team.objects.create(name="Sole", slug="sole")
+    System.objects.create(benchmark=Benchmark.objects.get(slug="rel"), team=another_team, name="Majority")
     client.force_login(cast.olga)
-    assert client.post(reverse("board-organise", args=["rel"]), {"baselines": [system.pk]}).status_code == 400
+    sent = {"baselines": [other.pk]} if "baselines" in sent else sent
+    assert client.post(reverse("board-organise", args=["rel"]), sent).status_code == 400
     assert not System.objects.filter(baseline=True).exists()
 
 

@@ -68,7 +68,7 @@ SPAN_KEYS = (
     ("Y X", "Accept or refuse a prediction; with ⇧ all of them"),
 )
 LINK_KEYS = (
-    ("R", "From the chosen span: the tail is chosen next, by click or ⇥"),
+    ("R", "Relation from the chosen span: ⇥ goes to the tail, ↵ or a click takes it"),
     ("T", "Turn the last relation of the chosen span"),
 )
 

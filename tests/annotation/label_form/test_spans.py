@@ -261,9 +261,17 @@ def test_a_relation_to_an_unexpected_type_is_made_with_a_warning(live: str, page
     place_editor(page, {"text": "Ada met Bob"}, relations=[relation])
     press(page, "ArrowRight", "1", "ArrowRight", "ArrowRight", "1")
     assert page.evaluate("own.editor.fits({ head: 'A', tail: 'B' })") is False
-    press(page, "Shift+1", "Shift+Tab")
+    press(page, "Shift+1", "Enter")
     assert page.evaluate("own.answer.relations") == [[1, "in", 0]]
     assert page.evaluate("own.note").endswith("Check it: located in is expected from A to B.")
+
+
+def test_tab_goes_to_any_tail_of_the_expected_type(live: str, page: Page) -> None:
+    relation = {"name": "in", "title": "in", "key": "⇧1", "head": "A", "tail": "B"}
+    place_editor(page, {"text": "Ada Bob Turin Milan"}, relations=[relation])
+    press(page, "ArrowRight", "1", "ArrowRight", "1", "ArrowRight", "2", "ArrowRight", "2")
+    press(page, *["Shift+Tab"] * 3, "Shift+1", "Tab", "Enter")
+    assert page.evaluate("own.answer.relations") == [[0, "in", 3]]
 
 
 def test_relations_follow_their_spans(live: str, page: Page) -> None:

@@ -40,13 +40,18 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   let selected = -1; // number of the chosen span
   let sticky = null; // label of the last mark
   let preview = []; // other places of the same words, until they are taken
-  let link = null; // relation being made: {head, name}
+  let link = null; // relation being made: {head, name, tail}; the tail is the one that Enter would take
 
   const units = () => (byCharacter ? text.characters : text.words);
   const selection = () => {
     if (!range) return null;
     const [first, last] = [Math.min(...range), Math.max(...range)];
     return [units()[first][0], units()[last][1]];
+  };
+  // True, as a key that only says something is handled too.
+  const say = (message, refused) => {
+    announce(message, refused);
+    return true;
   };
   const quoted = (span) => `“${wordsOf(text, span)}”`;
 
@@ -57,7 +62,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     drawing.show({
       answer, lanes, selected, dashed: guesses, titleOf, relationTitle,
       preview: link ? answer.spans.filter((span, at) => at !== link.head && mayBeTail(span)) : preview,
-      range: selected < 0 ? selection() : null,
+      range: link ? (answer.spans[link.tail] ?? null) : selected < 0 ? selection() : null,
       colourOf: (name) => label.get(name)?.at ?? 0,
     });
   }
@@ -161,6 +166,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
 
   // At the end Tab leaves the text, as elsewhere on the page.
   function walk(by) {
+    if (link) return aim(by);
     const here = selection()?.[0] ?? -1;
     const after = answer.spans.findIndex(([start]) => start >= here);
     const next = selected >= 0 ? selected + by : by > 0 ? after : answer.spans.length - 1;
@@ -187,7 +193,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   function mark(name, place = selection()) {
     sticky = name;
     if (selected >= 0) return relabel(name);
-    if (!place) return !announce(`${titleOf(name)} is the label of the next mark: select words.`);
+    if (!place) return say(`${titleOf(name)} is the label of the next mark: select words.`);
     const span = [...place, name];
     return change(() => model.add(answer, span, mayOverlap), span, `${quoted(span)} is marked as ${titleOf(name)}.`);
   }
@@ -271,13 +277,13 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
 
   // Show the same words elsewhere; pressed again, or Enter, marks them.
   function everywhere() {
-    if (selected < 0) return !announce("Choose a span first: its words are then found elsewhere.", true);
+    if (selected < 0) return say("Choose a span first: its words are then found elsewhere.", true);
     if (preview.length) return markPreview();
     const span = answer.spans[selected];
     const isFree = ([from, to]) => answer.spans.every((other) => to <= other[0] || other[1] <= from);
     preview = samePlaces(text, text.words, span).filter(isFree);
     draw();
-    return !announce(preview.length ? `${quoted(span)} is found elsewhere: ${preview.length}. E or ↵ marks them, Esc leaves them.` : `${quoted(span)} is nowhere else.`);
+    return say(preview.length ? `${quoted(span)} is found elsewhere: ${preview.length}. E or ↵ marks them, Esc leaves them.` : `${quoted(span)} is nowhere else.`);
   }
 
   function markPreview() {
@@ -305,10 +311,24 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
 
   function startLink(name) {
     if (!relations.length) return false;
-    if (selected < 0) return !announce("Choose the span that is the head first.", true);
-    link = { head: selected, name };
+    if (selected < 0) return say("Choose the span that is the head first.", true);
+    if (answer.spans.length < 2) return say("Mark another span first: a relation joins two.", true);
+    link = { head: selected, name, tail: selected };
+    return aim(1);
+  }
+
+  // Take the next span that may be the tail, or any where none is of the expected type.
+  function aim(by) {
+    const others = answer.spans.map((_, at) => at).filter((at) => at !== link.head);
+    const fitting = others.filter((at) => mayBeTail(answer.spans[at]));
+    const tails = fitting.length ? fitting : others;
+    const next = by > 0 ? tails.find((at) => at > link.tail) : tails.findLast((at) => at < link.tail);
+    link.tail = next ?? tails.at(by > 0 ? 0 : -1);
+    follow(answer.spans[link.tail][0]);
     draw();
-    return !announce(`${name ? relationTitle(name) : "Relation"} from ${quoted(answer.spans[selected])}: choose the tail.`);
+    const [head, tail] = [link.head, link.tail].map((at) => quoted(answer.spans[at]));
+    const name = link.name ? relationTitle(link.name) : "Relation";
+    return say(`${name} from ${head} to ${tail}: ↵ makes it, ⇥ goes to another tail, a click takes any.`);
   }
 
   function finishLink(tail) {
@@ -350,7 +370,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     byCharacter = !byCharacter;
     range = place && [unitAt(units(), place[0]), unitAt(units(), place[1] - 1)];
     draw();
-    return !announce(byCharacter ? "The caret moves by characters." : "The caret moves by words.");
+    return say(byCharacter ? "The caret moves by characters." : "The caret moves by words.");
   }
 
   const keys = {
@@ -361,7 +381,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     y: accept, x: refuse, "⇧y": acceptAll, "⇧x": refuseAll,
     "]": () => resize("end", 1), "[": () => resize("end", -1), "{": () => resize("start", -1), "}": () => resize("start", 1),
     Delete: () => remove(), Backspace: () => remove(), Escape: escape, " ": () => Boolean(sticky) && mark(sticky),
-    k: toggleCharacters, l: nextLabel, e: everywhere, r: () => startLink(), t: () => turn(), Enter: markPreview,
+    k: toggleCharacters, l: nextLabel, e: everywhere, r: () => startLink(), t: () => turn(), Enter: () => (link ? finishLink(link.tail) : markPreview()),
   };
   const labelKeys = new Map([
     ...relations.map((entry) => [entry.key, () => startLink(entry.name)]),

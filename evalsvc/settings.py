@@ -71,6 +71,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "evalsvc.core.log_context.RequestIdMiddleware",
+    "evalsvc.core.accounts.sessions.RejectionLogMiddleware",
     "evalsvc.core.web.middleware.HttpsApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -83,7 +84,6 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "evalsvc.core.accounts.sessions.RefusalLogMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

@@ -104,7 +104,16 @@ def is_wanted() -> bool:
 
 def load(report: Callable[[str], None]) -> None:
     """Load projects, test sets and benchmarks; submit runs for a worker."""
-    logging.getLogger("evalsvc.security").setLevel(logging.WARNING)  # the demo's own people are no event
+    security = logging.getLogger("evalsvc.security")
+    level = security.level
+    security.setLevel(logging.WARNING)  # the demo's own people are no event
+    try:
+        _load(report)
+    finally:
+        security.setLevel(level)
+
+
+def _load(report: Callable[[str], None]) -> None:
     accounts = ensure_accounts()
     report("loading and freezing 317 sentences with the votes of four annotators")
     relations = _relation_test_set(accounts)

@@ -1,4 +1,4 @@
-"""Lifetimes of sessions, and a log line for each refused request of an account."""
+"""Lifetimes of sessions, and a log line for each rejected request."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class SessionLifetimeMiddleware:
         return self.get_response(request)
 
 
-class RefusalLogMiddleware:
-    """Log what an account was not allowed to do."""
+class RejectionLogMiddleware:
+    """Log what somebody was not allowed to do; the first of all, so that no answer passes it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -72,9 +72,10 @@ class RefusalLogMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
         if response.status_code in (401, 403, 429):
-            account = request.user if isinstance(request.user, User) else "none"
+            user = getattr(request, "user", None)
+            account = user if isinstance(user, User) else "none"
             security_log.write(
-                "refused", request=request, warn=True, account=account, status=response.status_code,
+                "request_rejected", request=request, warn=True, account=account, status=response.status_code,
                 method=request.method, path=request.path,
             )  # fmt: skip
         return response

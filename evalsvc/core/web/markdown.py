@@ -19,6 +19,7 @@ MAX_LENGTH = 100_000  # of a text, in characters
 # The parser looks for the end of a bracket or an emphasis from each of its marks on: without a bound,
 # 100,000 characters take minutes.
 MAX_COST, MARKS = 5_000_000, "[*_`<"
+MAX_CELLS = 10_000  # of all tables; 50,000 cells take seconds
 SCROLL = '<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways when narrow">'
 
 
@@ -38,7 +39,9 @@ def _parse_inline(state: StateCore) -> None:
 @lru_cache(maxsize=32)
 def to_html(text: str) -> SafeString:
     """Render sanitised HTML; headings start at `h3`, an image becomes its description."""
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser = MarkdownIt("commonmark", {"html": False})
+    if text.count("|") <= MAX_CELLS:
+        parser.enable("table")
     parser.core.ruler.at("inline", _parse_inline)
     tokens = parser.parse(text[:MAX_LENGTH])
     for token in tokens:

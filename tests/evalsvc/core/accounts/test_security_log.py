@@ -16,7 +16,7 @@ from annotation.models import Project
 from annotation.projects import set_member
 from evalsvc.core.accounts import invitations, security_log, teams, tokens, users
 from evalsvc.core.accounts.models import User
-from evalsvc.core.accounts.sessions import RefusalLogMiddleware
+from evalsvc.core.accounts.sessions import RejectionLogMiddleware
 from evalsvc.logs import logging_config
 
 PASSWORD, NEW = "harbour-lamp-7", "seven-lamps-at-sea"
@@ -133,23 +133,23 @@ def test_invitations_are_logged_without_their_secret(kim: User, root: User, line
 
 
 def test_too_many_requests_are_logged(client: Client, kim: User, lines: Lines) -> None:
-    def refused(request: HttpRequest) -> HttpResponse:
+    def rejected(request: HttpRequest) -> HttpResponse:
         request.user = kim
         return HttpResponse(status=429)
 
-    middleware = RefusalLogMiddleware(refused)
+    middleware = RejectionLogMiddleware(rejected)
     (line,) = lines(lambda: middleware(RequestFactory().get("/login/")))
-    assert line.startswith(f"refused account={kim.pk}:kim status=429 method=GET path=/login/")
+    assert line.startswith(f"request_rejected account={kim.pk}:kim status=429 method=GET path=/login/")
 
 
 @pytest.mark.parametrize(
     ("address", "headers", "line"),
     [
-        ("/people/", {}, "refused account={kim} status=403 method=GET path=/people/"),
+        ("/people/", {}, "request_rejected account={kim} status=403 method=GET path=/people/"),
         (
             "/api/v1/projects",
             {"Authorization": "Bearer evs_sesame"},
-            "refused account=none status=401 method=GET path=/api/v1/projects",
+            "request_rejected account=none status=401 method=GET path=/api/v1/projects",
         ),
     ],
 )
@@ -161,9 +161,19 @@ def test_what_an_account_may_not_do_is_logged(
     assert logged == [line.format(kim=f"{kim.pk}:kim") + " network=127.0.0.1"]
 
 
+def test_a_request_of_the_api_over_plain_http_is_logged(
+    client: Client, db: None, lines: Lines, settings: Any
+) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    (line,) = lines(lambda: client.get("/api/v1/projects"))
+    assert line.startswith("request_rejected account=none status=403 method=GET path=/api/v1/projects")
+
+
 def test_a_text_of_others_stays_within_its_field(lines: Lines, db: None) -> None:
-    (line,) = lines(lambda: security_log.write("refused", path="/x\nlogged_in account=1:root", by=None))
-    assert re.fullmatch(r'refused path="[^"]*"', line)
+    (line,) = lines(
+        lambda: security_log.write("request_rejected", path="/x\nlogged_in account=1:root", by=None)
+    )
+    assert re.fullmatch(r'request_rejected path="[^"]*"', line)
     assert "\n" not in line
 
 

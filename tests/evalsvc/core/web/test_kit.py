@@ -16,7 +16,7 @@ from django.test.html import parse_html
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.markdown import MAX_LENGTH, to_html
+from evalsvc.core.web.markdown import MAX_CELLS, MAX_LENGTH, to_html
 from evalsvc.core.web.middleware import ApiConditionalGetMiddleware
 from evalsvc.core.web.views import attempt, page_of, row_id
 
@@ -128,6 +128,14 @@ def test_markdown_with_too_many_marks_stays_as_written(mark: str) -> None:
     text = (mark * MAX_LENGTH)[:MAX_LENGTH].strip()
     assert to_html(text) == f"<p>{escape(text, quote=False)}</p>\n"
     assert "<em>one</em>" in to_html(f"*one*\n\n{text}")
+
+
+def test_a_markdown_table_with_too_many_cells_stays_as_written() -> None:
+    head, rule = "a|b\n", "-|-\n"
+    assert "<td>" in to_html(head + rule + "1|2\n" * 3)
+    assert "<td>" not in to_html(head + rule + "1|2\n" * MAX_CELLS)
+    wide = MAX_CELLS // 2
+    assert "<th>" not in to_html("a|" * wide + "\n" + "-|" * wide + "\n" + "1|" * wide)
 
 
 @pytest.mark.parametrize(("path", "has_etag"), [("/api/v1/limits", True), ("/boards/", False)])

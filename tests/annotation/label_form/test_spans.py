@@ -14,7 +14,7 @@ from tests.cast.projects import ProjectCast
 from tests.places.browser import barriers
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 TEXTS = ("🚢 Ada met Bob in Turin.\nBob left  Turin.", "Nothing here, s2.")
@@ -110,19 +110,6 @@ def test_a_relation_takes_a_head_a_key_and_a_tail(page: Page) -> None:
     stored = stored_payloads(1)[0]
     assert words_of(stored) == [("Ada", "person"), ("Turin", "place")]
     assert stored["relations"] == [[0, "visited", 1]]
-
-
-def test_touch_marks_from_the_first_to_the_last_word(browser: Browser, page: Page, live: str) -> None:
-    context = browser.new_context(base_url=live, has_touch=True, viewport={"width": 360, "height": 740})
-    phone = context.new_page()
-    start(phone)
-    phone.touchscreen.tap(*place_of(phone, "Bob"))
-    phone.touchscreen.tap(*place_of(phone, "Turin"))
-    phone.get_by_role("button", name="place").tap()
-    phone.locator("#submit").tap()
-    wait_until_sent(phone, 1)
-    assert words_of(stored_payloads(1)[0]) == [("Bob in Turin", "place")]
-    context.close()
 
 
 def test_a_resized_relabelled_and_removed_span_comes_back_by_undo(page: Page) -> None:

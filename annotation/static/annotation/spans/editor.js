@@ -411,7 +411,8 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     },
     select: (at) => moveTo(unitAt(units(), at)),
     extend: (at) => moveTo(unitAt(units(), at), true),
-    mark(at) {
+    mark(at, byTouch) {
+      if (unitAt(units(), at) !== clicked) return chooseAt(at, byTouch); // two quick taps on two words
       moveTo(unitAt(units(), at));
       if (sticky) mark(sticky);
     },

@@ -49,7 +49,7 @@ export function wirePointer(root, { offsetAt, select, extend, chooseAt, choose, 
     if (event.target.dataset.span) return choose(Number(event.target.dataset.span));
     const at = offsetAt(event.clientX, event.clientY);
     if (at === null) return;
-    if (event.detail === 2) mark(at);
-    else chooseAt(at, event.pointerType === "touch");
+    const act = event.detail === 2 ? mark : chooseAt;
+    act(at, event.pointerType === "touch");
   });
 }

@@ -42,7 +42,10 @@ PARTS = (
             *("page", "progress", "reserve", "search", "sentence", "server", "spans", "status", "storage"),
         )
     ),
-    *(f"annotation/spans/{part}.js" for part in ("document", "drawing", "editor", "pointer", "text")),
+    *(
+        f"annotation/spans/{part}.js"
+        for part in ("document", "drawing", "editor", "lists", "pointer", "text")
+    ),
 )
 COMMANDS = (
     ("na", "N/A: clears all relations"),

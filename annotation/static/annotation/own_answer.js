@@ -1,6 +1,7 @@
 // An answer of the adjudicator's own, marked with the span editor. Without scripts it is typed as JSON.
 
 import { createEditor } from "./spans/editor.js";
+import { createLists } from "./spans/lists.js";
 
 const $ = (id) => document.getElementById(id);
 const root = $("own");
@@ -13,24 +14,32 @@ function wire() {
   const { item, ...setup } = JSON.parse(root.dataset.setup);
   const editor = createEditor(root, {
     ...setup,
-    onChange: ({ spans, relations }) => (field.value = JSON.stringify({ spans, relations })),
+    onChange({ spans, relations }) {
+      field.value = JSON.stringify({ spans, relations });
+      lists.show(spans, relations);
+    },
     announce: (text) => ($("own-note").textContent = text),
   });
+  const act = (change) => {
+    change();
+    root.focus({ preventScroll: true });
+  };
+  const titleIn = (entries) => (name) => entries.find((entry) => entry.name === name)?.title ?? name;
+  const [markTitle, relateTitle] = [setup.labels, setup.relations].map(titleIn);
+  const lists = createLists({ editor, markTitle, relateTitle, act, spanList: $("own-spans"), linkList: $("own-links") });
   editor.begin(item);
   try {
-    editor.show(JSON.parse(field.value));
+    const typed = JSON.parse(field.value);
+    editor.show(typed);
+    lists.show(typed.spans, typed.relations);
   } catch {
     return; // what was typed is no answer: it is mended where it stands
   }
-  const then = (act) => () => {
-    act();
-    root.focus({ preventScroll: true });
-  };
   for (const button of document.querySelectorAll("[data-mark]"))
-    button.addEventListener("click", then(() => editor.mark(button.dataset.mark)));
+    button.addEventListener("click", () => act(() => editor.mark(button.dataset.mark)));
   for (const button of document.querySelectorAll("[data-relate]"))
-    button.addEventListener("click", then(() => editor.startLink(button.dataset.relate)));
-  $("own-remove").addEventListener("click", then(() => editor.remove()));
+    button.addEventListener("click", () => act(() => editor.startLink(button.dataset.relate)));
+  $("own-remove").addEventListener("click", () => act(() => editor.remove()));
   $("own-editor").hidden = false;
   $("own-field").hidden = true;
   handlesKey = (event) => {

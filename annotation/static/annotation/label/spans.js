@@ -1,12 +1,13 @@
 // The span editor on the form: its palettes and lists, and the way between its answer and the form's.
 
-import { $, api, element, form, markTitle, plural, relateTitle, showError } from "./page.js";
+import { $, api, form, markTitle, plural, relateTitle, showError } from "./page.js";
 import * as answer from "./answer.js";
 import { createEditor } from "../spans/editor.js";
+import { createLists } from "../spans/lists.js";
 
 const entries = (selector) =>
   [...form.querySelectorAll(selector)].map(({ dataset }) => ({ ...dataset }));
-let editor = null;
+let [editor, lists] = [null, null];
 
 const BUTTONS = {
   "remove-span": () => editor.remove(),
@@ -27,6 +28,9 @@ export function wireSpans() {
     bySentence: api.bySentence === "yes",
     onChange: answer.mark,
     announce,
+  });
+  lists = createLists({
+    editor, markTitle, relateTitle, act, spanList: $("span-list"), linkList: $("link-list"),
   });
   document.addEventListener("keydown", editor.onKey);
   for (const button of form.querySelectorAll("[data-mark]"))
@@ -83,61 +87,6 @@ function showSpans({ spans, chosen, guesses }) {
   editor.show({ spans, relations: chosen, guesses });
   for (const button of form.querySelectorAll("[data-mark]"))
     button.querySelector("small").textContent = spans.filter(([, , name]) => name === button.dataset.mark).length;
-  showRows($("span-list"), spans, spanRow);
-  const links = chosen.map(([head, name, tail]) => [spans[head], name, spans[tail]]);
-  if ($("link-list")) showRows($("link-list"), links, linkRow);
+  lists.show(spans, chosen);
   showState();
-}
-
-// Rows of what stayed are kept, with the focus that one of them may have.
-function showRows(list, values, rowOf) {
-  const former = new Map([...list.children].map((row) => [row.dataset.value, row]));
-  const rows = values.map((value) => {
-    const key = JSON.stringify(value);
-    const row = former.get(key) ?? rowOf(value);
-    former.delete(key);
-    row.dataset.value = key;
-    return row;
-  });
-  for (const row of former.values()) row.remove();
-  rows.forEach((row, at) => list.children[at] === row || list.insertBefore(row, list.children[at] ?? null));
-}
-
-const numberOf = (row) => [...row.parentElement.children].indexOf(row);
-
-function cell(...nodes) {
-  const node = element("td");
-  node.append(...nodes);
-  return node;
-}
-
-// A button that acts on the row it stands in, whatever its number is by then.
-function small(row, text, name, action) {
-  const node = Object.assign(element("button", text, "btn btn--bare"), { type: "button" });
-  node.setAttribute("aria-label", name);
-  node.addEventListener("click", () => act(() => action(numberOf(row))));
-  return node;
-}
-
-function spanRow(span) {
-  const row = element("tr");
-  const words = editor.words(span);
-  const name = markTitle(span[2]);
-  row.append(
-    cell(small(row, words, `Choose ${words}, ${name}`, editor.choose)),
-    element("td", name),
-    element("td", `${span[0]}, ${span[1]}`, "fig"),
-  );
-  row.firstChild.className = "clip";
-  return row;
-}
-
-function linkRow([head, name, tail]) {
-  const row = element("tr");
-  const text = `${editor.words(head)} – ${relateTitle(name)} – ${editor.words(tail)}`;
-  row.append(
-    element("td", text),
-    cell(small(row, "⇄", `Turn ${text}`, editor.turn), small(row, "×", `Remove ${text}`, editor.unrelate)),
-  );
-  return row;
 }

@@ -1,0 +1,69 @@
+// Tables of the spans and relations of an answer beside its text, with buttons that choose, turn and remove.
+
+function element(tag, text = "", className = "") {
+  return Object.assign(document.createElement(tag), { textContent: text, className });
+}
+
+function cell(...nodes) {
+  const node = element("td");
+  node.append(...nodes);
+  return node;
+}
+
+// Rows of what stayed are kept, with the focus that one of them may have.
+function showRows(list, values, rowOf) {
+  const former = new Map([...list.children].map((row) => [row.dataset.value, row]));
+  const rows = values.map((value) => {
+    const key = JSON.stringify(value);
+    const row = former.get(key) ?? rowOf(value);
+    former.delete(key);
+    row.dataset.value = key;
+    return row;
+  });
+  for (const row of former.values()) row.remove();
+  rows.forEach((row, at) => list.children[at] === row || list.insertBefore(row, list.children[at] ?? null));
+}
+
+// `editor` marks the text; `act` runs a change and returns the focus to it; either list may be missing.
+export function createLists({ editor, spanList, linkList, markTitle, relateTitle, act }) {
+  const numberOf = (row) => [...row.parentElement.children].indexOf(row);
+
+  // A button acts on the row it stands in, whatever its number is by then.
+  function small(row, text, name, action) {
+    const node = Object.assign(element("button", text, "btn btn--bare"), { type: "button" });
+    node.setAttribute("aria-label", name);
+    node.addEventListener("click", () => act(() => action(numberOf(row))));
+    return node;
+  }
+
+  function spanRow(span) {
+    const row = element("tr");
+    const words = editor.words(span);
+    const name = markTitle(span[2]);
+    row.append(
+      cell(small(row, words, `Choose ${words}, ${name}`, editor.choose)),
+      element("td", name),
+      element("td", `${span[0]}, ${span[1]}`, "fig"),
+    );
+    row.firstChild.className = "clip";
+    return row;
+  }
+
+  function linkRow([head, name, tail]) {
+    const row = element("tr");
+    const text = `${editor.words(head)} – ${relateTitle(name)} – ${editor.words(tail)}`;
+    row.append(
+      element("td", text),
+      cell(small(row, "⇄", `Turn ${text}`, editor.turn), small(row, "×", `Remove ${text}`, editor.unrelate)),
+    );
+    return row;
+  }
+
+  return {
+    show(spans, relations) {
+      if (spanList) showRows(spanList, spans, spanRow);
+      const links = relations.map(([head, name, tail]) => [spans[head], name, spans[tail]]);
+      if (linkList) showRows(linkList, links, linkRow);
+    },
+  };
+}

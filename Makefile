@@ -62,6 +62,8 @@ api: $(VENV)/dev.stamp ## test the API against its OpenAPI description for half 
 
 prove: $(VENV)/dev.stamp ## stress the labelling queue on PostgreSQL with 100,000 operations (long)
 	$(BIN)/python -m tests.annotation.load
+	$(BIN)/python -m tests.annotation.load --kind entities --operations 20000 --items 1500
+	$(BIN)/python -m tests.annotation.load --kind joint --operations 20000 --items 1500
 
 fuzz: $(VENV)/dev.stamp ## a million damaged files through every reader (INPUTS=1000000)
 	@FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q -rP tests/fuzz

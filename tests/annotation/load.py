@@ -15,11 +15,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from uuid import UUID, uuid4
 
 from tests.annotation.log_checks import LoadResult, check_log
 
 NAMES = ("A", "B", "C")
+TEXT = "Ada met Bob in Turin."
 MOST_RESERVE = 6
 
 
@@ -27,6 +29,7 @@ MOST_RESERVE = 6
 class Plan:
     """Sizes and rates of the load; shares are of a client's turns."""
 
+    kind: str = "relations"
     clients: int = 32
     items: int = 7_000
     operations: int = 100_000
@@ -93,7 +96,7 @@ class Client:
         from annotation.queue import votes as voting
 
         name = name or uuid4()
-        payload = {"relations": self.dice.sample(NAMES, self.dice.choice((0, 1, 1, 1, 2)))}
+        payload = self.payload()
         if skip:
             cast = self.refused(
                 lambda: voting.skip(item, self.user, client_id=name, base=base, reason="later")
@@ -105,6 +108,15 @@ class Client:
         if cast is not None:
             self.note("vote", f"{name} {cast.vote.pk}")
             self.past = [*self.past, (item, cast.vote.number, name, payload)][-20:]
+
+    def payload(self) -> dict[str, Any]:
+        """A random answer of the project's kind, of so few values that majorities occur."""
+        chosen = self.dice.sample(NAMES, self.dice.choice((0, 1, 1, 1, 2)))
+        if self.project.kind == "relations":
+            return {"relations": chosen}
+        spans = [[start, start + 3, name] for start, name in zip((0, 8), chosen, strict=False)]
+        linked = self.project.kind == "joint" and len(spans) == 2
+        return {"spans": spans, "relations": [[0, "r", 1]] if linked else []}
 
     def refused(self, write: Callable[[], object]) -> object | None:
         """Return the vote, or None on an expected conflict."""
@@ -139,13 +151,18 @@ class Client:
 def prove(plan: Plan) -> LoadResult:
     """Set up, let them loose, then hold the outcome to what was promised."""
     from annotation import projects
+    from annotation.ontology import inventory
     from tests.cast.basics import sentence
     from tests.cast.projects import annotators, create_project, curator
     from tests.cast.projects import import_lines as bring
 
     result = LoadResult(items=plan.items)
-    project = create_project(labels=NAMES, k=2)
-    bring(project, [sentence(f"s{at}") for at in range(plan.items)])
+    project = create_project(plan.kind, labels=NAMES, k=2)
+    if plan.kind == "joint":
+        inventory.add_labels(project, ["r"], by=curator(), part="relation")
+    names = [f"s{at}" for at in range(plan.items)]
+    paired = plan.kind == "relations"
+    bring(project, [sentence(name) if paired else {"id": name, "text": TEXT} for name in names])
     projects.open_for_work(project, by=curator())
     people = annotators(project, plan.clients)
     start = time.time()
@@ -265,6 +282,8 @@ def _finish(project_id: int, people: list) -> None:
     for user in people:
         while (lease := leases.lease_next(project, user)) is not None:
             base, payload = voting.last_vote_number(lease), {"relations": ["A"]}
+            if project.kind != "relations":
+                payload = {"spans": [[0, 3, "A"]]}
             voting.answer(lease.item, user, client_id=uuid4(), base=base, payload=payload)
 
 

@@ -95,7 +95,7 @@ def _replayed(items: list, votes: list, answers_of: dict[int, list]) -> int:
         ]
         k = item.project.k
         verdict = decide(
-            [payload for _, _, payload in ordered], kind="relations", policy=item.project.policy, k=k
+            [payload for _, _, payload in ordered], kind=item.project.kind, policy=item.project.policy, k=k
         )
         wrong += kept != ordered or (verdict.state, verdict.gold) != (item.state, item.gold)
     return wrong

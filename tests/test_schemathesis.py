@@ -1,7 +1,7 @@
 """Requests generated from the OpenAPI description, and their responses checked against it.
 
 Half of the requests use existing objects. `CI_SECONDS` limits the time of all operations together
-(default: 40); each runs at least a few examples. `make api` runs for half an hour.
+(default: 15); each runs at least a few examples. `make api` runs for half an hour.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.cast.service import ServiceCast
 from tests.permissions.requester import endpoints, rolled_back
 from tests.permissions.targets import ADDRESSES, UPLOADS
 
-SECONDS = float(os.environ.get("CI_SECONDS", "40"))
+SECONDS = float(os.environ.get("CI_SECONDS", "15"))
 FEW_EXAMPLES = settings(
     max_examples=4,
     deadline=None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,17 +38,25 @@ TEST_SETS = {
 }
 
 
-@pytest.fixture
-def upgraded(django_db_setup: None, django_db_blocker: Any, tmp_path: Path, settings: Any) -> Iterator[None]:
-    """The dumped database, migrated."""
-    settings.MEDIA_ROOT = tmp_path / "files"
-    (settings.MEDIA_ROOT / "predictions").mkdir(parents=True)  # its files were not dumped
-    path = tmp_path / "evalsvc.sqlite3"
+@pytest.fixture(scope="module")
+def migrated(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of the dumped database, migrated once."""
+    path = tmp_path_factory.mktemp("upgrade") / "evalsvc.sqlite3"
     connection = sqlite3.connect(path)
     connection.executescript(gzip.decompress(DUMP.read_bytes()).decode())
     connection.close()
     with django_db_blocker.unblock(), default_is({"NAME": str(path)}):
         call_command("migrate", interactive=False, verbosity=0)
+    return path
+
+
+@pytest.fixture
+def upgraded(migrated: Path, django_db_blocker: Any, tmp_path: Path, settings: Any) -> Iterator[None]:
+    """A copy of the migrated database."""
+    settings.MEDIA_ROOT = tmp_path / "files"
+    (settings.MEDIA_ROOT / "predictions").mkdir(parents=True)  # its files were not dumped
+    path = shutil.copy(migrated, tmp_path)
+    with django_db_blocker.unblock(), default_is({"NAME": path}):
         yield
 
 

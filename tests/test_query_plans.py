@@ -1,0 +1,99 @@
+"""The queue, lists and exports find their rows by an index: a scan takes seconds at 1,000,000 items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+
+from annotation.models import Answer, Item, Lease, Project, Vote
+from annotation.queue import leases, votes
+from annotation.testset import TestSet, export_lines
+from bench.pages import filling, measuring
+from evalsvc.core.accounts.models import User
+from tests.places.extent import FULL
+
+LARGE = {
+    *("annotation_item", "annotation_vote", "annotation_answer", "annotation_lease", "annotation_testsetrow"),
+}
+LISTS = {"sentences", "api-items", "disputes", "api-disputes", "otherwise", "comments", "mine", "submissions"}
+READS = re.compile(r"(?:SCAN|Seq Scan on) (?P<name>\w+)(?: USING (?:COVERING )?INDEX (?P<index>\w+))?")
+PARTIAL = {
+    index.name
+    for model in (Item, Vote, Answer, Lease)
+    for index in model._meta.indexes
+    if index.condition is not None
+}
+
+
+def scanned(action: Callable[[], object]) -> Iterator[str]:
+    """Yield statements that read a large table whole, with its name."""
+    plans: list[tuple[str, str]] = []
+
+    def explain(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.lstrip().startswith(("SELECT", "UPDATE", "DELETE", "WITH")):
+            way = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+            with connection.cursor() as cursor:
+                cursor.execute(f"{way} {sql}", params)
+                plans.extend((sql, str(row[-1])) for row in cursor.fetchall())
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explain):
+        action()
+    for sql, step in plans:
+        reads = READS.search(step)
+        if reads and reads["index"] not in PARTIAL:
+            name = reads["name"]
+            alias_of = re.search(rf'"?(\w+)"?(?: AS)? "?{name}"?(?!\w)', sql)
+            table = name if name in LARGE or alias_of is None else alias_of.group(1)
+            if table in LARGE:
+                yield f"{table}: {step}: {sql}"
+
+
+def requested(page: measuring.Page) -> object:
+    client = Client()
+    if page.who:
+        client.force_login(User.objects.get(username=page.who))
+    return client.get(page.address)
+
+
+@pytest.mark.parametrize(
+    ("either_database", "items"),
+    [
+        ("sqlite", 600),
+        pytest.param(
+            "postgres", 100_000, marks=[pytest.mark.postgres, pytest.mark.skipif(not FULL, reason="large")]
+        ),
+    ],
+    indirect=["either_database"],
+)
+def test_no_list_and_no_step_of_the_queue_reads_a_large_table_whole(
+    either_database: str, items: int, tmp_path: Any
+) -> None:
+    settings.MEDIA_ROOT = tmp_path / "files"
+    filling.fill(filling.size_of(items))
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+    project, user = Project.objects.get(slug="huge"), User.objects.get(username="ann")
+    payload = {"spans": [], "relations": []}
+
+    def label() -> None:
+        lease = leases.lease_next(project, user)
+        assert lease
+        votes.answer(lease.item, user, client_id=uuid4(), payload=payload)
+
+    assert list(scanned(lambda: Vote.objects.filter(comment="none").count()))
+    found = [*scanned(label), *scanned(lambda: list(export_lines(TestSet.objects.earliest("pk"))))]
+    for page in measuring.pages():
+        if FULL or page.title.partition("?")[0] in LISTS:
+            found += [f"{page.title}: {line}" for line in scanned(partial(requested, page))]
+    connection.close()  # the temporary tables of the filling
+    assert not found, "\n".join(found)

@@ -8,7 +8,7 @@ import { showConflicts, whenResent } from "./label/conflicts.js";
 import { removeDraft } from "./label/drafts.js";
 import { showFeedback } from "./label/feedback.js";
 import { dimMismatches, showGuide } from "./label/guide.js";
-import { openHistory, remember, wireHistory } from "./label/history.js";
+import { openHistory, remember, renumber, wireHistory } from "./label/history.js";
 import { wireKeyboard } from "./label/keyboard.js";
 import { keyOf, wireKeys } from "./label/keys.js";
 import { queue, send, whenAccepted } from "./label/outbox.js";
@@ -276,7 +276,10 @@ function wire() {
 }
 
 whenAccepted((entry, data) => (feedback = data?.feedback ?? feedback));
-whenResent(queue);
+whenResent((entry) => {
+  renumber(entry);
+  return queue(entry);
+});
 status.whenStopped(onStopped, next);
 reserve.whenAnsweredElsewhere(onAnsweredElsewhere);
 wire();

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
 from annotation import projects
 from annotation.ontology import inventory
-from annotation.queue import gold_questions
+from annotation.queue import gold_questions, votes
 from tests.annotation.browser_keyboard import open_form, press, read_back, stored_payloads, wait_until_sent
 from tests.cast.projects import ProjectCast
 from tests.places.browser import barriers
@@ -177,6 +178,49 @@ def test_a_text_is_shown_sentence_by_sentence_and_sent_after_the_last(page: Page
     press(page, "1", "Enter")
     wait_until_sent(page, 1)
     assert words_of(stored_payloads(1)[0]) == [("Ada", "person"), ("Bob", "person")]
+
+
+def test_drafts_conflicts_history_and_the_outbox_take_spans(page: Page) -> None:
+    cast = start(page, "joint")
+    elsewhere = {"spans": [[2, 5, "person"], [17, 22, "place"]], "relations": [[0, "visited", 1]]}
+    here = {"spans": [[2, 5, "person"]], "relations": []}
+    press(page, "ArrowRight", "ArrowRight", "1")
+    page.reload()
+    page.locator("#span-list tr").wait_for()
+    votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=elsewhere)
+    press(page, "Enter")
+    page.get_by_text("here “1 span”, elsewhere “2 spans, 1 relation”.").wait_for()
+    page.get_by_role("button", name="Use this answer").click()
+    wait_until_sent(page, 2)
+    page.locator("#sentence", has_text="Nothing here").wait_for()
+    page.context.set_offline(True)
+    press(page, "n", "Enter", "h")
+    page.locator("#history-list button").nth(1).click()
+    page.locator("#notice", has_text="It stays “1 span” until you submit").wait_for()
+    press(page, "Tab", "Delete", "n", "Enter")
+    page.context.set_offline(False)
+    wait_until_sent(page, 4)
+    empty = {"spans": [], "relations": []}
+    assert stored_payloads(1) == [elsewhere, here, empty]
+    assert stored_payloads(2) == [empty]
+
+
+def test_the_feedback_of_the_qualification_round_quotes_the_words(page: Page) -> None:
+    cast = ProjectCast.create(kind="entities", k=1, labels=LABELS)
+    known = {"id": "q", "text": "Ada met Bob", "spans": [[0, 3, "person"], [8, 11, "person"]]}
+    cast.import_lines(known, known="qualify")
+    cast.import_lines({"id": "s1", "text": "Ada"})
+    gold_questions.set_quality_options(cast.project, by=cast.curator, qualifies=True)
+    cast.open()
+    open_form(page)
+    page.locator("#sentence", has_text="Ada met").wait_for()
+    press(page, "ArrowRight", "1", "ArrowRight", "2", "Enter")
+    page.locator("#feedback-dialog[open]").wait_for()
+    assert page.locator("#feedback-list li").all_inner_texts() == [
+        "✓ “Ada” person – you marked it, and it is right",
+        "✗ “met” place – you marked it, and it does not belong here",
+        "✗ “Bob” person – it belongs here, and you did not mark it",
+    ]
 
 
 def run(page: Page, module: str, code: str, argument: Any = None) -> Any:

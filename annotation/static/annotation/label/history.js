@@ -13,6 +13,11 @@ export function remember(item, act, { base, ...body }) {
   recent.write([vote, ...recent.read().filter((other) => other.item.id !== item.id)].slice(0, LIMIT));
 }
 
+// An answer sent again after a conflict follows the votes of elsewhere.
+export function renumber({ item, body }) {
+  recent.write(recent.read().map((vote) => (vote.item.id === item ? { ...vote, number: body.base + 1 } : vote)));
+}
+
 export async function openHistory(reopen) {
   $("history-list").replaceChildren(element("li", "Loading …", "quiet"));
   open("history-dialog");

@@ -170,6 +170,9 @@ def test_frozen_spans_are_those_marked_by_keyboard_mouse_and_touch(
     hands = {"ann": Keyboard(page), "bob": Mouse(page), "cy": Touch(phone)}
     for who, hand in hands.items():
         label_all(hand.page, hand, docs, kind, who)
+        marked = [answer_of(doc, kind, who, labels) for doc in docs]
+        n_spans, n_links = (sum(len(parts[at]) for parts in marked) for at in (0, 1))
+        print(f"{type(hand).__name__}: {n_spans} spans, {n_links} relations, {dict(hand.counts)}")  # noqa: T201
     context.close()
     for doc in docs:
         for who in hands:

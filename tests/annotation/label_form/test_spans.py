@@ -305,6 +305,23 @@ def test_tab_goes_to_any_tail_of_the_expected_type(live: str, page: Page) -> Non
     assert page.evaluate("own.answer.relations") == [[0, "in", 3]]
 
 
+def test_removing_one_of_300_spans_draws_the_others_no_more(live: str, page: Page) -> None:
+    place_editor(page, {"text": "abc def " * 625})
+    code = """(spans) => {
+      own.editor.show({ spans, relations: [] });
+      own.editor.choose(5);
+      const [root, drawn] = [document.getElementById("sentence"), []];
+      const observer = new MutationObserver((records) => drawn.push(...records));
+      observer.observe(root, { childList: true, subtree: true });
+      own.editor.remove();
+      observer.takeRecords().forEach((record) => drawn.push(...record.addedNodes));
+      return [drawn.length, own.answer.spans.length, root.querySelectorAll("[data-span='298']").length];
+    }"""
+    drawn, left, last = page.evaluate(code, [[at, at + 3, "A"] for at in range(0, 2_400, 8)])
+    assert (left, last) == (299, 1)
+    assert drawn < 5
+
+
 def test_relations_follow_their_spans(live: str, page: Page) -> None:
     page.goto("/docs/keyboard/")
     answer = {"spans": [[0, 1, "a"], [2, 3, "b"], [4, 5, "c"]], "relations": [[1, "r", 2], [0, "r", 1]]}

@@ -15,7 +15,7 @@ export function createDrawing(root) {
   let text = null;
   let view = [0, 0]; // the part on show, in UTF-16 units
   let boxes = new Map(); // boxes on the lines, by start and end
-  let drawn = new Map(); // elements by their signature
+  let drawn = new Map(); // elements by kind and place
 
   function boxesOf([start, end]) {
     const key = `${start},${end}`;
@@ -40,21 +40,24 @@ export function createDrawing(root) {
   function put(parts) {
     const kept = new Map();
     for (const part of parts) {
-      const key = JSON.stringify(part);
-      kept.set(key, drawn.get(key) ?? partOf(part));
+      const [className, x, y, width, height, label, number] = part;
+      const key = [className.split(" ", 1), x, y, width, height, label].join();
+      const element = drawn.get(key) ?? partOf(part);
+      if (element.className !== className) element.className = className;
+      if (number !== null && element.dataset.span !== String(number)) element.dataset.span = number;
+      kept.set(key, element);
     }
     for (const [key, element] of drawn) if (!kept.has(key)) element.remove();
     for (const [key, element] of kept) if (!drawn.has(key)) layer.append(element);
     drawn = kept;
   }
 
-  function partOf([className, x, y, width, height, label, number]) {
+  function partOf([className, x, y, width, height, label]) {
     const element = Object.assign(document.createElement("span"), { className, textContent: label });
     element.style.setProperty("left", `${x}px`);
     element.style.setProperty("top", `${y}px`);
     element.style.setProperty(className.startsWith("marks__tag") ? "max-width" : "width", `${width}px`);
     if (height !== null) element.style.setProperty("height", `${height}px`);
-    if (number !== null) element.dataset.span = number;
     return element;
   }
 

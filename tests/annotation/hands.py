@@ -26,7 +26,7 @@ PLACE = """async ([item, [start, end]]) => {
   const range = document.createRange();
   range.setStart(root.firstChild, places[start].from);
   range.setEnd(root.firstChild, places[end - 1].to);
-  const far = ({ top, bottom }) => top < 120 || bottom > innerHeight - 120;
+  const far = ({ top, bottom }) => top < innerHeight * 0.4 || bottom > innerHeight * 0.75;
   if (far(range.getBoundingClientRect()))
     scrollBy(0, range.getBoundingClientRect().top - innerHeight / 2);
   const { x, y, width, height } = range.getBoundingClientRect();

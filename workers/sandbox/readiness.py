@@ -25,6 +25,7 @@ from workers.sandbox.launcher import ProcessEnd, launch, share, work_folder
 
 log = logging.getLogger(__name__)
 TRIES = 3
+REAPED_EVERY_SECONDS = 10
 BOUNDS = Bounds(seconds=180, memory_bytes=2_000_000_000, result_bytes=100_000)
 
 
@@ -100,6 +101,8 @@ class ModelSelfTest(bootsteps.StartStopStep):
     an end of its pipe in the new process, and then waits for that process for ever.
     """
 
+    requires = ("celery.worker.components:Timer",)
+
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
         self.process: subprocess.Popen[bytes] | None = None
@@ -108,6 +111,7 @@ class ModelSelfTest(bootsteps.StartStopStep):
         if serves_models(*parent.app.amqp.queues.consume_from):
             command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "try_models"]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603 - our own code
+            parent.timer.call_repeatedly(REAPED_EVERY_SECONDS, self.process.poll)  # else it stays as a zombie
 
     def stop(self, parent: Any) -> None:
         if self.process:

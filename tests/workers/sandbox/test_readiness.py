@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import threading
+from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +31,8 @@ def parent(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Any) -> Sim
         "import sys, time; assert sys.argv[1:] == ['try_models']; time.sleep(60)"
     )
     return SimpleNamespace(
-        app=SimpleNamespace(amqp=SimpleNamespace(queues=SimpleNamespace(consume_from=["heavy"])))
+        app=SimpleNamespace(amqp=SimpleNamespace(queues=SimpleNamespace(consume_from=["heavy"]))),
+        timer=SimpleNamespace(call_repeatedly=lambda seconds, poll: None),
     )
 
 
@@ -43,6 +47,18 @@ def test_the_self_test_runs_in_a_process_and_starts_no_thread(
     assert threading.active_count() == before
     step.stop(parent)
     assert step.process.returncode != 0
+
+
+def test_the_ended_self_test_does_not_stay_as_a_zombie(parent: SimpleNamespace, tmp_path: Path) -> None:
+    (tmp_path / "manage.py").write_text("")
+    polls: list[Callable[[], object]] = []
+    parent.timer.call_repeatedly = lambda seconds, poll: polls.append(poll)
+    step = readiness.ModelSelfTest(parent)
+    step.start(parent)
+    assert step.process is not None
+    os.waitid(os.P_PID, step.process.pid, os.WEXITED | os.WNOWAIT)  # it ended, and nobody waited for it
+    polls[0]()
+    assert not Path(f"/proc/{step.process.pid}").exists()
 
 
 def test_a_worker_without_the_queue_of_models_runs_no_self_test(parent: SimpleNamespace) -> None:

@@ -1,0 +1,65 @@
+"""Beat wakes the workers often while there are jobs, and seldom while there are none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from celery.beat import PersistentScheduler
+from django.db import OperationalError
+
+from evalsvc.core.jobs import queue
+from evalsvc.core.jobs.models import Job
+from workers import celery
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run beat for a minute with a tick due every 3 s; return the ticks sent to each queue."""
+    sent: Counter[str] = Counter()
+    clock = iter(range(1_000, 1_060, 3))
+    monkeypatch.setattr(
+        PersistentScheduler, "apply_entry", lambda _, entry, producer: sent.update(entry.args)
+    )
+    monkeypatch.setattr(celery, "close_old_connections", lambda: None)  # the test's transaction is in it
+
+    def run() -> Counter[str]:
+        scheduler = celery.TickScheduler.__new__(celery.TickScheduler)
+        scheduler.last_ticks, scheduler.looked_at, scheduler.busy_until = {}, 0.0, 0.0
+        for now in clock:
+            monkeypatch.setattr(celery, "time", SimpleNamespace(monotonic=lambda now=now: now))
+            for name in ("score", "heavy"):
+                scheduler.apply_entry(SimpleNamespace(args=(name,)))
+        return sent
+
+    return run
+
+
+def test_an_idle_queue_gets_a_tick_every_ten_seconds(ticks: Any) -> None:
+    assert ticks() == {"score": 5, "heavy": 5}
+
+
+@pytest.mark.parametrize("state", [Job.State.QUEUED, Job.State.RUNNING])
+def test_every_tick_is_sent_while_there_are_jobs(ticks: Any, state: str) -> None:
+    Job.objects.create(kind="score", subject=1, queue="score", state=state)
+    assert ticks() == {"score": 20, "heavy": 20}
+
+
+def test_every_tick_is_sent_for_a_minute_after_the_last_job(
+    ticks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter([True])
+    monkeypatch.setattr(queue, "has_jobs", lambda: next(looks, False))
+    assert ticks() == {"score": 20, "heavy": 20}
+
+
+def test_every_tick_is_sent_while_the_database_is_away(ticks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away() -> bool:
+        raise OperationalError("the database is away")
+
+    monkeypatch.setattr(queue, "has_jobs", away)
+    assert ticks() == {"score": 20, "heavy": 20}

@@ -149,7 +149,7 @@ function finishWith(act, fields) {
 function submit() {
   answer.saveComment();
   const { na, spans, chosen } = answer.current;
-  if (marksSpans && showUnseen()) return;
+  if (marksSpans && showUnseen()) return focusSentence();
   const problem = marksSpans && problemWithSpans();
   if (problem) return showError(problem);
   if (na || spans.length || chosen.length) finishWith("answer", { payload: { spans, relations: [...chosen] } });

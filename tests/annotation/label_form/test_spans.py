@@ -171,7 +171,9 @@ def test_a_text_is_shown_sentence_by_sentence_and_sent_after_the_last(page: Page
     start(page, by_sentence=True)
     text = page.locator("#sentence")
     assert text.inner_text().strip() == TEXTS[0].splitlines()[0]
-    press(page, "ArrowRight", "ArrowRight", "1", "Enter")
+    press(page, "ArrowRight", "ArrowRight", "1")
+    page.get_by_role("button", name="Next sentence ↵").click()
+    assert page.locator("#submit").inner_text().startswith("Submit and next")
     assert text.inner_text().strip() == TEXTS[0].splitlines()[1]
     assert page.locator("#sentence-at").inner_text() == "Sentence 2 of 2"
     assert page.locator(".marks__bar").count() == 0

@@ -75,9 +75,12 @@ function showState() {
   $("characters").setAttribute("aria-pressed", editor.byCharacter);
   $("guesses").hidden = !editor.guesses;
   $("guess-count").textContent = plural(editor.guesses, "prediction");
-  $("pager").hidden = !editor.paging;
-  if (!editor.paging) return;
-  const { at, of } = editor.paging;
+  showPager(editor.paging ?? { at: 1, of: 1, isRead: true });
+}
+
+function showPager({ at, of, isRead }) {
+  $("pager").hidden = of === 1;
+  $("submit").firstChild.data = isRead ? "Submit and next " : "Next sentence ";
   $("sentence-at").textContent = `Sentence ${at} of ${of}`;
   $("sentence-back").disabled = at === 1;
   $("sentence-on").disabled = at === of;

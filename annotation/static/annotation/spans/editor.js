@@ -115,11 +115,10 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     return next ? moveTo(unitAt(units(), offsetAt(text, next[0]))) : false;
   }
 
+  const firstUnseen = () => (isPaged() ? text.sentences.findIndex((_, number) => !seen.has(number)) : -1);
+
   // True if a sentence that was not on screen yet is shown now.
-  function advance() {
-    const unseen = isPaged() ? text.sentences.findIndex((_, number) => !seen.has(number)) : -1;
-    return unseen >= 0 && page(unseen - sentence);
-  }
+  const advance = () => firstUnseen() >= 0 && page(firstUnseen() - sentence);
 
   // ---- carets and spans ----------------------------------------------------------------------------
 
@@ -456,7 +455,9 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     get overlap() { return mayOverlap ? null : model.overlapIn(answer.spans); },
     get byCharacter() { return byCharacter; },
     get guesses() { return guesses.length; },
-    get paging() { return isPaged() ? { at: sentence + 1, of: text.sentences.length } : null; },
+    get paging() {
+      return isPaged() ? { at: sentence + 1, of: text.sentences.length, isRead: firstUnseen() < 0 } : null;
+    },
     get selected() { return selected; },
     get sticky() { return sticky; },
   };

@@ -12,6 +12,8 @@ from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import did_you_mean
 
+MOST_MARKS = 2_000  # spans, and relations, of an answer: answers are compared span by span
+
 
 def validate_answer(payload: dict[str, Any], *, item: Item, project: Project) -> Payload:
     """Return the payload with each label once, or reject it."""
@@ -20,6 +22,14 @@ def validate_answer(payload: dict[str, Any], *, item: Item, project: Project) ->
     spans, relations = payload.get("spans") or [], payload.get("relations") or []
     if not isinstance(spans, list) or not isinstance(relations, list):
         _reject("two lists, `spans` and `relations`", payload)
+    for field, marks in (("spans", spans), ("relations", relations)):
+        if len(marks) > MOST_MARKS:
+            raise DomainError(
+                "too_many_marks",
+                f"The answer has {len(marks):,} {field}; at most {MOST_MARKS:,} are allowed.",
+                hint="Remove some of them, or ask a curator to split the text.",
+                field=field,
+            )
     if project.kind == Kind.RELATIONS:
         if spans:
             _reject("no spans: this project has a given head and tail", payload, "spans")
@@ -61,13 +71,15 @@ def _require_no_overlap(spans: list[tuple[Any, ...]], item: Item) -> None:
 def _links(links: list[Any], spans: list[Any], unique: list[list[Any]], project: Project) -> list[list[Any]]:
     """Validate links and renumber them for the unique spans."""
     names = label_names(project, "relation") if links else frozenset()
+    numbers = {tuple(span): number for number, span in enumerate(unique)}
     renumbered = []
     for link in links:
         valid = isinstance(link, list) and len(link) == 3 and all(type(link[at]) is int for at in (0, 2))
         if not valid or not all(0 <= link[at] < len(spans) for at in (0, 2)):
             _reject("[span number, relation, span number]", link, "relations")
         _require_label(link[1], names, "relations")
-        renumbered.append((unique.index(spans[link[0]]), link[1], unique.index(spans[link[2]])))
+        head, tail = (numbers[tuple(spans[link[at]])] for at in (0, 2))
+        renumbered.append((head, link[1], tail))
     return [list(link) for link in dict.fromkeys(renumbered)]
 
 

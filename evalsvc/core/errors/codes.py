@@ -53,6 +53,7 @@ ANNOTATION: dict[str, str] = {
     "spans_overlap": "Spans of this project may not overlap. Remove or resize one of them.",
     "target_in_use": "Undoing this change would leave answers without a label.",
     "too_many_leases": "You have reached the limit of reserved sentences. Answer or release some.",
+    "too_many_marks": "An answer has at most 2,000 spans and 2,000 relations. Remove some of them.",
     "unknown_import": "This kind of import does not exist.",
     "unknown_kind": "This kind of project or test set does not exist.",
     "unknown_policy": "This consensus policy does not exist.",

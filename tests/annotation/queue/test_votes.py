@@ -9,6 +9,7 @@ import pytest
 from annotation import projects
 from annotation.models import Answer, Vote
 from annotation.queue import exclusions, leases, votes
+from annotation.queue.answer_validation import MOST_MARKS
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person
 from tests.cast.projects import (
@@ -153,6 +154,17 @@ def test_overlapping_spans_are_rejected_unless_the_project_allows_them(spans: li
     projects.set_overlap(project, may_overlap=True, by=curator())
     votes.answer(item, user, **vote)
     assert item.answers.get().payload["spans"] == spans
+
+
+@pytest.mark.parametrize("part", ["spans", "relations"])
+def test_an_answer_with_too_many_marks_is_rejected(part: str) -> None:
+    project = create_project("joint", labels=["A"])
+    import_lines(project, [{"id": "d0", "text": "Ada saw"}])
+    projects.open_for_work(project, by=curator())
+    marks = {"spans": [[0, 3, "A"]], "relations": [[0, "A", 0]]}
+    payload = marks | {part: marks[part] * (MOST_MARKS + 1)}
+    with pytest.raises(DomainError, check=code("too_many_marks", field=part)):
+        votes.answer(project.items.get(), annotators(project, 1)[0], client_id=uuid4(), payload=payload)
 
 
 def test_viewers_and_adjudicators_cannot_vote() -> None:

@@ -1,6 +1,6 @@
 """Load the demo through the functions that pages and API use.
 
-Every step can be repeated. `data/` holds the items, votes and decisions of two labelling projects, and the
+Every step can be repeated. `data/` holds the items, votes and decisions of three labelling projects, and the
 predictions of thirty runs; six of them are also submitted to a hidden phase.
 """
 
@@ -55,6 +55,10 @@ Say what the **sentence** says of its two marked entities, not what you know of 
 """
 SPAN_GUIDELINE = """\
 Mark every name of a person, an organisation or a place, with all of its words and nothing else.
+"""
+JOINT_GUIDELINE = """\
+Mark every name of a person, an organisation or a place, with all of its words and nothing else. Then link two
+names by each relation that the text **states** between them.
 """
 RELATION_SETTINGS = (
     ("manual-sentence", "Human gold, sentences", "annotated", None, "sentence", "micro_f1"),
@@ -119,6 +123,8 @@ def _load(report: Callable[[str], None]) -> None:
     relations = _relation_test_set(accounts)
     report("loading and freezing 140 sentences with the names that three annotators marked")
     entities = _entity_test_set(accounts)
+    report("opening a project of names and relations, with twelve texts")
+    _joint_project(accounts)
     report("submitting 36 runs; the worker scores them")
     _submit_runs(accounts, _relation_benchmark(accounts, relations), RELATION_SYSTEMS)
     curator = accounts.users[CURATOR]
@@ -156,19 +162,10 @@ def _relation_test_set(accounts: DemoAccounts) -> TestSet:
         guideline=RELATION_GUIDELINE,
     )  # fmt: skip
     inventory.add_labels(project, _labels("relations"), by=curator)
-    for name in ANNOTATORS:
-        projects.set_member(project, user=accounts.users[name], role="annotator", by=curator)
-    projects.set_member(project, user=accounts.users[ADJUDICATOR], role="adjudicator", by=curator)
+    _add_members(project, accounts)
     _import(project, "items", "relations.jsonl", "harbour-news.jsonl", curator)
     projects.open_for_work(project, by=curator)
-    items = {item.external_id: item for item in project.items.live()}
-    stored = set(Vote.objects.filter(item__project=project).values_list("client_id", flat=True))
-    for vote in _lines("relation_votes.jsonl"):
-        client_id = _client_id("vote", vote["item"], vote["annotator"])
-        if client_id not in stored:
-            payload = {"spans": [], "relations": vote["relations"]}
-            user = accounts.users[vote["annotator"]]
-            votes.answer(items[vote["item"]], user, client_id=client_id, payload=payload)
+    _record_votes(project, "relation_votes.jsonl", accounts)
     # every fifth dispute is left for visitors to decide
     disputed = {item.external_id: item for item in project.items.live().filter(state=Item.State.DISPUTED)}
     for decision in _lines("relation_decisions.jsonl"):
@@ -185,18 +182,55 @@ def _relation_test_set(accounts: DemoAccounts) -> TestSet:
 
 
 def _entity_test_set(accounts: DemoAccounts) -> TestSet:
-    """Import tokenised sentences with the votes of three annotators, freeze."""
+    """Import tokenised sentences with the votes of three annotators, freeze; then twelve to label."""
     curator = accounts.users[CURATOR]
     project = _ensure_project(
         "harbour-names", by=curator, title="Harbour news, names", kind="entities", k=3,
         guideline=SPAN_GUIDELINE,
     )  # fmt: skip
     inventory.add_labels(project, _labels("entities"), by=curator)
-    projects.set_member(project, user=accounts.users[ADJUDICATOR], role="adjudicator", by=curator)
+    _add_members(project, accounts)
     _import(project, "items", "entities.jsonl", "harbour-names.jsonl", curator)
     _import(project, "votes", "entity_votes.jsonl", "harbour-names-votes.jsonl", curator, k=3)
     projects.open_for_work(project, by=curator)
-    return _freeze(project, by=curator)
+    test_set = _freeze(project, by=curator)
+    _import(project, "items", "entities_open.jsonl", "harbour-names-2.jsonl", curator)
+    _record_votes(project, "entity_open_votes.jsonl", accounts)
+    return test_set
+
+
+def _joint_project(accounts: DemoAccounts) -> None:
+    """Import texts for names and the relations between them; some are answered, two in dispute."""
+    curator = accounts.users[CURATOR]
+    project = _ensure_project(
+        "harbour-joint", by=curator, title="Harbour news, names and relations", kind="joint", k=2,
+        guideline=JOINT_GUIDELINE,
+    )  # fmt: skip
+    inventory.add_labels(project, _labels("entities"), by=curator, part="entity")
+    inventory.add_labels(project, _labels("joint relations"), by=curator, part="relation")
+    _add_members(project, accounts)
+    _import(project, "items", "joint.jsonl", "harbour-joint.jsonl", curator)
+    projects.open_for_work(project, by=curator)
+    _record_votes(project, "joint_votes.jsonl", accounts)
+
+
+def _add_members(project: Project, accounts: DemoAccounts) -> None:
+    by = accounts.users[CURATOR]
+    for name in ANNOTATORS:
+        projects.set_member(project, user=accounts.users[name], role="annotator", by=by)
+    projects.set_member(project, user=accounts.users[ADJUDICATOR], role="adjudicator", by=by)
+
+
+def _record_votes(project: Project, name: str, accounts: DemoAccounts) -> None:
+    """Record the votes of a file that are not stored yet."""
+    items = {item.external_id: item for item in project.items.live()}
+    stored = set(Vote.objects.filter(item__project=project).values_list("client_id", flat=True))
+    for vote in _lines(name):
+        client_id = _client_id("vote", vote["item"], vote["annotator"])
+        if client_id not in stored:
+            payload = {part: vote.get(part, []) for part in ("spans", "relations")}
+            user = accounts.users[vote["annotator"]]
+            votes.answer(items[vote["item"]], user, client_id=client_id, payload=payload)
 
 
 def _ensure_project(slug: str, *, by: User, **fields: Any) -> Project:
@@ -204,7 +238,8 @@ def _ensure_project(slug: str, *, by: User, **fields: Any) -> Project:
 
 
 def _import(project: Project, what: str, name: str, filename: str, by: User, **options: Any) -> None:
-    batch = project.batches.filter(what=what).exclude(state__in=batches.UNFINISHED_STATES).first()
+    same = project.batches.filter(what=what, filename=filename)
+    batch = same.exclude(state__in=batches.UNFINISHED_STATES).first()
     if batch is None:
         upload = BytesIO((DATA / name).read_bytes())
         batch = batches.receive(

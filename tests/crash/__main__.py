@@ -17,6 +17,7 @@ import threading
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from io import StringIO
 from pathlib import Path
 from statistics import median
@@ -143,7 +144,8 @@ def running_jobs(pids: list[int]) -> list[tuple[int, int, float]]:
 def attack(run: Run, pairs: list[Pair]) -> bool:
     """Inject all faults, some at once; report every round and return True if all held."""
     reached, begun = 0, time.monotonic()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool, ExitStack() as end:
+        end.callback(pool.shutdown, wait=False, cancel_futures=True)  # a stopped run begins no more faults
         for first in range(0, len(pairs), PER_ROUND):
             part = pairs[first : first + PER_ROUND]
             reached += sum(

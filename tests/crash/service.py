@@ -84,6 +84,18 @@ class Service:
         if self.up and self.up.poll() is None:
             self.up.terminate()
             self.up.wait(60)
+        for pid in self.processes():  # such as a worker that hung when its supervisor was killed
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def processes(self) -> list[int]:
+        """Every process that was started with the environment of this service."""
+        mark, found = f"PORT={self.port}\0".encode(), []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if mark in path.read_bytes():
+                    found.append(int(path.parent.name))
+        return found
 
 
 class Strike:

@@ -150,6 +150,15 @@ def close(project: Project, *, by: User) -> Project:
     return _set(project, "state", Project.State.CLOSED, by=by, action="state")
 
 
+@transaction.atomic
+def archive(project: Project, *, by: User) -> Project:
+    """Take a project that is not open out of the lists; `close` brings it back."""
+    require(project, by, CURATOR)
+    if project.state == Project.State.OPEN:
+        raise Conflict("project_open", f"{project} is open for labelling.", hint="Close it first.")
+    return _set(project, "state", Project.State.ARCHIVED, by=by, action="state")
+
+
 def _set(project: Project, name: str, value: object, *, by: User, action: str) -> Project:
     record(project, action, by=by, before=getattr(project, name), after=value)
     Project.objects.filter(pk=project.pk).update(**{name: value})

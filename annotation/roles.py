@@ -40,6 +40,11 @@ def visible_projects(user: User) -> QuerySet[Project]:
     return Project.objects.all() if user.is_superuser else Project.objects.filter(members__user=user)
 
 
+def listed_projects(user: User) -> QuerySet[Project]:
+    """Return the projects in a person's lists: archived ones are not."""
+    return visible_projects(user).exclude(state=Project.State.ARCHIVED)
+
+
 def visible_project(user: User, slug: str) -> Project | None:
     """Return the project with this slug if visible to the person."""
     if user.is_superuser:

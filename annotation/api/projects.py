@@ -29,7 +29,7 @@ FORMAT_HELP = "Detected from the content when absent."
 
 
 class ProjectSerializer(serializers.ModelSerializer[Project]):
-    state = serializers.CharField(read_only=True, help_text="setup, open or closed")
+    state = serializers.CharField(read_only=True, help_text="setup, open, closed or archived")
 
     class Meta:
         model = Project
@@ -139,7 +139,8 @@ class Projects(generics.ListAPIView[Project]):
 
     def get_queryset(self) -> QuerySet[Project]:
         filters = query_choices(self.request, state=Project.State.values, kind=Kind.values)
-        return roles.visible_projects(person(self.request)).filter(**filters)
+        listed = roles.visible_projects if "state" in filters else roles.listed_projects
+        return listed(person(self.request)).filter(**filters)
 
     @extend_schema(
         operation_id="projects_list",
@@ -147,7 +148,7 @@ class Projects(generics.ListAPIView[Project]):
         responses={200: ProjectSerializer(many=True)} | problems(400, 401, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """List the projects you have a role in."""
+        """List the projects you have a role in; archived ones only with `state=archived`."""
         return super().get(request, *args, **kwargs)
 
     @extend_schema(

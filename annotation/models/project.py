@@ -30,6 +30,7 @@ class Project(models.Model):
         SETUP = "setup"
         OPEN = "open"
         CLOSED = "closed"
+        ARCHIVED = "archived"
 
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=120)

@@ -100,7 +100,7 @@ class MemberProject:
 @page()
 def index(request: HttpRequest) -> HttpResponse:
     user = person(request)
-    projects = roles.visible_projects(user).order_by("state", "-created_at", "pk")
+    projects = roles.listed_projects(user).order_by("state", "-created_at", "pk")
     pages = page_of(request, projects, size=PER_PAGE)
     context = {
         "mine": [_member_project(project, user) for project in pages],

@@ -14,7 +14,6 @@ from annotation.pages.project_page import answer_text, label_titles, project_con
 from annotation.queue.votes import SKIP_REASONS
 from annotation.reports import progress as reports
 from annotation.reports.progress import OwnAnswerTimes, WorkDay
-from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import csv_file, svg_file
@@ -67,7 +66,7 @@ def my_work_page(request: HttpRequest, project: Project, role: str) -> HttpRespo
         chart=responsive_chart(days),
         votes=[_vote_row(vote, titles) for vote in pages],
         pages=pages,
-        may_label=project.state == Project.State.OPEN and project.kind == Kind.RELATIONS,
+        may_label=project.state == Project.State.OPEN,
         guideline=to_html(project.guideline),
     )
     return render(request, "annotation/project_annotator.html", context)

@@ -29,6 +29,7 @@ OPEN_DETAILS = {
     Project.State.SETUP: "Annotators can then label",
     Project.State.OPEN: "Annotators can label",
     Project.State.CLOSED: "Closed again: no new sentences are handed out",
+    Project.State.ARCHIVED: "Archived: no sentences are handed out",
 }
 
 

@@ -163,7 +163,9 @@ def index(request: HttpRequest) -> HttpResponse:
     user = person(request)
     # annotators could read others' answers from counts that follow from them
     oversees = Member.objects.filter(project=OuterRef("pk"), user=user, role__in=roles.MAY_OVERSEE)
-    listed = roles.visible_projects(user).annotate(
+    archived = roles.visible_projects(user).filter(state=Project.State.ARCHIVED)
+    shows_archived = request.GET.get("state") == Project.State.ARCHIVED
+    listed = (archived if shows_archived else roles.listed_projects(user)).annotate(
         n=_items(),
         n_ended=_items(~Q(state=Item.State.OPEN)),
         n_disputed=_items(Q(state=Item.State.DISPUTED)),
@@ -171,6 +173,8 @@ def index(request: HttpRequest) -> HttpResponse:
     )
     pages = page_of(request, listed.order_by("-created_at", "pk"), size=PER_PAGE)
     context = {"projects": list(pages), "pages": pages, "organises": may_organise(user)}
+    context |= {"shows_archived": shows_archived, "n_archived": archived.count()}
+    context["anchor"] = "&state=archived" if shows_archived else ""
     return render(request, "annotation/projects.html", context)
 
 
@@ -186,7 +190,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/project_new.html", {"form": form})
 
 
-@page("GET", "POST", open=(), close=())
+@page("GET", "POST", open=(), close=(), archive=())
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the project, or to annotators their own work in it."""
     project, role = project_for(request, slug)
@@ -219,6 +223,9 @@ def _act(request: HttpRequest, project: Project, form: RuleForm) -> bool:
     if action == "open":
         projects.open_for_work(project, by=user)
         messages.info(request, "Project opened. Annotators can label.")
+    elif action == "archive":
+        projects.archive(project, by=user)
+        messages.info(request, "Project archived. Its page, answers and test sets stay.")
     elif action == "close":
         projects.close(project, by=user)
         messages.info(

@@ -73,7 +73,7 @@ def withdrawn(cast: ServiceCast) -> None:
 
 
 def failed(cast: ServiceCast) -> None:
-    in_state(cast, project="closed", import_="cancelled", submission="failed")
+    in_state(cast, project="archived", import_="cancelled", submission="failed")
     Submission.objects.filter(pk=cast.scored.pk).update(state="invalid", reason_code="x", reason="Invalid.")
     cast.harbour.members.filter(user=cast["ann"]).delete()
     cast.tides.__class__.objects.filter(pk=cast.tides.pk).update(public=False)

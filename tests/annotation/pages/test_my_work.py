@@ -7,12 +7,22 @@ from functools import partial
 from uuid import uuid4
 
 import pytest
+from django.urls import reverse
 
+from annotation import projects
 from annotation.models import Annotator, Project
 from annotation.queue import gold_questions, votes
 from annotation.reports import progress as progress_reports
 from tests.cast.basics import person, sentence
-from tests.cast.projects import annotators, curator, import_lines, project_with_items, response_of, seen
+from tests.cast.projects import (
+    annotators,
+    create_project,
+    curator,
+    import_lines,
+    project_with_items,
+    response_of,
+    seen,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +53,15 @@ def test_the_page_of_own_work_shows_progress_and_pace() -> None:
     figures = [stat.figure for stat in response.context["stats"]]
     assert figures == ["2", "1", "1", "6.0 s"]
     assert re.findall(r"\d+", response.context["lead"]) == ["2", "1", "1"]
+
+
+@pytest.mark.parametrize("kind", ["entities", "joint"])
+def test_annotators_of_texts_get_from_their_page_to_the_form(kind: str) -> None:
+    project = create_project(kind, labels=["A"])
+    import_lines(project, [{"id": "d0", "text": "Ada saw"}])
+    projects.open_for_work(project, by=curator())
+    annotators(project, 1)
+    assert f'href="{reverse("label", args=[project.slug])}"' in text_of_mine(project)
 
 
 def test_todays_answers_are_counted_without_skips() -> None:

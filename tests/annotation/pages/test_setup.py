@@ -70,6 +70,25 @@ def test_a_project_is_renamed_on_its_page(client: Client, cast: ProjectCast) -> 
     assert "<h1>Market day</h1>" in invalid.content.decode()
 
 
+def test_an_archived_project_leaves_the_lists_and_comes_back(client: Client, cast: ProjectCast) -> None:
+    cast.import_lines(sentence(1))
+    cast.open()
+    address, lists = reverse("project", args=["harbour"]), [reverse("projects"), reverse("label-index")]
+    assert 'data-code="project_open"' in client.post(address, {"action": "archive"}).content.decode()
+    client.post(address, {"action": "close"})
+    client.post(address, {"action": "archive"})
+    for each in lists:
+        assert address not in client.get(each).content.decode()
+    assert address in client.get(reverse("projects"), {"state": "archived"}).content.decode()
+    api = reverse("api-projects")
+    assert client.get(api).json()["results"] == []
+    assert [row["slug"] for row in client.get(api, {"state": "archived"}).json()["results"]] == ["harbour"]
+    assert "Restore project" in client.post(address, {"action": "archive"}, follow=True).content.decode()
+    client.post(address, {"action": "close"})
+    for each in lists[:1]:
+        assert address in client.get(each).content.decode()
+
+
 def test_an_import_is_undone_on_its_page(client: Client, cast: ProjectCast) -> None:
     batch = cast.import_lines(sentence(1))
     address = reverse("import", args=[batch.pk])

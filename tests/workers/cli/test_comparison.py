@@ -118,7 +118,7 @@ def test_an_undefined_figure_of_a_run_leaves_no_median(write, capsys):
         for name, labels in (("a", ("a", "a")), ("b", ("NA", "a")), ("c", ("NA", "NA")))
     )
     words = ["--gold", gold, "--task", "classification", "--negative", "NA", "--measures", "micro_precision"]
-    found = report(capsys, a, "--against", b, nothing, *words)
+    found = report(capsys, a, "--against", b, nothing, *words, "--replicates", 50)
     assert rows_of(found)["micro_precision"]["reason"] == "the measure is undefined for a run"
 
 

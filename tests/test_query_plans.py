@@ -90,10 +90,10 @@ def test_no_list_and_no_step_of_the_queue_reads_a_large_table_whole(
         assert lease
         votes.answer(lease.item, user, client_id=uuid4(), payload=payload)
 
-    assert list(scanned(lambda: Vote.objects.filter(comment="none").count()))
+    assert list(scanned(lambda: Vote.objects.filter(milliseconds=1).count()))
     found = [*scanned(label), *scanned(lambda: list(export_lines(TestSet.objects.earliest("pk"))))]
     for page in measuring.pages():
-        if FULL or page.title.partition("?")[0] in LISTS:
+        if page.title.partition("?")[0] in LISTS or (FULL and connection.vendor == "sqlite"):
             found += [f"{page.title}: {line}" for line in scanned(partial(requested, page))]
     connection.close()  # the temporary tables of the filling
     assert not found, "\n".join(found)

@@ -145,30 +145,18 @@ class Filler:
         values = [f"({changed[name]})" if name in changed else f"each.{quote(name)}" for name in columns]
         names = ", ".join(map(quote, columns))
         with connection.cursor() as cursor:
-            cursor.execute(
-                f"INSERT INTO {table} ({names}) SELECT {', '.join(values)}"
-                f" FROM {source} CROSS JOIN {table} each WHERE each.{quote(key)} = %s",
-                [row.pk],
-            )
+            rows = f"SELECT {', '.join(values)} FROM {source} CROSS JOIN {table} each"
+            rows = rows.replace("%", "%%")  # remainders and formats, beside a parameter
+            cursor.execute(f"INSERT INTO {table} ({names}) {rows} WHERE each.{quote(key)} = %s", [row.pk])
+            if "id" in changed and not self.words.sqlite:  # later rows are numbered behind these
+                last = f"(SELECT MAX(id) FROM {table})"
+                cursor.execute(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {last})")
 
     def numbers(self, most: int, where: str = "TRUE") -> str:
         return f"(SELECT n FROM numbers WHERE n <= {most} AND {where}) numbers"
 
     def next_key(self, model: type[Model]) -> int:
         return int(model.objects.aggregate(most=Max("pk"))["most"] or 0)  # type: ignore[attr-defined]
-
-    def restart_sequences(self) -> None:
-        """Let PostgreSQL number later rows behind these."""
-        if self.words.sqlite:
-            return
-        with connection.cursor() as cursor:
-            for table in connection.introspection.table_names(cursor):
-                for sequence in connection.introspection.get_sequences(cursor, table):
-                    column = sequence["column"]
-                    cursor.execute(
-                        f"SELECT setval(pg_get_serial_sequence('\"{table}\"', '{column}'),"
-                        f' (SELECT COALESCE(MAX({column}), 0) + 1 FROM "{table}"), false)'
-                    )
 
 
 # ---- people ----------------------------------------------------------------------------------------
@@ -187,7 +175,6 @@ def fill(size: Size) -> None:
     with filler.indexes_made_last(Submission, Evaluation, Score, TestSetRow):
         _boards(filler, cast, first_team)
     _projects(filler, first_user)
-    filler.restart_sequences()
     refresh_statistics()
     for look in (board_figures.queue_outdated, vote_figures.queue_outdated):
         look()
@@ -224,7 +211,7 @@ def _runs(
     words, runs, now = filler.words, systems * RUNS, timezone.now()
     versions = list(SettingVersion.objects.filter(setting__benchmark=benchmark).order_by("setting__rank"))
     system = System.objects.create(benchmark=benchmark, team=cast.kelpie, name="System 0")
-    digest = words.sha256(f"{first} * 1000000 + n")
+    digest = words.sha256(f"CAST({first} AS bigint) * 1000000 + n")
     file = PredictionFile.objects.create(sha256=f"{benchmark.pk:064x}"[:-1] + "f", size=1, name="predictions")
     job = Job.objects.create(kind="score", subject=0, state="done", lane="team 1", ended_at=now)
     values = {"state": "scored", "scored_at": now, "ended_at": now, "format": "jsonl", "form": "label"}
@@ -241,7 +228,7 @@ def _runs(
     )
     filler.copy(file, of_runs, sha256=digest, name="'predictions/' || n")
     filler.copy(job, of_runs, id=f"{first_job} + n", subject=f"{first_run} + n")
-    day = words.ago(f"({runs} - n) * 8640000 / {runs} + 3600")
+    day = words.ago(f"({runs} - n) * 8640000.0 / {runs} + 3600")
     filler.copy(
         run, of_runs,
         id=f"{first_run} + n", system_id=f"{first_system} + 1 + (n - 1) / {RUNS}",
@@ -291,7 +278,7 @@ def _more_boards(filler: Filler, small: Benchmark) -> None:
         filler.copy(system, boards, id=f"{start} + n", benchmark_id=f"{first[Benchmark]} + n")
         for run in system.runs.all()[:2]:
             begun, evaluation = filler.next_key(Submission), run.evaluations.get()
-            digest = words.sha256(f"{run.pk} * 100000000 + n")
+            digest = words.sha256(f"CAST({run.pk} AS bigint) * 100000000 + n")
             filler.copy(run.file, boards, sha256=digest)
             ids = {"benchmark_id": f"{first[Benchmark]} + n", "system_id": f"{start} + n"}
             filler.copy(run, boards, id=f"{begun} + n", **ids, file_id=digest)
@@ -373,17 +360,17 @@ def _votes(filler: Filler, item: Item, first: int, start: int, done: int) -> Non
     lease = Lease.objects.create(item=item, annotator=annotator, expires_at=timezone.now(), ending="answered")
     place, votes = f"(n - 1) * {K} + j", filler.next_key(Vote)
     source = (
-        f"(SELECT n, j FROM numbers, few WHERE j < {K} AND n <= {size.items} AND (n <= {done} OR j = 0)) both"
+        f"(SELECT n, j FROM numbers, few WHERE j < {K} AND n <= {size.items} AND (n <= {done} OR j = 0)) many"
     )
     who = f"{first} + 1 + (n + j * 33) % {ANNOTATORS}"
     label = "CASE WHEN n % 50 = 7 THEN j % 2 WHEN n % 3 = 0 AND j = 5 THEN 1 ELSE 0 END + n"
-    when = words.ago(f"({size.items} - n) * 6900000 / {size.items} + j * 11 + 60")
+    when = words.ago(f"({size.items} - n) * 6900000.0 / {size.items} + j * 11 + 60")
     same = {"item_id": f"{start} + n", "annotator_id": who}
     said = {"payload": words.relation(label)}
     filler.copy(
         vote, source,
         id=f"{votes} + 1 + {place}", **same, **said, client_id=words.uuid(f"1 + {place}"), at=when,
-        milliseconds="2000 + (n * 7919 + j * 104729) % 20000",
+        milliseconds="2000 + (n % 20000 * 7919 + j * 104729) % 20000",
     )  # fmt: skip
     filler.copy(answer, source, **same, **said, vote_id=f"{votes} + 1 + {place}", position="j + 1")
     filler.copy(lease, source, **same, granted_at=when, expires_at=when)

@@ -8,8 +8,10 @@ import msgspec
 from django.db import transaction
 
 from annotation.consensus.label_mapping import Payload
+from annotation.consensus.majority import payload_of
 from annotation.imports.staging import CHUNK, negatives
-from annotation.models import Batch, OntologyLabel, Suggestion
+from annotation.models import Batch, OntologyLabel, Project, Suggestion
+from annotation.queue.answer_validation import MOST_MARKS, first_overlap
 from annotation.testset import Kind
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
@@ -38,6 +40,8 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     rows: list[Row] = []
     unique: dict[bytes, bytes] = {}
     for claim in check.claims(lines):
+        if check.form == "spans" and not _can_be_submitted(claim, batch.project, check):
+            continue
         payload = msgspec.json.encode(_payload(check.form, claim))
         rows.append((items[claim[0]], unique.setdefault(payload, payload)))
         if len(rows) % CHUNK == 0:
@@ -70,6 +74,22 @@ def _check(batch: Batch, items: dict[str, int], problems: Problems) -> Predictio
     )
 
 
+def _can_be_submitted(claim: Claim, project: Project, check: PredictionCheck) -> bool:
+    """Report a prediction that nobody could submit as it is."""
+    name, spans, links = claim
+    line, n = check.first_lines[name], max(len(spans), len(links))
+    if n > MOST_MARKS:
+        expected = f"at most {MOST_MARKS:,} of each"
+        check.problems.add("too_many_marks", line=line, value=f"{n:,}", expected=expected)
+        return False
+    overlap = None if project.spans_may_overlap else first_overlap(spans)
+    if overlap:
+        value = " and ".join(f"[{start}, {end}) {label}" for start, end, label in overlap)
+        hint = "Remove one of them, or let spans overlap on the page of the project."
+        check.problems.add("overlapping_spans", line=line, field="spans", value=value, hint=hint)
+    return overlap is None
+
+
 def _with_usual_negative(prediction: PredictionLine, negative_names: frozenset[str]) -> PredictionLine:
     """Replace the file's spelling of N/A by the service's."""
     match prediction:
@@ -87,7 +107,7 @@ def _payload(form: Form | None, claim: Claim) -> Payload:
     """Convert the claim to an answer; scores need at least 0.5."""
     value = claim[1]
     if form == "spans":
-        return {"spans": [list(span) for span in value], "relations": [list(link) for link in claim[2]]}
+        return payload_of(value, ((value[head], name, value[tail]) for head, name, tail in claim[2]))
     if form == "label":
         return {"spans": [], "relations": [] if value == NA else [value]}
     if form == "scores":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NoReturn
 
 from annotation.consensus.item_state import label_names
 from annotation.consensus.label_mapping import Payload
+from annotation.consensus.majority import Span
 from annotation.models import Item, Project
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
@@ -51,21 +53,22 @@ def _spans(spans: list[Any], item: Item, project: Project) -> list[list[Any]]:
             _reject(f"[start, end, label] with 0 ≤ start < end ≤ {item.length:,}", span, "spans")
         _require_label(span[2], names, "spans")
     unique = dict.fromkeys(tuple(span) for span in spans)
-    if not project.spans_may_overlap:
-        _require_no_overlap(sorted(unique), item)
+    overlap = None if project.spans_may_overlap else first_overlap(unique)
+    if overlap:
+        first, second = (f"“{item.surface(span):.40}” [{span[0]}, {span[1]}]" for span in overlap)
+        raise DomainError(
+            "spans_overlap",
+            f"{first} and {second} overlap, which this project does not allow.",
+            hint="Remove one of them, or resize it.",
+            field="spans",
+        )
     return [list(span) for span in unique]
 
 
-def _require_no_overlap(spans: list[tuple[Any, ...]], item: Item) -> None:
-    for before, after in pairwise(spans):
-        if after[0] < before[1]:
-            first, second = (f"“{item.surface(span):.40}” [{span[0]}, {span[1]}]" for span in (before, after))
-            raise DomainError(
-                "spans_overlap",
-                f"{first} and {second} overlap, which this project does not allow.",
-                hint="Remove one of them, or resize it.",
-                field="spans",
-            )
+def first_overlap(spans: Iterable[Span]) -> tuple[Span, Span] | None:
+    """Return the first two spans that overlap, in the order of the text."""
+    pairs = pairwise(sorted(spans))
+    return next(((before, after) for before, after in pairs if after[0] < before[1]), None)
 
 
 def _links(links: list[Any], spans: list[Any], unique: list[list[Any]], project: Project) -> list[list[Any]]:

@@ -104,6 +104,16 @@ KINDS: dict[str, ProblemKind] = {
         '{"id": "s1", "spans": [[0, 1, "person"]]}',
         warning=True,
     ),
+    "overlapping_spans": ProblemKind(
+        "Two spans overlap, which this project does not allow.",
+        '{"id": "s1", "spans": [[0, 8, "place"], [9, 14, "person"]]}',
+        False,
+    ),
+    "too_many_marks": ProblemKind(
+        "The answer has more spans or relations than can be submitted.",
+        '{"id": "s1", "spans": [[0, 1, "person"]]}',
+        False,
+    ),
     "entity_not_in_text": ProblemKind(
         "The name of the entity does not occur in the text.",
         f'{{{MENTION}, "t": {{"name": "Turin"}}, "text": "Ada was born in Turin."}}',

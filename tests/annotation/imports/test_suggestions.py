@@ -5,10 +5,19 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from annotation import projects
 from annotation.models import Project, Suggestion, Vote
+from annotation.ontology import inventory
 from annotation.queue import gold_questions, lease_endings, leases
 from tests.cast.basics import sentence
-from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
+from tests.cast.projects import (
+    annotators,
+    answer_item,
+    create_project,
+    curator,
+    import_lines,
+    project_with_items,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -84,6 +93,26 @@ def test_a_prediction_with_an_unknown_id_or_label_is_rejected() -> None:
         project, [{"id": "s0", "label": "Z"}, {"id": "zz", "label": "A"}], what="suggestions"
     )
     assert (batch.state, batch.refused) == ("refused", 2)
+
+
+def test_a_prediction_with_spans_that_the_project_refuses_is_rejected_by_line() -> None:
+    project = create_project(kind="joint", labels=["P"], k=1)
+    inventory.add_labels(project, ["by"], by=curator(), part="relation")
+    import_lines(project, [{"id": f"s{at}", "text": "Port of Varde"} for at in range(3)])
+    nested = [[8, 13, "P"], [0, 13, "P"]]
+    lines = [
+        {"id": "s0", "spans": nested, "relations": [[0, "by", 1]]},
+        {"id": "s1", "spans": [[8, 13, "P"], [0, 4, "P"]], "relations": [[0, "by", 1]]},
+        {"id": "s2", "spans": [[0, 4, "P"]], "relations": [[0, "by", 0]] * 2},
+    ]
+    batch = import_lines(project, lines, what="suggestions")
+    assert [(p["line"], p["code"], p["found"]) for p in batch.problems] == [
+        (1, "overlapping_spans", "[0, 13) P and [8, 13) P")
+    ]
+    stored = Suggestion.objects.get(item__external_id="s1").payload
+    assert stored == {"spans": [[0, 4, "P"], [8, 13, "P"]], "relations": [[1, "by", 0]]}
+    projects.set_overlap(project, may_overlap=True, by=curator())
+    assert import_lines(project, lines, what="suggestions").refused == 0
 
 
 @pytest.mark.parametrize("spelled", ["NA", "N/A", "no_relation", "Other"])

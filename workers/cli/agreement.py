@@ -11,8 +11,10 @@ import msgspec
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.registry import EmptyCell, formats, open_votes, recognise_source
+from evalsvc.core.formats.records import ItemLine, VoteLine
+from evalsvc.core.formats.registry import EmptyCell, formats, open_items, open_votes, recognise_source
 from evalsvc.core.formats.text_lines import LIMITS
+from evalsvc.core.formats.text_spans import check_bounds
 from workers.cli.arguments import naming
 from workers.cli.report_output import number, table
 from workers.scoring.agreement import AnswerColumns, agreement_figures
@@ -24,10 +26,16 @@ MASI = "Krippendorff α of complete answers, MASI distance"
 PAIRS = {"kappa": "Cohen κ", "f1": "span F1"}
 
 
-def figures_of(votes: Path, *, labels: Path | None, negative: str | None, empty: EmptyCell) -> Figures:
+def figures_of(
+    votes: Path, *, labels: Path | None, texts: Path | None, negative: str | None, empty: EmptyCell
+) -> Figures:
     """Read the answers and compute every figure of a report."""
+    items = None
+    if texts is not None:
+        with naming(texts):
+            items = _texts(texts)
     with naming(votes):
-        answers = _answers(votes, negative, empty)
+        answers = _answers(votes, items, negative, empty)
     by_label = not any(answers.spans)
     names = sorted(frozenset().union(*answers.chosen) - {""})
     if labels is not None:
@@ -38,19 +46,46 @@ def figures_of(votes: Path, *, labels: Path | None, negative: str | None, empty:
     return agreement_figures(answers, names, by_label=by_label, progress=lambda *done: None)
 
 
-def _answers(votes: Path, negative: str | None, empty: EmptyCell) -> AnswerColumns:
-    """Read the answers, with N/A as the empty set of labels."""
+def _texts(path: Path) -> dict[str, ItemLine]:
+    """Read the items whose text or tokens the spans count."""
+    problems = Problems()
+    accepted = [name for name, known in formats("items").items() if not known.needs_scheme]
+    key = recognise_source(path, problems=problems, accepted=accepted)
+    items = {item.id: item for _, item in open_items(path, format=key, problems=problems)}
+    problems.raise_if_any()
+    return items
+
+
+def _answers(
+    votes: Path, items: dict[str, ItemLine] | None, negative: str | None, empty: EmptyCell
+) -> AnswerColumns:
+    """Read the answers, with N/A as the empty set of labels, and the texts of their items."""
     problems, known = Problems(), formats("votes")
     key = recognise_source(votes, problems=problems, accepted=known)
     negatives = {negative} if negative else {*USUAL, *known[key].negatives}
     answers = AnswerColumns()
-    for _, vote in open_votes(votes, format=key, problems=problems, limits=LIMITS, empty=empty):
+    for line, vote in open_votes(votes, format=key, problems=problems, limits=LIMITS, empty=empty):
         labels = [name for name in vote.payload["relations"] if name not in negatives]
         blank = not vote.na and not vote.payload["relations"] and not vote.payload["spans"]
         payload = {"relations": labels, "spans": vote.payload["spans"]}
         answers.add(vote.item, vote.annotator, vote.annotator, payload, blank=blank)
+        if items is not None and _has_text(vote, items.get(vote.item), line, problems):
+            answers.add_text(vote.item, items[vote.item].text or "", items[vote.item].tokens)
     problems.raise_if_any()
     return answers
+
+
+def _has_text(vote: VoteLine, item: ItemLine | None, line: int, problems: Problems) -> bool:
+    """Report an answer to an item that has no text, or one too short for its spans."""
+    if item is None:
+        expected = "the id of one of the texts"
+        problems.add("unknown_id", line=line, field="item", value=vote.item, expected=expected)
+        return False
+    length = len(item.text or "" if item.tokens is None else item.tokens)
+    return all(
+        check_bounds(start, end, length=length, line=line, field="spans", problems=problems)
+        for start, end, _ in vote.payload["spans"]
+    )
 
 
 def as_json(figures: Figures) -> str:

@@ -138,6 +138,7 @@ def add_agreement(parser: ArgumentParser) -> None:
     parser.add_argument("votes", type=Path, help="answers of annotators, in any format of votes")
     parser.add_argument("--negative", metavar="LABEL", help="spelling of N/A (default: the usual ones)")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="relations to report, one per line")
+    parser.add_argument("--texts", type=Path, metavar="FILE", help="texts of the items, for α of tokens")
     parser.add_argument(
         "--empty",
         choices=("no-vote", "no-label"),

@@ -90,7 +90,11 @@ def _agreement(arguments: Namespace) -> str:
     from workers.cli import agreement
 
     figures = agreement.figures_of(
-        arguments.votes, labels=arguments.labels, negative=arguments.negative, empty=arguments.empty
+        arguments.votes,
+        labels=arguments.labels,
+        texts=arguments.texts,
+        negative=arguments.negative,
+        empty=arguments.empty,
     )
     return agreement.as_json(figures) if arguments.json else agreement.as_text(figures)
 

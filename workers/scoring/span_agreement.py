@@ -21,7 +21,7 @@ from workers.metrics.spans import Spans
 if TYPE_CHECKING:
     from workers.scoring.agreement import AnswerColumns
 
-NO_TEXTS = "a file of answers has no texts, so its tokens cannot be counted"
+NO_TEXTS = "a file of answers has no texts: state them (--texts) to count tokens"
 NOT_MARKED = "nobody marked it where two people answered"
 # words, punctuation one by one, and each character of scripts without spaces
 TOKEN = re.compile(r"[぀-ヿ㐀-鿿豈-﫿]|[^\W぀-ヿ㐀-鿿豈-﫿]+|[^\w\s]")

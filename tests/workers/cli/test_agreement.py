@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,6 +94,51 @@ def test_spans_are_compared_by_f1(write: Write, capsys: pytest.CaptureFixture[st
     printed = capsys.readouterr().out
     assert "span F1" in printed
     assert "Krippendorff α of tokens" in printed
+
+
+@pytest.mark.django_db
+def test_spans_of_a_download_have_the_figures_of_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from annotation.reports import agreement
+    from tests.cast.basics import compute_agreement
+    from tests.cast.projects import ProjectCast
+
+    cast = ProjectCast.create(kind="entities", k=2, labels=["P", "L"])
+    texts = [{"id": "d1", "text": "Ada saw Turin 都灵."}, {"id": "d0", "tokens": ["Bo", "left", "Ulm"]}]
+    cast.import_lines(*texts)
+    spans = [
+        [[0, 3, "P"], [8, 13, "L"]],
+        [[0, 3, "P"], [4, 16, "L"]],
+        [[0, 1, "P"], [2, 3, "L"]],
+        [[0, 2, "P"]],
+    ]
+    marks = zip(["d1", "d1", "d0", "d0"], ["ann", "ben"] * 2, spans, strict=True)
+    cast.import_lines(
+        *({"item": item, "annotator": who, "spans": marked} for item, who, marked in marks), what="votes"
+    )
+    compute_agreement(cast.project, by=cast.curator)
+    votes, items = tmp_path / "votes.jsonl", tmp_path / "items.jsonl"
+    votes.write_bytes(b"".join(agreement.judgments(cast.project, by=cast.curator)))
+    items.write_text("".join(json.dumps(line) + "\n" for line in texts))
+    found, shown = figures(capsys, str(votes), "--texts", str(items)), cast.project.agreements.get().figures
+    assert found["spans"] == shown["spans"]
+    assert found["spans"]["token_alpha"]["value"] is not None
+    assert [found[name] for name in ("pairs", "people")] == [shown[name] for name in ("pairs", "people")]
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [([{"id": "d2", "text": "Ada"}], "one of the texts"), ([{"id": "d1", "text": "Ad"}], "end ≤ 2")],
+)
+def test_answers_that_fit_no_text_are_rejected_by_line(
+    write: Write, capsys: pytest.CaptureFixture[str], texts: list[Any], message: str
+) -> None:
+    votes = write("votes.jsonl", [{"item": "d1", "annotator": "ann", "spans": [[0, 3, "P"]]}])
+    assert main(["agreement", str(votes), "--texts", str(write("texts.jsonl", texts))]) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert "Line 1" in printed
 
 
 def test_the_command_prints_tables_with_intervals(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

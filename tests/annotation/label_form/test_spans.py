@@ -146,10 +146,12 @@ def test_the_caret_stays_in_view_in_a_long_text(page: Page) -> None:
 
 
 def test_predictions_are_dashed_until_each_is_accepted_refused_or_changed(page: Page) -> None:
-    cast = ProjectCast.create(kind="entities", k=1, labels=LABELS)
+    cast = ProjectCast.create(kind="joint", k=1, labels=LABELS)
+    inventory.add_labels(cast.project, ["met"], by=cast.curator, part="relation")
     cast.import_lines({"id": "s1", "text": TEXTS[0]})
     spans = [[2, 5, "person"], [10, 13, "place"], [17, 22, "place"], [24, 27, "person"]]
-    cast.import_lines({"id": "s1", "spans": spans}, what="suggestions")
+    links = [[0, "met", 1], [0, "met", 2], [3, "met", 1], [1, "met", 0]]
+    cast.import_lines({"id": "s1", "spans": spans, "relations": links}, what="suggestions")
     gold_questions.set_quality_options(cast.project, by=cast.curator, suggests=True)
     cast.open()
     open_form(page)
@@ -158,13 +160,23 @@ def test_predictions_are_dashed_until_each_is_accepted_refused_or_changed(page: 
     press(page, "Tab", "Tab", "1")
     assert dashed.count() == 3
     press(page, "Escape", "y", "Enter")
-    assert page.locator("#answer-error").inner_text().startswith("2 predictions left.")
+    assert page.locator("#answer-error").inner_text().startswith("6 predictions left.")
     page.locator("#refuse-guess").click()
+    assert page.locator("#guess-count").inner_text() == "4 predictions"
+    press(page, "y", "y")
+    assert "Next: “Bob” met “Ada”." in page.locator("#span-note").inner_text()
+    arcs = page.locator(".marks__guess")
+    assert arcs.count() == 2
+    press(page, "x", "z")
+    page.get_by_role("button", name="Accept the prediction Bob – met – Bob").click()
+    assert arcs.count() == 1
     press(page, "Shift+Y", "z")
-    assert dashed.count() == 1
+    assert page.locator("#link-list .predicted").all_inner_texts() == ["Bob – met – Ada"]
     press(page, "Shift+X", "Enter")
     wait_until_sent(page, 1)
-    assert words_of(stored_payloads(1)[0]) == [("Ada", "person"), ("Bob", "person")]
+    stored = stored_payloads(1)[0]
+    assert words_of(stored) == [("Ada", "person"), ("Bob", "person"), ("Bob", "person")]
+    assert stored["relations"] == [[0, "met", 1], [2, "met", 1]]
 
 
 def test_a_text_is_shown_sentence_by_sentence_and_sent_after_the_last(page: Page) -> None:

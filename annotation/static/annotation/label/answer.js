@@ -4,6 +4,7 @@ import { $, choiceOf, relations, showError } from "./page.js";
 import { draftOf, saveDraft } from "./drafts.js";
 import { keyOf } from "./keys.js";
 import { readback } from "./sentence.js";
+import { keysOf } from "../spans/document.js";
 
 const STEPS = 200; // undo steps per sentence
 export let current = null; // the sentence on screen with its answer; null between sentences
@@ -14,7 +15,7 @@ export function begin(work) {
   };
   const initial = work.payload ?? work.suggestion;
   if (initial) Object.assign(current, choiceOf(initial));
-  if (!work.payload) current.guesses = (work.suggestion?.spans ?? []).map((span) => span.join());
+  if (!work.payload && current.spans.length) current.guesses = keysOf({ spans: current.spans, relations: current.chosen });
   const draft = draftOf(work.item.id);
   Object.assign(current, draft, { drafted: Boolean(draft) });
   showError("");

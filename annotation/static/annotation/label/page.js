@@ -1,5 +1,7 @@
 // The labelling page: its form, relations and messages, and helpers that make elements.
 
+import { ordered } from "../spans/document.js";
+
 export const $ = (id) => document.getElementById(id);
 export const form = $("work");
 export const api = form.dataset; // URLs and settings from the template
@@ -41,8 +43,8 @@ export function showNotice(text, ...nodes) {
 // Choice in the form for a payload of the API.
 export function choiceOf(payload) {
   if (marksSpans) {
-    const { spans = [], relations: links = [] } = payload ?? {};
-    return { spans, chosen: links, na: spans.length === 0 };
+    const { spans, relations: chosen } = ordered(payload?.spans ?? [], payload?.relations ?? []);
+    return { spans, chosen, na: spans.length === 0 };
   }
   const names = (payload?.relations ?? []).map((relation) => (Array.isArray(relation) ? relation[1] : relation));
   return { chosen: names.filter((name) => byName.has(name)), na: names.length === 0 };

@@ -53,8 +53,8 @@ export const wordsOfSpan = (span) => editor.words(span);
 export const showUnseen = () => editor.advance();
 
 export function problemWithSpans() {
-  if (editor.guesses)
-    return `${plural(editor.guesses, "prediction")} left. Accept or refuse each: Y and X for one, ⇧Y and ⇧X for all.`;
+  if (editor.guesses.length)
+    return `${plural(editor.guesses.length, "prediction")} left. Accept or refuse each: Y and X for one, ⇧Y and ⇧X for all.`;
   const [first, second] = (editor.overlap ?? []).map((span) => `“${editor.words(span)}” ${markTitle(span[2])}`);
   return second ? `${first} and ${second} overlap, which this project does not allow. Remove or resize one.` : "";
 }
@@ -73,8 +73,8 @@ function showState() {
   for (const button of form.querySelectorAll("[data-relate]"))
     button.classList.toggle("rel--off", !editor.fits({ head: button.dataset.head, tail: button.dataset.tail }));
   $("characters").setAttribute("aria-pressed", editor.byCharacter);
-  $("guesses").hidden = !editor.guesses;
-  $("guess-count").textContent = plural(editor.guesses, "prediction");
+  $("guesses").hidden = !editor.guesses.length;
+  $("guess-count").textContent = plural(editor.guesses.length, "prediction");
   showPager(editor.paging ?? { at: 1, of: 1, isRead: true });
 }
 

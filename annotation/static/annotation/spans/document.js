@@ -1,5 +1,5 @@
 // An answer of spans [start, end, label] and relations [head number, name, tail number], in the order of the text.
-// `guesses` are the spans of a prediction, joined by commas, until they are accepted, refused or changed.
+// `guesses` are the keys of predicted spans and relations, until they are accepted, refused or changed.
 // Each change returns a new answer, or throws the reason why it is refused.
 
 export const EMPTY = { spans: [], relations: [] };
@@ -9,8 +9,31 @@ const overlap = (a, b) => a[0] < b[1] && b[0] < a[1];
 const same = (a, b) => a.every((part, at) => part === b[at]);
 export const numberOf = (answer, span) => answer.spans.findIndex((other) => same(other, span));
 
+const linkKey = (head, name, tail) => JSON.stringify([head, name, tail]);
+
+// Keys of all spans, then of all relations.
+export const keysOf = ({ spans, relations }) => [
+  ...spans.map((span) => span.join()),
+  ...relations.map(([head, name, tail]) => linkKey(spans[head], name, spans[tail])),
+];
+
+// A relation is accepted with its spans.
+export function withEnds(key) {
+  if (!key.startsWith("[")) return [key];
+  const [head, , tail] = JSON.parse(key);
+  return [key, head.join(), tail.join()];
+}
+
+// A predicted relation stays one when its span is resized or relabelled.
+function renamed(key, before, after) {
+  if (!key.startsWith("[")) return key;
+  const [head, name, tail] = JSON.parse(key);
+  const now = (end) => (same(end, before) ? after : end);
+  return linkKey(now(head), name, now(tail));
+}
+
 // The spans in order, the longer first, and the relations with the new numbers.
-function ordered(spans, relations) {
+export function ordered(spans, relations) {
   const sorted = [...spans].sort((a, b) => a[0] - b[0] || b[1] - a[1] || (a[2] < b[2] ? -1 : 1));
   const links = relations.map(([head, name, tail]) => [sorted.indexOf(spans[head]), name, sorted.indexOf(spans[tail])]);
   const unique = new Map(links.map((link) => [JSON.stringify(link), link]));
@@ -24,18 +47,23 @@ function requireFree(spans, span, mayOverlap) {
     throw new Refused(`Spans of this project may not overlap, and a ${other[2]} is here. Select it to change it.`);
 }
 
-export function add({ spans, relations }, span, mayOverlap) {
+export function add(answer, span, mayOverlap) {
+  const { spans, relations } = answer;
   const place = spans.findIndex((other) => other[0] === span[0] && other[1] === span[1]);
-  if (place >= 0 && !mayOverlap) return replace({ spans, relations }, place, span, mayOverlap);
+  if (place >= 0 && !mayOverlap) return replace(answer, place, span, mayOverlap);
   requireFree(spans, span, mayOverlap);
   return ordered([...spans, span], relations);
 }
 
 // Resized or relabelled; relations follow.
-export function replace({ spans, relations }, number, span, mayOverlap) {
-  if (same(spans[number], span)) return { spans, relations };
+export function replace({ spans, relations, guesses = [] }, number, span, mayOverlap) {
+  const before = spans[number];
+  if (same(before, span)) return { spans, relations, guesses };
   requireFree(spans.filter((_, at) => at !== number), span, mayOverlap);
-  return ordered(spans.map((other, at) => (at === number ? span : other)), relations);
+  return {
+    ...ordered(spans.map((other, at) => (at === number ? span : other)), relations),
+    guesses: guesses.map((key) => renamed(key, before, span)),
+  };
 }
 
 // Relations from or to the span go with it.
@@ -47,6 +75,13 @@ export function remove({ spans, relations }, number) {
       .filter(([head, , tail]) => head !== number && tail !== number)
       .map(([head, name, tail]) => [renumbered(head), name, renumbered(tail)]),
   };
+}
+
+// Without a span, and the relations from or to it, or without a relation.
+export function without(answer, key) {
+  const at = keysOf(answer).indexOf(key);
+  if (at < 0) return answer;
+  return at < answer.spans.length ? remove(answer, at) : unrelate(answer, at - answer.spans.length);
 }
 
 // Overlapping spans of an answer that was not made here, such as a prediction.

@@ -1,6 +1,8 @@
 // Draws an answer over its text: spans on lanes beneath the words, the selection, handles, and the arcs of the
 // selected span. The text stays one node, so that marking never breaks a line differently.
 
+import { keysOf } from "./document.js";
+
 const LANE = 18; // pixels
 const COLOURS = ["marks--person", "marks--org", "marks--place", "marks--date", "marks--head", "marks--tail"];
 const SVG = "http://www.w3.org/2000/svg";
@@ -95,20 +97,24 @@ export function createDrawing(root) {
     ];
   }
 
-  function drawArcs(answer, selected, relationTitle) {
-    const links = answer.relations.filter(([head, , tail]) => head === selected || tail === selected);
-    arcs.replaceChildren(...links.flatMap(([head, name, tail]) => arcOf(answer.spans[head], answer.spans[tail], relationTitle(name))));
+  function drawArcs({ spans, relations }, { selected, dashed, relationTitle }) {
+    const links = relations.filter(([head, , tail]) => head === selected || tail === selected);
+    const keys = keysOf({ spans, relations: links }).slice(spans.length);
+    arcs.replaceChildren(
+      ...links.flatMap(([head, name, tail], at) => arcOf(spans[head], spans[tail], relationTitle(name), dashed.includes(keys[at]))),
+    );
     if (links.length) layer.append(arcs);
     else arcs.remove();
   }
 
-  function arcOf(head, tail, name) {
+  function arcOf(head, tail, name, isGuess) {
     const [from, to] = [head, tail].map((span) => boxesOf(span)[0]);
     if (!from || !to) return [];
     const [x1, x2] = [from, to].map((box) => box.x + box.width / 2);
     const top = Math.min(from.y, to.y) - 9;
     const path = document.createElementNS(SVG, "path");
     path.setAttribute("d", `M${x1} ${from.y}V${top}H${x2}V${to.y - 1}m-4 -5l4 5l4 -5`);
+    path.classList.toggle("marks__guess", isGuess);
     const label = document.createElementNS(SVG, "text");
     label.setAttribute("x", (x1 + x2) / 2);
     label.setAttribute("y", top + 4);
@@ -148,7 +154,7 @@ export function createDrawing(root) {
         ...parts,
         ...handleParts(answer.spans[selected]),
       ]);
-      drawArcs(answer, selected, state.relationTitle);
+      drawArcs(answer, state);
     },
     // Scroll to the selection when the window doesn't show it.
     reveal() {

@@ -28,10 +28,11 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   const relation = new Map(relations.map((entry) => [entry.name, entry]));
   const titleOf = (name) => label.get(name)?.title ?? name;
   const relationTitle = (name) => relation.get(name)?.title ?? name;
+  const phraseOf = (name) => relation.get(name)?.phrase || relationTitle(name);
   let text = null;
   let answer = model.EMPTY;
   let lanes = [];
-  let guesses = []; // spans of a prediction that nobody has accepted, refused or changed
+  let guesses = []; // keys of predicted spans and relations that nobody has accepted, refused or changed
   let sentence = 0; // number of the sentence on show, where they are shown one at a time
   let seen = new Set(); // numbers of those that were shown
   let clicked = -1; // unit of the last click
@@ -68,8 +69,8 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   }
 
   function take(next, chosen, message) {
-    const here = new Set(next.spans.map((span) => span.join()));
-    guesses = (next.guesses ?? guesses).filter((guess) => here.has(guess));
+    const predicted = new Set(next.guesses ?? guesses);
+    guesses = model.keysOf(next).filter((key) => predicted.has(key));
     answer = { ...next, guesses };
     lanes = model.lanesOf(answer.spans);
     selected = chosen ? model.numberOf(answer, chosen) : -1;
@@ -158,7 +159,8 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     const [start, , name] = answer.spans[number];
     follow(start);
     draw();
-    const more = guesses.includes(answer.spans[number].join()) ? " It is a prediction: Y accepts it, X refuses it." : "";
+    const [guess] = chosenGuesses();
+    const more = guess ? ` ${guess.startsWith("[") ? described(guess) : "It"} is a prediction: Y accepts it, X refuses it.` : "";
     announce(`${quoted(answer.spans[number])}, ${titleOf(name)}, from ${start} is chosen.${more}`);
     return true;
   }
@@ -200,7 +202,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   function relabel(name) {
     const [start, end] = answer.spans[selected];
     const span = [start, end, name];
-    if (name === answer.spans[selected][2] && nextGuess().length) return accept();
+    if (name === answer.spans[selected][2] && guesses.includes(span.join())) return accept();
     const message = `${quoted(span)} is now ${titleOf(name)}.`;
     return change(() => model.replace(answer, selected, span, mayOverlap), span, message);
   }
@@ -246,33 +248,48 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
 
   // ---- predictions ---------------------------------------------------------------------------------
 
-  const guessed = () => answer.spans.filter((span) => guesses.includes(span.join()));
-
-  // Each key goes on to the next prediction, so that one after the other settles them all.
-  function settle(spans, isAccepted) {
-    if (!spans.length) return false;
-    const keys = spans.map((span) => span.join());
-    const left = guessed().filter((span) => !keys.includes(span.join()));
-    const next = left.find((span) => span[0] > spans[0][0]) ?? left[0];
-    const without = (all, span) => model.remove(all, model.numberOf(all, span));
-    const make = () => ({
-      ...(isAccepted ? answer : spans.reduce(without, answer)),
-      guesses: guesses.filter((guess) => !keys.includes(guess)),
-    });
-    const what = spans.length === 1 ? quoted(spans[0]) : `${spans.length} predictions`;
-    return change(make, next, `${what} ${isAccepted ? "accepted" : "refused"}; ${left.length} left.`);
+  // A predicted relation in words, or the words of a predicted span.
+  function described(key) {
+    if (!key.startsWith("[")) return quoted(answer.spans[model.keysOf(answer).indexOf(key)]);
+    const [head, name, tail] = JSON.parse(key);
+    return `${quoted(head)} ${phraseOf(name)} ${quoted(tail)}`;
   }
 
-  // Of the chosen span, or else the first one.
-  function nextGuess() {
-    if (selected < 0) return guessed().slice(0, 1);
-    return guessed().filter((span) => span === answer.spans[selected]);
+  // Of the chosen span: itself, then its relations.
+  function chosenGuesses() {
+    const chosen = answer.spans[selected]?.join();
+    return guesses.filter((key) => model.withEnds(key).includes(chosen));
   }
 
-  const accept = () => settle(nextGuess(), true);
-  const refuse = () => settle(nextGuess(), false);
-  const acceptAll = () => settle(guessed(), true);
-  const refuseAll = () => settle(guessed(), false);
+  // Each key goes on to the next prediction, so that one after the other settles them all: spans, then relations.
+  function settle(keys, isAccepted) {
+    if (!keys.length) return false;
+    const settled = new Set(isAccepted ? keys.flatMap(model.withEnds) : keys);
+    const next = isAccepted ? answer : keys.reduce(model.without, answer);
+    const here = new Set(model.keysOf(next));
+    const isOpen = (key) => here.has(key) && !settled.has(key);
+    const left = guesses.filter(isOpen);
+    const following = guesses.slice(guesses.indexOf(keys[0])).find(isOpen) ?? left[0];
+    const what = keys.length === 1 ? described(keys[0]) : `${keys.length} predictions`;
+    const more = following ? ` Next: ${described(following)}.` : "";
+    const message = `${what} ${isAccepted ? "accepted" : "refused"}; ${left.length} left.${more}`;
+    return change(() => ({ ...next, guesses: left }), following && spanOf(following), message);
+  }
+
+  const spanOf = (key) => (key.startsWith("[") ? JSON.parse(key)[0] : answer.spans[model.keysOf(answer).indexOf(key)]);
+
+  // The one of the chosen span, or else the first; a span without one gives way to the first.
+  function settleNext(isAccepted) {
+    const [key] = selected < 0 ? guesses : chosenGuesses();
+    if (key || !guesses.length) return settle(key ? [key] : [], isAccepted);
+    return choose(model.numberOf(answer, spanOf(guesses[0])));
+  }
+
+  const accept = () => settleNext(true);
+  const refuse = () => settleNext(false);
+  const acceptAll = () => settle(guesses, true);
+  const refuseAll = () => settle(guesses, false);
+  const acceptLink = (number) => settle(model.keysOf(answer).slice(answer.spans.length).slice(number, number + 1), true);
 
   // Show the same words elsewhere; pressed again, or Enter, marks them.
   function everywhere() {
@@ -335,8 +352,10 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     const ends = [answer.spans[head], answer.spans[tail]];
     const name = link.name ?? (relations.find((entry) => fits(entry, ...ends)) ?? relations[0]).name;
     link = null;
-    const message = `${quoted(ends[0])} ${relation.get(name)?.phrase || relationTitle(name)} ${quoted(ends[1])}.${expectation(name, ...ends)}`;
-    return change(() => model.relate(answer, [head, name, tail]), ends[0], message);
+    const message = `${quoted(ends[0])} ${phraseOf(name)} ${quoted(ends[1])}.${expectation(name, ...ends)}`;
+    const [key] = model.keysOf({ spans: answer.spans, relations: [[head, name, tail]] }).slice(answer.spans.length);
+    const make = () => ({ ...model.relate(answer, [head, name, tail]), guesses: guesses.filter((guess) => guess !== key) });
+    return change(make, ends[0], message);
   }
 
   const lastLink = () => answer.relations.findLastIndex(([head, , tail]) => head === selected || tail === selected);
@@ -444,8 +463,8 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
       const chosen = answer.spans[selected];
       take(next, chosen && model.numberOf(next, chosen) >= 0 ? chosen : null);
     },
-    onKey, mark, choose, remove, startLink, turn, unrelate, accept, refuse, acceptAll, refuseAll, page, advance,
-    toggleCharacters,
+    onKey, mark, choose, remove, startLink, turn, unrelate, accept, refuse, acceptAll, refuseAll, acceptLink, page,
+    advance, toggleCharacters,
     words: (span) => wordsOf(text, span),
     // True if the chosen span may be the head, and another one the tail.
     fits(entry) {
@@ -454,7 +473,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     },
     get overlap() { return mayOverlap ? null : model.overlapIn(answer.spans); },
     get byCharacter() { return byCharacter; },
-    get guesses() { return guesses.length; },
+    get guesses() { return guesses; },
     get paging() {
       return isPaged() ? { at: sentence + 1, of: text.sentences.length, isRead: firstUnseen() < 0 } : null;
     },

@@ -1,5 +1,7 @@
 // Tables of the spans and relations of an answer beside its text, with buttons that choose, turn and remove.
 
+import { keysOf } from "./document.js";
+
 function element(tag, text = "", className = "") {
   return Object.assign(document.createElement(tag), { textContent: text, className });
 }
@@ -25,6 +27,7 @@ function showRows(list, values, rowOf) {
 }
 
 // `editor` marks the text; `act` runs a change and returns the focus to it; either list may be missing.
+// Predicted relations can be accepted there.
 export function createLists({ editor, spanList, linkList, markTitle, relateTitle, act }) {
   const numberOf = (row) => [...row.parentElement.children].indexOf(row);
 
@@ -49,20 +52,21 @@ export function createLists({ editor, spanList, linkList, markTitle, relateTitle
     return row;
   }
 
-  function linkRow([head, name, tail]) {
+  function linkRow([head, name, tail, isGuess]) {
     const row = element("tr");
     const text = `${editor.words(head)} – ${relateTitle(name)} – ${editor.words(tail)}`;
-    row.append(
-      element("td", text),
-      cell(small(row, "⇄", `Turn ${text}`, editor.turn), small(row, "×", `Remove ${text}`, editor.unrelate)),
-    );
+    const buttons = [small(row, "⇄", `Turn ${text}`, editor.turn), small(row, "×", `Remove ${text}`, editor.unrelate)];
+    if (isGuess) buttons.unshift(small(row, "✓", `Accept the prediction ${text}`, editor.acceptLink));
+    row.append(element("td", text, isGuess ? "predicted" : ""), cell(...buttons));
     return row;
   }
 
   return {
     show(spans, relations) {
       if (spanList) showRows(spanList, spans, spanRow);
-      const links = relations.map(([head, name, tail]) => [spans[head], name, spans[tail]]);
+      const keys = keysOf({ spans, relations }).slice(spans.length);
+      const isGuess = (at) => editor.guesses.includes(keys[at]);
+      const links = relations.map(([head, name, tail], at) => [spans[head], name, spans[tail], isGuess(at)]);
       if (linkList) showRows(linkList, links, linkRow);
     },
   };

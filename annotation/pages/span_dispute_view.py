@@ -150,6 +150,8 @@ class SpanDisputeView(DisputeView):
                 for each in self.relation_types
             ],
             "mayOverlap": self.project.spans_may_overlap,
+            "bySentence": self.project.by_sentence,
+            "at": self.open.parts[0].start if self.open.parts else 0,
         }
         return as_json(setup)
 

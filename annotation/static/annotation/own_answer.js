@@ -1,7 +1,7 @@
 // An answer of the adjudicator's own, marked with the span editor. Without scripts it is typed as JSON.
 
 import { createEditor } from "./spans/editor.js";
-import { createLists } from "./spans/lists.js";
+import { createLists, wireUnits } from "./spans/lists.js";
 
 const $ = (id) => document.getElementById(id);
 const root = $("own");
@@ -11,14 +11,17 @@ const field = $("find");
 export let handlesKey = () => false;
 
 function wire() {
-  const { item, ...setup } = JSON.parse(root.dataset.setup);
+  const { item, at, ...setup } = JSON.parse(root.dataset.setup);
   const editor = createEditor(root, {
     ...setup,
     onChange({ spans, relations }) {
       field.value = JSON.stringify({ spans, relations });
       lists.show(spans, relations);
     },
-    announce: (text) => ($("own-note").textContent = text),
+    announce(text) {
+      $("own-note").textContent = text;
+      showUnits();
+    },
   });
   const act = (change) => {
     change();
@@ -27,7 +30,9 @@ function wire() {
   const titleIn = (entries) => (name) => entries.find((entry) => entry.name === name)?.title ?? name;
   const [markTitle, relateTitle] = [setup.labels, setup.relations].map(titleIn);
   const lists = createLists({ editor, markTitle, relateTitle, act, spanList: $("own-spans"), linkList: $("own-links") });
-  editor.begin(item);
+  const showUnits = wireUnits(editor, act);
+  editor.begin(item, at);
+  showUnits();
   try {
     const typed = JSON.parse(field.value);
     editor.show(typed);

@@ -189,7 +189,7 @@ def test_a_text_is_shown_sentence_by_sentence_and_sent_after_the_last(page: Page
     assert text.inner_text().strip() == TEXTS[0].splitlines()[1]
     assert page.locator("#sentence-at").inner_text() == "Sentence 2 of 2"
     assert page.locator(".marks__bar").count() == 0
-    press(page, "1", "Enter")
+    press(page, "Escape", "ArrowRight", "1", "Enter")
     wait_until_sent(page, 1)
     assert words_of(stored_payloads(1)[0]) == [("Ada", "person"), ("Bob", "person")]
 
@@ -292,7 +292,7 @@ def test_arrows_follow_the_script_and_spans_count_tokens(live: str, page: Page) 
 def test_a_click_takes_the_nested_span_and_again_the_one_around_it(live: str, page: Page) -> None:
     place_editor(page, {"text": "Port of Rotterdam Authority"}, mayOverlap=True)
     press(page, "ArrowRight", "ArrowRight", "ArrowRight", "1")
-    press(page, "Escape", "ArrowRight", "Shift+ArrowDown", "2")
+    press(page, "Escape", "ArrowUp", "Shift+ArrowDown", "2")
     assert marked(page) == [[0, 27, "B"], [8, 17, "A"]]
     chosen = []
     for _ in range(3):

@@ -511,13 +511,20 @@ def test_spans_are_decided_part_by_part_by_keys(live: str, page: Page) -> None:
 
 @pytest.mark.browser
 def test_an_answer_of_ones_own_is_marked_with_the_span_editor(live: str, page: Page) -> None:
-    cast = span_dispute()
+    votes = {"ann1": [[10, 17, "person"]], "ann2": [[10, 19, "location"]], "ann3": []}
+    cast = span_dispute(votes, text="Too cold. Sonmarg , in Kashmir")
+    projects.set_by_sentence(cast.project, by_sentence=True, by=cast.curator)
     cast.open()
     open_as(page, "judy", address(cast.item(1)))
-    for key in ("/", "ArrowRight", "2", "Enter"):
+    for key in ("/", "ArrowUp", "ArrowRight", "1"):
+        page.keyboard.press(key)
+    assert page.locator("#own").inner_text().startswith("Too cold.")
+    page.get_by_role("button", name="Next sentence").click()
+    assert page.locator("#sentence-at").inner_text() == "Sentence 2 of 2"
+    for key in ("2", "k", "[", "Enter"):
         page.keyboard.press(key)
     page.get_by_text("All disputes are decided").wait_for()
-    assert cast.item(1).gold["spans"] == [[0, 7, "location"]]
+    assert cast.item(1).gold["spans"] == [[4, 8, "person"], [10, 16, "location"]]
 
 
 @pytest.mark.parametrize("choice", ["[" * 100_000, "[" * 500 + "]" * 500, '{"relations": ["\\u0000"]}'])

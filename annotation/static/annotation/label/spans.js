@@ -3,17 +3,14 @@
 import { $, api, form, markTitle, plural, relateTitle, showError } from "./page.js";
 import * as answer from "./answer.js";
 import { createEditor } from "../spans/editor.js";
-import { createLists } from "../spans/lists.js";
+import { createLists, wireUnits } from "../spans/lists.js";
 
 const entries = (selector) =>
   [...form.querySelectorAll(selector)].map(({ dataset }) => ({ ...dataset }));
-let [editor, lists] = [null, null];
+let [editor, lists, showUnits] = [null, null, null];
 
 const BUTTONS = {
   "remove-span": () => editor.remove(),
-  characters: () => editor.toggleCharacters(),
-  "sentence-back": () => editor.page(-1),
-  "sentence-on": () => editor.page(1),
   "accept-guess": () => editor.accept(),
   "refuse-guess": () => editor.refuse(),
   "accept-guesses": () => editor.acceptAll(),
@@ -32,6 +29,7 @@ export function wireSpans() {
   lists = createLists({
     editor, markTitle, relateTitle, act, spanList: $("span-list"), linkList: $("link-list"),
   });
+  showUnits = wireUnits(editor, act);
   document.addEventListener("keydown", editor.onKey);
   for (const button of form.querySelectorAll("[data-mark]"))
     button.addEventListener("click", () => act(() => editor.mark(button.dataset.mark)));
@@ -72,18 +70,9 @@ function showState() {
     button.setAttribute("aria-pressed", button.dataset.mark === editor.sticky);
   for (const button of form.querySelectorAll("[data-relate]"))
     button.classList.toggle("rel--off", !editor.fits({ head: button.dataset.head, tail: button.dataset.tail }));
-  $("characters").setAttribute("aria-pressed", editor.byCharacter);
   $("guesses").hidden = !editor.guesses.length;
   $("guess-count").textContent = plural(editor.guesses.length, "prediction");
-  showPager(editor.paging ?? { at: 1, of: 1, isRead: true });
-}
-
-function showPager({ at, of, isRead }) {
-  $("pager").hidden = of === 1;
-  $("submit").firstChild.data = isRead ? "Submit and next " : "Next sentence ";
-  $("sentence-at").textContent = `Sentence ${at} of ${of}`;
-  $("sentence-back").disabled = at === 1;
-  $("sentence-on").disabled = at === of;
+  $("submit").firstChild.data = showUnits().isRead ? "Submit and next " : "Next sentence ";
 }
 
 function showSpans({ spans, chosen, guesses }) {

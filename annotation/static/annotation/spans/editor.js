@@ -35,6 +35,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   let guesses = []; // keys of predicted spans and relations that nobody has accepted, refused or changed
   let sentence = 0; // number of the sentence on show, where they are shown one at a time
   let seen = new Set(); // numbers of those that were shown
+  let resting = null; // offset of the caret while nothing is selected; null before it was anywhere
   let clicked = -1; // unit of the last click
   let byCharacter = false;
   let range = null; // selected units as [anchor, focus], of words or characters
@@ -104,10 +105,11 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     drawing.look(...text.sentences[number]);
   }
 
+  const sentenceAt = (offset) => Math.max(text.sentences.findLastIndex(([start]) => start <= text.places[offset].from), 0);
+
   function follow(offset) {
     if (!isPaged()) return;
-    const { from } = text.places[offset];
-    const number = Math.max(text.sentences.findLastIndex(([start]) => start <= from), 0);
+    const number = sentenceAt(offset);
     if (number !== sentence) showSentence(number);
   }
 
@@ -128,7 +130,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     range = extending && range ? [range[0], focus] : [focus, focus];
     selected = -1;
     preview = [];
-    follow(units()[focus][0]);
+    follow(resting = units()[focus][0]);
     draw();
     announce(`${quoted(selection())} is selected.`);
     return true;
@@ -140,13 +142,13 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
       range = [unitAt(units(), start), unitAt(units(), end - 1)];
       if (!extending) return moveTo(by > 0 ? range[1] + 1 : range[0] - 1);
     }
-    if (!range) return moveTo(by > 0 ? 0 : units().length - 1);
-    return moveTo(range[1] + by, extending);
+    if (range) return moveTo(range[1] + by, extending);
+    return moveTo(resting === null ? (by > 0 ? 0 : units().length - 1) : unitAt(units(), resting));
   }
 
   function stepSentence(by, extending) {
     const starts = [...new Set(text.sentences.map(([index]) => unitAt(units(), offsetAt(text, index))))];
-    const here = range?.[1] ?? -1;
+    const here = range?.[1] ?? (resting === null ? -1 : unitAt(units(), resting));
     const to = by > 0 ? starts.find((start) => start > here) : starts.findLast((start) => start < here);
     return moveTo(to ?? (by > 0 ? units().length - 1 : 0), extending);
   }
@@ -157,7 +159,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     preview = [];
     range = null;
     const [start, , name] = answer.spans[number];
-    follow(start);
+    follow(resting = start);
     draw();
     const [guess] = chosenGuesses();
     const more = guess ? ` ${guess.startsWith("[") ? described(guess) : "It"} is a prediction: Y accepts it, X refuses it.` : "";
@@ -384,6 +386,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   }
 
   function toggleCharacters() {
+    if (text.characters === text.words) return say("The spans of this text are counted in its tokens.", true);
     const place = selection();
     byCharacter = !byCharacter;
     range = place && [unitAt(units(), place[0]), unitAt(units(), place[1] - 1)];
@@ -447,14 +450,15 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   });
 
   return {
-    // `item` with text and tokens
-    begin(item) {
+    // `item` with text and tokens; `at` is the offset of the sentence to show first
+    begin(item, at = 0) {
       text = textOf(item);
       [byCharacter, range, selected, preview, link, guesses] = [false, null, -1, [], null, []];
       [clicked, seen] = [-1, new Set()];
       answer = model.EMPTY;
       drawing.begin(text);
-      if (isPaged()) showSentence(0);
+      resting = isPaged() ? at : null;
+      if (isPaged()) showSentence(sentenceAt(at));
       draw();
     },
     show(next) {

@@ -1,4 +1,5 @@
-// Tables of the spans and relations of an answer beside its text, with buttons that choose, turn and remove.
+// What stands around the text: tables of the spans and relations of an answer, with buttons that choose, turn and
+// remove; the sentence on show; and the switch between words and characters.
 
 import { keysOf } from "./document.js";
 
@@ -69,5 +70,23 @@ export function createLists({ editor, spanList, linkList, markTitle, relateTitle
       const links = relations.map(([head, name, tail], at) => [spans[head], name, spans[tail], isGuess(at)]);
       if (linkList) showRows(linkList, links, linkRow);
     },
+  };
+}
+
+// Wires the buttons above the text; the returned function shows their state, and gives the place in the text.
+export function wireUnits(editor, act) {
+  const $ = (id) => document.getElementById(id);
+  const changes = {
+    characters: editor.toggleCharacters, "sentence-back": () => editor.page(-1), "sentence-on": () => editor.page(1),
+  };
+  for (const [id, change] of Object.entries(changes)) $(id).addEventListener("click", () => act(change));
+  return () => {
+    const place = editor.paging ?? { at: 1, of: 1, isRead: true };
+    $("characters").setAttribute("aria-pressed", editor.byCharacter);
+    $("pager").hidden = place.of === 1;
+    $("sentence-at").textContent = `Sentence ${place.at} of ${place.of}`;
+    $("sentence-back").disabled = place.at === 1;
+    $("sentence-on").disabled = place.at === place.of;
+    return place;
   };
 }

@@ -1,17 +1,21 @@
-"""Relations between predicted spans, compared with both ends and the direction."""
+"""Relations between predicted spans (Taillé et al. 2020), with both ends and the direction."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workers.metrics.counts import Counts, Ints, integers, require_choice
-from workers.metrics.encoding import row_keys, shared
+from workers.metrics.encoding import expand, row_keys, shared
+from workers.metrics.ratios import divide
 from workers.metrics.spans import Spans
 
-MODES = ("bounds", "strict")
+MODES = ("strict", "bounds", "relaxed")
+CLAIM_KINDS = ("right", "direction", "relation", "label", "bounds", "argument", "spurious")
+_PAIRS_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +33,30 @@ class Links:
     def __len__(self) -> int:
         return len(self.head)
 
+    @property
+    def document(self) -> Ints:
+        return self.spans.document[self.head]
 
-def links_of_columns(spans: Spans, head: ArrayLike, relation: ArrayLike, tail: ArrayLike) -> Links:
+    def select(self, rows: NDArray[np.generic]) -> Links:
+        """Select rows, by mask or position."""
+        return Links(self.spans, self.head[rows], self.relation[rows], self.tail[rows])
+
+    def columns(self, *, labels: bool) -> list[Ints]:
+        """Document, relation, and bounds of both ends, with labels or without."""
+        columns = [self.document, self.relation]
+        for end in (self.head, self.tail):
+            columns += [self.spans.start[end], self.spans.end[end]]
+            if labels:
+                columns.append(self.spans.label[end])
+        return columns
+
+    def reversed(self) -> Links:
+        return Links(self.spans, self.tail, self.relation, self.head)
+
+
+def links_of_columns(
+    spans: Spans, head: ArrayLike, relation: ArrayLike, tail: ArrayLike, *, symmetric: Collection[int] = ()
+) -> Links:
     """Make relations from three columns.
 
     Parameters
@@ -40,6 +66,8 @@ def links_of_columns(spans: Spans, head: ArrayLike, relation: ArrayLike, tail: A
         Row numbers into *spans*, both ends in one document.
     relation : array_like of int
         Relation codes.
+    symmetric : collection of int, optional
+        Relations without direction: their ends are put in order of start, end and label.
 
     Returns
     -------
@@ -54,8 +82,8 @@ def links_of_columns(spans: Spans, head: ArrayLike, relation: ArrayLike, tail: A
     --------
     >>> from workers.metrics.spans import spans_of_columns
     >>> spans = spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1)
-    >>> len(links_of_columns(spans, [0], [2], [1]))
-    1
+    >>> links_of_columns(spans, [1], [2], [0], symmetric=[2]).head.tolist()
+    [0]
     """
     ends = [integers(column).reshape(-1) for column in (head, relation, tail)]
     if len({len(column) for column in ends}) > 1:
@@ -66,22 +94,30 @@ def links_of_columns(spans: Spans, head: ArrayLike, relation: ArrayLike, tail: A
     apart = spans.document[ends[0]] != spans.document[ends[2]]
     if apart.any():
         raise ValueError(f"relation {int(np.argmax(apart))} joins spans of two documents")
-    return Links(spans, *ends)
+    links = Links(spans, *ends)
+    place = np.empty(len(spans), dtype=np.int64)
+    place[np.lexsort((spans.label, spans.end, spans.start))] = np.arange(len(spans))
+    turned = np.isin(links.relation, list(symmetric)) & (place[links.head] > place[links.tail])
+    head_row, tail_row = np.where(turned, links.tail, links.head), np.where(turned, links.head, links.tail)
+    return replace(links, head=head_row, tail=tail_row)
 
 
-def link_matches(gold: Links, predicted: Links, *, mode: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Mark matched gold relations, and correct predicted ones without repeats.
+def link_counts(gold: Links, predicted: Links, *, mode: str, n_relations: int) -> Counts:
+    """Count per relation; a relation repeated within a side, as the mode sees it, counts once.
 
     Parameters
     ----------
     gold, predicted : Links
-    mode : {"bounds", "strict"}
-        The bounds of both spans must agree; if strict, their labels as well.
+    mode : {"strict", "bounds", "relaxed"}
+        Bounds of both ends must agree; if strict, their labels as well. Relaxed: the ends overlap and their
+        labels agree; tp is the greatest one-to-one pairing per document and relation.
+    n_relations : int
+        Size of the relation inventory.
 
     Returns
     -------
-    gold_hits, predicted_hits : bool ndarrays
-        Repeats of a relation within a side are False; see `link_counts`.
+    Counts
+        ``items`` is the number of distinct gold relations.
 
     Raises
     ------
@@ -91,64 +127,125 @@ def link_matches(gold: Links, predicted: Links, *, mode: str) -> tuple[NDArray[n
     Examples
     --------
     >>> from workers.metrics.spans import spans_of_columns
-    >>> a = links_of_columns(spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1), [0], [2], [1])
-    >>> b = links_of_columns(spans_of_columns([0, 0], [0, 3], [1, 4], [0, 0], n_documents=1), [0], [2], [1])
-    >>> link_matches(a, b, mode="bounds")[0].tolist(), link_matches(a, b, mode="strict")[0].tolist()
-    ([True], [False])
-    """
-    require_choice("mode", mode, MODES)
-    left, right = _distinct(gold, predicted, mode)
-    gold_hits, predicted_hits = np.zeros(len(gold), dtype=bool), np.zeros(len(predicted), dtype=bool)
-    gold_hits[left[1]], predicted_hits[right[1]] = shared(left[0], right[0])
-    return gold_hits, predicted_hits
-
-
-def _distinct(gold: Links, predicted: Links, mode: str) -> list[tuple[Ints, Ints]]:
-    """Return keys without repeats, with their row numbers."""
-    keys = row_keys(*(_columns(links, mode) for links in (gold, predicted)))
-    return [np.unique(key, return_index=True) for key in keys]
-
-
-def _columns(links: Links, mode: str) -> list[Ints]:
-    spans = links.spans
-    columns = [spans.document[links.head], links.relation]
-    for end in (links.head, links.tail):
-        columns += [spans.start[end], spans.end[end]]
-        if mode == "strict":
-            columns.append(spans.label[end])
-    return columns
-
-
-def link_counts(gold: Links, predicted: Links, *, mode: str, n_relations: int) -> Counts:
-    """Count per relation; a relation repeated within a side counts once.
-
-    *mode* decides on repeats as well.
-
-    Parameters
-    ----------
-    gold, predicted : Links
-    mode : {"bounds", "strict"}
-    n_relations : int
-        Size of the relation inventory.
-
-    Returns
-    -------
-    Counts
-        ``items`` is the number of distinct gold relations.
-
-    Examples
-    --------
-    >>> from workers.metrics.spans import spans_of_columns
     >>> spans = spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1)
     >>> links = links_of_columns(spans, [0], [1], [1])
     >>> link_counts(links, links, mode="strict", n_relations=2).tp.tolist()
     [0, 1]
     """
-    hits, _ = link_matches(gold, predicted, mode=mode)
-    left, right = _distinct(gold, predicted, mode)
+    require_choice("mode", mode, MODES)
+    labels = mode != "bounds"
+    left, right = distinct_links(gold, labels=labels), distinct_links(predicted, labels=labels)
+    if mode == "relaxed":
+        hits = _paired(left, right)
+    else:
+        keys = row_keys(left.columns(labels=labels), right.columns(labels=labels))
+        hits = left.relation[shared(*keys)[0]]
     return Counts.from_totals(
-        np.bincount(gold.relation[hits], minlength=n_relations),
-        np.bincount(predicted.relation[right[1]], minlength=n_relations),
-        np.bincount(gold.relation[left[1]], minlength=n_relations),
-        items=len(left[1]),
+        np.bincount(hits, minlength=n_relations),
+        np.bincount(right.relation, minlength=n_relations),
+        np.bincount(left.relation, minlength=n_relations),
+        items=len(left),
     )
+
+
+def distinct_links(links: Links, *, labels: bool) -> Links:
+    """Return relations without repeats, with the labels of their ends or without.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 0, 0], [0, 0, 3], [1, 1, 4], [0, 1, 1], n_documents=1)
+    >>> links = links_of_columns(spans, [0, 1], [0, 0], [2, 2])
+    >>> len(distinct_links(links, labels=True)), len(distinct_links(links, labels=False))
+    (2, 1)
+    """
+    key = row_keys(links.columns(labels=labels))[0]
+    return links.select(np.unique(key, return_index=True)[1])
+
+
+def _paired(gold: Links, predicted: Links) -> Ints:
+    """Return the relation of each pair of the greatest one-to-one pairing."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    rows, columns = _alike(gold, predicted, labels=True)
+    if not len(rows):
+        return gold.relation[:0]
+    shape = (len(gold), len(predicted))
+    edges = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
+    return gold.relation[maximum_bipartite_matching(edges.tocsr(), perm_type="column") >= 0]
+
+
+def _alike(gold: Links, predicted: Links, *, labels: bool) -> tuple[Ints, Ints]:
+    """List pairs of one document and relation whose ends overlap, with *labels* also agree."""
+    group, other = row_keys([gold.document, gold.relation], [predicted.document, predicted.relation])
+    order = np.argsort(other, kind="stable")
+    first = np.searchsorted(other[order], group)
+    many = np.searchsorted(other[order], group, side="right") - first
+    found = [(gold.head[:0], gold.head[:0])]
+    block = np.cumsum(many) // _PAIRS_AT_ONCE
+    for rows in np.split(np.arange(len(gold)), np.flatnonzero(np.diff(block)) + 1):
+        at, place = expand(first[rows], many[rows])
+        one, two = rows[at], order[place]
+        fits = np.ones(len(one), dtype=bool)
+        for left, right in ((gold.head[one], predicted.head[two]), (gold.tail[one], predicted.tail[two])):
+            fits &= gold.spans.start[left] < predicted.spans.end[right]
+            fits &= predicted.spans.start[right] < gold.spans.end[left]
+            if labels:
+                fits &= gold.spans.label[left] == predicted.spans.label[right]
+        found.append((one[fits], two[fits]))
+    rows, columns = (np.concatenate(each) for each in zip(*found, strict=True))
+    return rows, columns
+
+
+def argument_ceiling(gold: Links, predicted: Spans, *, labels: bool) -> float:
+    """Share of gold relations whose two ends were both predicted as spans.
+
+    Parameters
+    ----------
+    gold : Links
+    predicted : Spans
+    labels : bool
+        The labels of the ends must agree as well as their bounds.
+
+    Returns
+    -------
+    float
+        The greatest recall that any relations between these spans can reach; nan without any.
+    """
+    facts = distinct_links(gold, labels=labels)
+    used = slice(None) if labels else slice(0, 3)
+    spans, other = row_keys(facts.spans.columns[used], predicted.columns[used])
+    found = np.isin(spans, other)
+    return float(divide((found[facts.head] & found[facts.tail]).sum(), len(facts)))
+
+
+def claim_kinds(gold: Links, predicted: Links) -> dict[str, int]:
+    """Count claims by the first kind that fits, compared strictly.
+
+    Right; *direction*: the reverse is gold; *relation*: another relation of the same ends; *label*: only
+    labels of ends differ; *bounds*: both ends overlap those of a gold relation of this name; *argument*: an
+    end is no gold span; otherwise *spurious*.
+    """
+    facts, claims = distinct_links(gold, labels=True), distinct_links(predicted, labels=True)
+    whole = [
+        [*facts.columns(labels=True)],
+        [*claims.columns(labels=True)],
+        [*claims.reversed().columns(labels=True)],
+    ]
+    fact, claim, turned = row_keys(*whole)
+    fact_ends, claim_ends = row_keys(*([rows[0], *rows[2:]] for rows in whole[:2]))
+    fact_bounds, claim_bounds = row_keys(facts.columns(labels=False), claims.columns(labels=False))
+    gold_span, span = row_keys(gold.spans.columns, predicted.spans.columns)
+    known = np.isin(span, gold_span)
+    tests = {
+        "right": np.isin(claim, fact),
+        "direction": np.isin(turned, fact),
+        "relation": np.isin(claim_ends, fact_ends),
+        "label": np.isin(claim_bounds, fact_bounds),
+        "bounds": np.isin(np.arange(len(claims)), _alike(facts, claims, labels=False)[1]),
+        "argument": ~(known[claims.head] & known[claims.tail]),
+        "spurious": np.ones(len(claims), dtype=bool),
+    }
+    kinds = np.select(list(tests.values()), list(range(len(tests))))
+    return dict(zip(tests, np.bincount(kinds, minlength=len(tests)).tolist(), strict=True))

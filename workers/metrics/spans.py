@@ -31,6 +31,13 @@ class Spans:
         """Document, start, end, label."""
         return self.document, self.start, self.end, self.label
 
+    @property
+    def without_labels(self) -> Spans:
+        """The same bounds under one label, each once."""
+        bare = np.zeros_like(self.label)
+        again = repeated(row_keys([self.document, self.start, self.end])[0])
+        return Spans(self.document, self.start, self.end, bare, self.n_documents).select(~again)
+
     def require_same_documents(self, predicted: Spans) -> None:
         """Raise unless gold (self) and predictions have as many documents."""
         if self.n_documents != predicted.n_documents:

@@ -13,7 +13,7 @@ from workers.metrics.classification import accuracy, averaged_classes, confusion
 from workers.metrics.curve import thin
 from workers.metrics.fact_ranks import rank_facts
 from workers.metrics.ranking_profiles import NO_AREA, NO_CLAIMS, NO_FACTS, corrected, opennre, ranked_figures
-from workers.metrics.relations import MODES, Links, link_counts
+from workers.metrics.relations import MODES, Links, argument_ceiling, link_counts
 from workers.metrics.report import ClassRow, LabelOutcome, Report, Value, class_rows, value_of
 from workers.metrics.semeval2010 import NO_ITEMS
 from workers.metrics.semeval2013 import muc_figures, outcomes_by_label, pairings_by_label, total
@@ -22,6 +22,7 @@ from workers.metrics.weights import averages, macro_flip
 from workers.metrics.wrf import Tokens, wrf_figures
 
 ENTITY_FAMILIES = ("conll", "muc", "wrf")
+NO_RELATIONS = "there are no gold relations"
 
 
 def classification_suite(
@@ -208,7 +209,8 @@ def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], 
     Returns
     -------
     Report
-        Tables ``relation_bounds`` and ``relation_strict``.
+        Tables ``relation_strict``, ``relation_bounds`` and ``relation_relaxed``; beside the first two the
+        ceiling, the share of gold relations whose ends were both predicted.
 
     Examples
     --------
@@ -225,7 +227,13 @@ def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], 
         counts = link_counts(gold, predicted, mode=mode, n_relations=len(relations))
         values |= averages(counts, prefix=f"relation_{mode}_", beta=beta)
         tables[f"relation_{mode}"] = class_rows(relations, counts, beta=beta)
-    return Report(values, tables, counts={"gold": float(len(gold)), "predicted": float(len(predicted))})
+    for mode in ("strict", "bounds"):
+        ceiling = argument_ceiling(gold, predicted.spans, labels=mode == "strict")
+        values[f"relation_{mode}_ceiling"] = value_of(ceiling, reason=NO_RELATIONS)
+    bare = exact_counts(gold.spans.without_labels, predicted.spans.without_labels, n_labels=1)
+    values["relation_bounds_entity_f1"] = averages(bare, beta=beta)["micro_f1"]
+    totals = {"gold_relations": float(len(gold)), "predicted_relations": float(len(predicted))}
+    return Report(values, tables, counts=totals)
 
 
 def bags_suite(claims: Claims, facts: Facts, *, relations: Sequence[str]) -> Report:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, BinaryIO
 
 import msgspec
@@ -62,7 +63,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     if len(labels) > MAX_LABELS:
         problems.stop("too_many_labels", value=f"{len(labels):,}", expected=f"at most {MAX_LABELS:,}")
     for entry in merged_lines() if stated else ():
-        for name in set(_names(entry.item)) - {*labels, negative}:
+        for name in set(chain(*_names_by_part(entry.item))) - {*labels, negative}:
             problems.add(
                 "unknown_label", line=entry.line_of(name), value=name, hint=did_you_mean(name, labels)
             )
@@ -85,7 +86,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
         "negative": {"name": negative, "from": negative_from},
         "evalsvc": settings.VERSION,
     }
-    inventory = [{"name": name, "title": title_from_name(name)} for name in labels]
+    inventory = _inventory(labels, test_set.kind, summary)
 
     def seal() -> None:
         TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(negative=negative)
@@ -99,6 +100,8 @@ class _GoldSummary:
     """Counts over the whole file."""
 
     names: Counter[str] = field(default_factory=Counter)
+    relations: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
     repeated_lines: int = 0
     without_text: int = 0
 
@@ -115,7 +118,10 @@ def _summary(entries: Iterable[MergedItem], kind: str, problems: Problems) -> _G
         elif answers is None:
             expected = f"the key {key} with the gold labels"
             problems.add("missing_key", line=entry.line, field=key, expected=expected)
-        summary.names.update(_names(entry.item))
+        types, relations = _names_by_part(entry.item)
+        summary.names.update(types + relations)
+        summary.types.update(types)
+        summary.relations.update(relations)
         summary.repeated_lines += len(entry.repeats)
         summary.without_text += entry.item.text is None
     return summary
@@ -135,10 +141,23 @@ def _negative(batch: Batch, used: Collection[str], problems: Problems) -> tuple[
     return negative, "options" if stated else "data" if used_name else "default"
 
 
-def _names(item: ItemLine) -> list[str]:
-    """Return all labels of a line."""
+def _names_by_part(item: ItemLine) -> tuple[list[str], list[str]]:
+    """Return the types and the relations of a line."""
     links = [name if isinstance(name, str) else name[1] for name in item.relations or ()]
-    return [span[2] for span in item.spans or ()] + links
+    return [span[2] for span in item.spans or ()], links
+
+
+def _inventory(labels: Sequence[str], kind: str, summary: _GoldSummary) -> list[dict[str, str]]:
+    """Return labels with titles, and in joint gold their part; unused ones are types."""
+    named = [{"name": name, "title": title_from_name(name)} for name in labels]
+    if kind != Kind.JOINT:
+        return named
+    types = [each | {"part": "entity"} for each in named if _is_type(each["name"], summary)]
+    return types + [each | {"part": "relation"} for each in named if each["name"] in summary.relations]
+
+
+def _is_type(name: str, summary: _GoldSummary) -> bool:
+    return name in summary.types or name not in summary.relations
 
 
 def _without_negative(item: ItemLine, negative: str) -> ItemLine:

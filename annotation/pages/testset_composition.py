@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -44,6 +45,31 @@ class LabelBar:
         return 194 + self.width
 
 
+@dataclass(frozen=True, slots=True)
+class LabelChart:
+    """Numbers of labels, most frequent first."""
+
+    title: str
+    bars: list[LabelBar]
+
+    @property
+    def shown(self) -> list[LabelBar]:
+        return self.bars[:MAX_BARS]
+
+    @property
+    def height(self) -> int:
+        return 24 * len(self.shown) + 6
+
+    @property
+    def finding(self) -> str:
+        positive = [bar for bar in self.bars if not bar.negative and bar.n]
+        if not positive:
+            return "No label occurs"
+        total = sum(bar.n for bar in positive)
+        share = f"{100 * positive[0].n / total:.0f} %"
+        return f"“{positive[0].title}” makes up {share} of {counted(total, 'label')}"
+
+
 class Composition:
     """Contents of a test set as its page shows them."""
 
@@ -74,8 +100,16 @@ class Composition:
             lead = f"{n}."
         if test_set.negative and self.relations:
             negative = f" and {test_set.negative}"
-        kind = "relations" if self.relations else "entity types"
-        return f"{lead} {len(test_set.labels):,} {kind}{negative}."
+        return f"{lead} {self._inventory}{negative}."
+
+    @property
+    def _inventory(self) -> str:
+        """Count the labels; those of joint gold are types or relations."""
+        relations = sum(label.get("part") == "relation" for label in self.set.labels)
+        if self.relations:
+            return f"{len(self.set.labels):,} relations"
+        types = counted(len(self.set.labels) - relations, "entity type")
+        return f"{types} and {counted(relations, 'relation')}" if relations else types
 
     @property
     def answer_origins(self) -> str:
@@ -107,6 +141,7 @@ class Composition:
             Stat("Entity pairs", write("pairs", "{:,}"), "ordered"),
             Stat("Facts", write("facts", "{:,}"), "head, relation, tail"),
             Stat("Entities", write("entities", "{:,}"), "labelled spans"),
+            Stat("Relations", write("relations_between", "{:,}"), "between entities"),
             Stat("Tokens", write("tokens", "{:,}"), "as in the file"),
             Stat(self.negative_title, write("na_share", "{:.1f} %", 100), "of sentences"),
             Stat("Perplexity", write("perplexity_without_negative", "{:.1f}"), perplexity),
@@ -115,34 +150,27 @@ class Composition:
         return [stat for stat in stats if stat.figure]
 
     @cached_property
-    def bars(self) -> list[LabelBar]:
+    def charts(self) -> list[LabelChart]:
+        """Charts of labels; of joint gold one of types and one of relations."""
         counts: dict[str, int] = dict(self.statistics.get("labels") or {})
         if self.statistics.get("na_sentences"):
             counts[self.negative_title] = self.statistics["na_sentences"]
-        titles = label_titles(self.set.labels)
+        what = "Sentences by label" if self.relations else "Entities by type"
+        entities = LabelChart(what, self._bars(counts, "entity"))
+        relations = LabelChart(
+            "Relations between entities by label",
+            self._bars(self.statistics.get("relation_labels") or {}, "relation"),
+        )
+        return [chart for chart in (entities, relations) if chart.bars]
+
+    def _bars(self, counts: Mapping[str, int], part: str) -> list[LabelBar]:
+        titles = label_titles(label for label in self.set.labels if label.get("part", part) == part)
         order = sorted(counts.items(), key=lambda entry: -entry[1])
         most = max(counts.values(), default=0) or 1
         return [
             LabelBar(titles.get(name, name), n, name not in titles, round(270 * n / most, 1), at)
             for at, (name, n) in enumerate(order)
         ]
-
-    @property
-    def shown_bars(self) -> list[LabelBar]:
-        return self.bars[:MAX_BARS]
-
-    @property
-    def chart_height(self) -> int:
-        return 24 * len(self.shown_bars) + 6
-
-    @property
-    def finding(self) -> str:
-        positive = [bar for bar in self.bars if not bar.negative and bar.n]
-        if not positive:
-            return "No label occurs"
-        total = sum(bar.n for bar in positive)
-        share = f"{100 * positive[0].n / total:.0f} %"
-        return f"“{positive[0].title}” makes up {share} of {counted(total, 'label')}"
 
     @property
     def source_quality(self) -> list[Stat]:

@@ -20,6 +20,7 @@ class Benchmark(models.Model):
     class Task(models.TextChoices):
         RELATIONS = "relations"
         ENTITIES = "entities"
+        JOINT = "joint"
 
     class Missing(models.TextChoices):
         REFUSE = "refuse"
@@ -30,7 +31,10 @@ class Benchmark(models.Model):
     summary = models.CharField(max_length=200, blank=True)
     description = models.TextField(blank=True, help_text="Markdown.")
     task = models.CharField(max_length=10, choices=Task)
-    labels = models.JSONField(help_text='Inventory in order: [{"name","title"}], without the negative class.')
+    labels = models.JSONField(
+        help_text='Inventory in order: [{"name","title"}], without the negative class; of joint benchmarks '
+        'with "part" (entity or relation), and "symmetric" for relations without direction.'
+    )
     negative = models.CharField(max_length=60, blank=True, help_text="The negative class as files spell it.")
     missing = models.CharField(max_length=10, choices=Missing, default=Missing.REFUSE)
     options = models.JSONField(default=dict, help_text="Everything else that changes a number.")
@@ -130,6 +134,11 @@ class Setting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.benchmark}: {self.title}"
+
+    @property
+    def kind(self) -> str:
+        """The unit, or `joint`: on it depend measures, forms and options."""
+        return "joint" if self.benchmark.task == Benchmark.Task.JOINT else self.unit
 
 
 class SettingVersion(models.Model):

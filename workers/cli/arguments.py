@@ -14,7 +14,7 @@ from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, Repair, Scheme
 
-TASKS = ("classification", "entities", "bags", "sentences")
+TASKS = ("classification", "entities", "joint", "bags", "sentences")
 PROFILES = ("corrected", "opennre", "both")
 FAMILIES = ("conll", "muc", "wrf")
 
@@ -57,13 +57,18 @@ class Options:
     entropy: str = "all"
     include_negative: bool = False
     casefold: bool = False
+    relations: Path | None = None
+    symmetric: tuple[str, ...] = ()
     family: tuple[str, ...] = FAMILIES
 
     @classmethod
     def of(cls, arguments: Namespace) -> Options:
         """Take the options from parsed arguments; absent ones keep their defaults."""
         values: dict[str, Any] = {field.name: getattr(arguments, field.name, None) for field in fields(cls)}
-        values["family"] = tuple(values["family"] or FAMILIES)
+        values |= {
+            "family": tuple(values["family"] or FAMILIES),
+            "symmetric": tuple(values["symmetric"] or ()),
+        }
         return cls(**{name: value for name, value in values.items() if value is not None})
 
 
@@ -171,7 +176,7 @@ def add_options(parser: ArgumentParser) -> None:
     ranked.add_argument(
         "--columns", type=Path, metavar="FILE", help="labels of the columns of a .npy file, one per line"
     )
-    tags = parser.add_argument_group("entities")
+    tags = parser.add_argument_group("entities and joint")
     tags.add_argument("--scheme", choices=SCHEMES, help="tag scheme of CoNLL columns and tags")
     tags.add_argument("--repair", choices=REPAIRS, help="treatment of entities that break the tag scheme")
     tags.add_argument("--column", type=int, help="column of the predicted tag (default -1, the last)")
@@ -182,6 +187,16 @@ def add_options(parser: ArgumentParser) -> None:
     )
     tags.add_argument("--family", nargs="+", choices=FAMILIES, help="families of entity measures")
     tags.add_argument("--casefold", action="store_true", help="ignore case in the words of WRF")
+    joint = parser.add_argument_group("joint")
+    joint.add_argument(
+        "--relations",
+        type=Path,
+        metavar="FILE",
+        help="inventory of relations, one per line (default: the gold's)",
+    )
+    joint.add_argument(
+        "--symmetric", nargs="+", metavar="RELATION", help="relations without direction (default none)"
+    )
     averages = parser.add_argument_group("averages")
     averages.add_argument("--beta", type=weight, help="weight of recall in F (default 1)")
     averages.add_argument("--entropy", choices=("all", "positive"), help="N of the entropy scheme")

@@ -30,12 +30,14 @@ from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
 if TYPE_CHECKING:
     from evalsvc.core.formats.npy import ColumnNames
 
-UNITS = {"classification": "sentence", "sentences": "sentence", "bags": "bag", "entities": "document"}
+UNITS = {"classification": "sentence", "sentences": "sentence", "bags": "bag"}
+UNITS |= dict.fromkeys(("entities", "joint"), "document")
 FORMS: dict[str, tuple[Form, ...]] = {
     "classification": ("label", "labels"),
     "sentences": ("label", "labels", "scores"),
     "bags": ("bag", "scores", "labels", "label"),
     "entities": ("spans", "tags"),
+    "joint": ("spans",),
 }
 PIECE_BYTES = 1 << 18
 LEFT_OUT = "Left out: {:,} predictions about items that the gold does not have."
@@ -144,7 +146,7 @@ def _require_single_labels(case: ScoringCase) -> None:
 def _format_of(source: Path | BinaryIO, options: Options) -> str:
     """Recognise the format; entities have columns, never a list of labels."""
     format = recognise_source(source)
-    is_guess = formats()[format].catch_all and options.task == "entities"
+    is_guess = formats()[format].catch_all and UNITS[options.task] == "document"
     format = conll.FORMAT.key if is_guess else format
     if formats()[format].needs_scheme and options.scheme is None:
         hint = scheme_hint(conll.first_tags(source))
@@ -154,17 +156,12 @@ def _format_of(source: Path | BinaryIO, options: Options) -> str:
 
 def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
     """Complete the options with the labels of --labels, else the gold's."""
-    by_document = options.task == "entities"
+    by_document = UNITS[options.task] == "document"
     used = dict.fromkeys(gold.label)
     if by_document and options.negative in used:
         reason = f"The gold has entities of the class {options.negative}. Name another class with --negative."
         raise InputFault("negative_class", reason)
-    stated = sorted(used)
-    if options.labels is not None:
-        with naming(options.labels):
-            problems = Problems()
-            stated = label_list.read_labels(options.labels, problems=problems)
-            problems.raise_if_any()
+    stated = sorted(used) if options.labels is None else _listed(options.labels)
     labels = [name for name in stated if name != options.negative]
     unlisted = sorted(used.keys() - set(labels))
     if unlisted:
@@ -174,7 +171,8 @@ def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
         unit=UNITS[options.task],
         labels=labels,
         negative=None if by_document else options.negative,
-        relations=sorted({name for links in gold.links.values() for _, name, _ in links}),
+        relations=_relations(gold, options) if options.task == "joint" else (),
+        symmetric=options.symmetric,
         single=options.task == "classification",
         beta=options.beta,
         entropy=options.entropy,
@@ -186,6 +184,31 @@ def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
         families=options.family,
         without_words="skip",
     )
+
+
+def _listed(path: Path) -> list[str]:
+    """Read an inventory of labels."""
+    with naming(path):
+        problems = Problems()
+        labels = label_list.read_labels(path, problems=problems)
+        problems.raise_if_any()
+    return labels
+
+
+def _used_relations(gold: Gold) -> list[str]:
+    return sorted({name for links in gold.links.values() for _, name, _ in links})
+
+
+def _relations(gold: Gold, options: Options) -> list[str]:
+    """Return the relations of --relations, else the gold's."""
+    used = _used_relations(gold)
+    relations = used if options.relations is None else _listed(options.relations)
+    if not relations:
+        raise InputFault("no_labels", "The gold has no relations between spans. Use --task entities.")
+    if unlisted := sorted({*used, *options.symmetric} - set(relations)):
+        known = ", ".join(relations[:8])
+        raise InputFault("gold_label", f"{unlisted[0]} is not among the relations {known}.")
+    return relations
 
 
 # ---- predictions ---------------------------------------------------------------------------------
@@ -220,7 +243,7 @@ def _check(local: LocalGold, problems: Problems) -> PredictionCheck:
         pairs=gold.pairs,
         tokens=tokens if len(tokens) == len(gold) else None,
         lengths=gold.lengths() if gold.tokens else {},
-        relations=local.scoring.relations,
+        relations=local.scoring.relations or _used_relations(gold),
         scheme=options.scheme,
         repair=options.repair,
         forms=FORMS[options.task],

@@ -192,7 +192,9 @@ def computed(options: Options, gold: Path, case: ScoringCase | None = None) -> C
     Choices that do not apply are absent.
     """
     choices: dict[str, Any] = {key: getattr(options, key) for key in ("beta", "missing", "entropy")}
-    if options.task == "entities":
+    if options.task == "joint":
+        choices |= {"casefold": options.casefold, "symmetric": list(options.symmetric)}
+    elif options.task == "entities":
         choices |= {key: getattr(options, key) for key in ("scheme", "repair", "casefold")}
     else:
         choices |= {"negative": options.negative}

@@ -13,12 +13,14 @@ from workers.metrics.counts import Counts, integers
 from workers.metrics.encoding import distinct
 from workers.metrics.matching import PairingCounts, document_pairings
 from workers.metrics.ratios import Floats
+from workers.metrics.relations import MODES as RELATION_MODES
 from workers.metrics.reranking import bootstrap_ranking, randomise_ranking, sort_claims
 from workers.metrics.resampling import (
     Interval,
     Tallies,
     bootstrap,
     label_tallies,
+    link_tallies,
     percentile_interval,
     randomisation_p,
     randomise,
@@ -93,6 +95,8 @@ def _entities(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures
         (exact, lambda sums: _averages(sums, options, "conll_")),
         (pairs, lambda sums: _values(muc_figures(PairingCounts(*integers(sums).tolist())))),
     ]
+    for mode in RELATION_MODES if options.relations else ():
+        families.append(_links(a, b, mode))
     words, _ = a.words
     if words is not None:
         target, weights = words_of_spans(truth, words), [gammas(size, mode=mode) for mode in MODES]
@@ -102,6 +106,15 @@ def _entities(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures
 
         families.append((_both(a, b, tallies), lambda sums: _wrf(sums, weights)))
     return families
+
+
+def _links(a: ScoringCase, b: ScoringCase, mode: str) -> tuple[BothTallies, Figures]:
+    size, options = len(a.options.relations), a.options
+
+    def tallies(case: ScoringCase) -> Tallies:
+        return link_tallies(a.gold_links, case.predicted_links, mode=mode, n_relations=size)
+
+    return _both(a, b, tallies), lambda sums: _averages(sums, options, f"relation_{mode}_")
 
 
 def _both(a: ScoringCase, b: ScoringCase, tallies: Callable[[ScoringCase], Tallies]) -> BothTallies:

@@ -11,6 +11,7 @@ import numpy as np
 from annotation.testset import Kind, Origin, TestSet, read_rows
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
+from evalsvc.evaluation.measures.inventory import ENTITY, RELATION, labels_in_parts
 from workers.metrics.bags import Facts, facts_of_columns
 from workers.metrics.statistics import label_statistics, set_statistics, source_quality
 
@@ -77,14 +78,17 @@ def _relation_statistics(test_set: TestSet) -> dict[str, Any]:
 
 
 def _entity_statistics(test_set: TestSet) -> dict[str, Any]:
-    counts: Counter[str] = Counter({label["name"]: 0 for label in test_set.labels})
+    parts = {ENTITY: Counter[str](), RELATION: Counter[str]()}
+    for label in labels_in_parts(test_set) if test_set.kind == Kind.JOINT else test_set.labels:
+        parts[label.get("part", ENTITY)][label["name"]] = 0
+    counts, relations = parts[ENTITY], parts[RELATION]
     sentences = without = tokens = 0
     for gold in read_rows(test_set):
         sentences += 1
         without += not gold["spans"]
         tokens += len(gold.get("tokens") or ())
         counts.update(span[2] for span in gold["spans"])
-        counts.update(link[1] for link in gold["relations"])
+        relations.update(link[1] for link in gold["relations"])
     result = label_statistics(list(counts.values()))
     return {
         "sentences": sentences,
@@ -96,7 +100,7 @@ def _entity_statistics(test_set: TestSet) -> dict[str, Any]:
         "perplexity_without_negative": _figure(result.perplexity_without_negative),
         "ratio": _figure(result.ratio),
         "labels": dict(counts),
-    }
+    } | ({"relations_between": relations.total(), "relation_labels": dict(relations)} if relations else {})
 
 
 def _pair(gold: dict[str, Any]) -> Pair | None:

@@ -37,7 +37,7 @@ def stored_claims(codes: bytes | memoryview[int], options: dict[str, Any]) -> Cl
 
 def positives_if_hidden(setting: Setting) -> int:
     """Return the gold labels of a hidden setting, else 0."""
-    return gold_counts.of_version(setting).positives if is_hidden(setting) else 0
+    return gold_counts.of_version(setting).labels if is_hidden(setting) else 0
 
 
 def compared(submission: Submission) -> set[tuple[int, str]]:

@@ -32,7 +32,13 @@ from workers.metrics.report import Curve, Report
 from workers.scoring.claims import ClaimCodes, answers_digest, claim_codes
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
-from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of
+from workers.scoring.scorer import (
+    ScoringCase,
+    ScoringOptions,
+    error_counts,
+    relation_error_counts,
+    report_of,
+)
 
 PIECE_BYTES = 1 << 18
 SHARES = ("precision", "recall", "f1")
@@ -132,6 +138,7 @@ def _results(
         detail = {
             "counts": {key: number(value) for key, value in (report.counts | case.counts).items()},
             "lost": error_counts(case),
+            "wrong_relations": relation_error_counts(case),
             "curve": _points(report.curve),
             "notes": list(report.notes),
         }
@@ -242,7 +249,17 @@ def _ticking(test_set: TestSet, tick: Tick) -> Iterator[bytes]:
 
 def scoring_options(options: dict[str, Any]) -> ScoringOptions:
     """Return the options of a setting that the scorer reads."""
-    keys = ("unit", "labels", "beta", "include_negative", "aggregate", "threshold", "casefold")
+    keys = (
+        "unit",
+        "labels",
+        "relations",
+        "symmetric",
+        "beta",
+        "include_negative",
+        "aggregate",
+        "threshold",
+        "casefold",
+    )
     chosen = {key: options[key] for key in keys if key in options}
     return ScoringOptions(**chosen, negative=options["negative"] or None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,20 +133,35 @@ def link_counts(gold: Links, predicted: Links, *, mode: str, n_relations: int) -
     >>> link_counts(links, links, mode="strict", n_relations=2).tp.tolist()
     [0, 1]
     """
+    compared = compared_links(gold, predicted, mode=mode)
+    totals = [np.bincount(links.relation, minlength=n_relations) for links in compared]
+    return Counts.from_totals(*totals, items=len(compared.gold))
+
+
+class ComparedLinks(NamedTuple):
+    """Gold relations that were found, and the distinct relations of both sides."""
+
+    correct: Links
+    predicted: Links
+    gold: Links
+
+
+def compared_links(gold: Links, predicted: Links, *, mode: str) -> ComparedLinks:
+    """Compare relations in a mode of `link_counts`.
+
+    Raises
+    ------
+    ValueError
+        If *mode* is unknown.
+    """
     require_choice("mode", mode, MODES)
     labels = mode != "bounds"
     left, right = distinct_links(gold, labels=labels), distinct_links(predicted, labels=labels)
     if mode == "relaxed":
-        hits = _paired(left, right)
+        found = _paired(left, right)
     else:
-        keys = row_keys(left.columns(labels=labels), right.columns(labels=labels))
-        hits = left.relation[shared(*keys)[0]]
-    return Counts.from_totals(
-        np.bincount(hits, minlength=n_relations),
-        np.bincount(right.relation, minlength=n_relations),
-        np.bincount(left.relation, minlength=n_relations),
-        items=len(left),
-    )
+        found = shared(*row_keys(left.columns(labels=labels), right.columns(labels=labels)))[0]
+    return ComparedLinks(left.select(found), right, left)
 
 
 def distinct_links(links: Links, *, labels: bool) -> Links:
@@ -163,17 +179,17 @@ def distinct_links(links: Links, *, labels: bool) -> Links:
     return links.select(np.unique(key, return_index=True)[1])
 
 
-def _paired(gold: Links, predicted: Links) -> Ints:
-    """Return the relation of each pair of the greatest one-to-one pairing."""
+def _paired(gold: Links, predicted: Links) -> NDArray[np.bool_]:
+    """Mark the gold relations of the greatest one-to-one pairing."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
     rows, columns = _alike(gold, predicted, labels=True)
     if not len(rows):
-        return gold.relation[:0]
+        return np.zeros(len(gold), dtype=bool)
     shape = (len(gold), len(predicted))
     edges = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
-    return gold.relation[maximum_bipartite_matching(edges.tocsr(), perm_type="column") >= 0]
+    return maximum_bipartite_matching(edges.tocsr(), perm_type="column") >= 0
 
 
 def _alike(gold: Links, predicted: Links, *, labels: bool) -> tuple[Ints, Ints]:
@@ -214,8 +230,8 @@ def argument_ceiling(gold: Links, predicted: Spans, *, labels: bool) -> float:
         The greatest recall that any relations between these spans can reach; nan without any.
     """
     facts = distinct_links(gold, labels=labels)
-    used = slice(None) if labels else slice(0, 3)
-    spans, other = row_keys(facts.spans.columns[used], predicted.columns[used])
+    used = 4 if labels else 3
+    spans, other = row_keys(list(facts.spans.columns)[:used], list(predicted.columns)[:used])
     found = np.isin(spans, other)
     return float(divide((found[facts.head] & found[facts.tail]).sum(), len(facts)))
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workers.metrics.counts import Ints, integers
 from workers.metrics.ratios import Floats, divide
+from workers.metrics.relations import Links, compared_links
 from workers.metrics.spans import Spans, matches
 from workers.metrics.wrf import Words, WrfCounts, wrf, wrf_counts
 
@@ -162,6 +163,27 @@ def span_tallies(gold: Spans, predicted: Spans, *, n_labels: int) -> Tallies:
     labels = (gold.label[hits], predicted.label + n_labels, gold.label + 2 * n_labels)
     column = np.concatenate(labels)
     return Tallies(item, column, np.ones(len(item)), gold.n_documents, 3 * n_labels)
+
+
+def link_tallies(gold: Links, predicted: Links, *, mode: str, n_relations: int) -> Tallies:
+    """Make tallies of documents: correct, predicted and gold relations between spans.
+
+    Parameters
+    ----------
+    gold, predicted : Links
+    mode : {"strict", "bounds", "relaxed"}
+        As in `link_counts`.
+    n_relations : int
+
+    Returns
+    -------
+    Tallies
+        ``sums()`` reshapes to (3, n_relations).
+    """
+    compared = compared_links(gold, predicted, mode=mode)
+    item = np.concatenate([links.document for links in compared])
+    column = np.concatenate([links.relation + at * n_relations for at, links in enumerate(compared)])
+    return Tallies(item, column, np.ones(len(item)), gold.spans.n_documents, 3 * n_relations)
 
 
 def word_tallies(target: Words, predicted: Words, weights: Sequence[Floats], *, n_labels: int) -> Tallies:

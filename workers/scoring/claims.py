@@ -14,6 +14,7 @@ from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 Codes = NDArray[np.uint64]
 # Bits of start, length and label; what remains numbers the item or pair.
 START_BITS, LENGTH_BITS, LABEL_BITS = 20, 12, 11
+HEAD, TAIL = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 class ClaimCodes(NamedTuple):
@@ -27,7 +28,12 @@ def claim_codes(case: ScoringCase, positives: int) -> ClaimCodes:
     """Return the codes of the claims, of a ranking its first."""
     if case.suite == "entities":
         spans = case.predicted_spans
-        return _sorted(spans.document, spans.label, spans.start, spans.end - spans.start)
+        codes = _codes(spans.document, spans.label, spans.start, spans.end - spans.start)
+        links = case.predicted_links
+        ends = codes[links.head] * HEAD + codes[links.tail] * TAIL  # modulo 2^64: as good as distinct
+        return ClaimCodes(
+            np.unique(np.concatenate((codes, ends + links.relation.astype(np.uint64)))), ranked=False
+        )
     if case.suite == "ranking":
         claims = case.claims
         first = np.lexsort((claims.relation, claims.pair, -claims.score))[: _depth(case, positives)]
@@ -105,6 +111,10 @@ def answers_digest(case: ScoringCase) -> str:
     for column in whole:
         digest.update(column[order].tobytes())
     digest.update(scores[order].astype("<f8").tobytes() if len(scores) else b"")
-    for row, links in sorted(case.placed.links.items()):
-        digest.update(f"{row} {sorted(links)}\n".encode())
+    if case.placed.links:
+        links = case.predicted_links
+        columns = [*links.columns(labels=True)]
+        order = np.lexsort(columns[::-1])
+        for column in columns:
+            digest.update(column[order].astype("<i8").tobytes())
     return digest.hexdigest()

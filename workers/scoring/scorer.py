@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -17,7 +17,7 @@ from workers.metrics.bags import Claims, Facts
 from workers.metrics.classification import MISSING
 from workers.metrics.counts import Ints
 from workers.metrics.encoding import distinct
-from workers.metrics.relations import Links, links_of_columns
+from workers.metrics.relations import Links, claim_kinds, links_of_columns
 from workers.metrics.report import Report
 from workers.metrics.spans import Spans, spans_of_columns
 from workers.metrics.wrf import Tokens
@@ -40,7 +40,8 @@ class ScoringOptions:
     unit: str
     labels: list[str]
     negative: str | None = None
-    relations: Collection[str] = ()
+    relations: Sequence[str] = ()
+    symmetric: Collection[str] = ()
     single: bool | None = None
     beta: float = 1.0
     entropy: str = "all"
@@ -183,6 +184,14 @@ class ScoringCase:
         return spans_of_columns(document, start, end, label, n_documents=self.n_items)
 
     @cached_property
+    def gold_links(self) -> Links:
+        return _links(self.gold_spans, self.gold.links, self.options)
+
+    @cached_property
+    def predicted_links(self) -> Links:
+        return _links(self.predicted_spans, self.placed.links, self.options)
+
+    @cached_property
     def words(self) -> tuple[Tokens | None, str]:
         """The words that WRF compares, if any, and a note."""
         from workers.scoring.tokenizer import words_of_gold  # what has tokens needs no spaCy
@@ -283,24 +292,32 @@ def _entities(case: ScoringCase) -> Report:
     if not case.options.relations:
         return report
     links = suites.relations_suite(
-        _links(case.gold_spans, case.gold.links, case.options),
-        _links(case.predicted_spans, case.placed.links, case.options),
-        relations=list(case.options.relations),
+        case.gold_links,
+        case.predicted_links,
+        relations=case.options.relations,
         beta=case.options.beta,
     )
-    return replace(report, values=report.values | links.values, classes=report.classes | links.classes)
+    return replace(
+        report,
+        values=report.values | links.values,
+        classes=report.classes | links.classes,
+        counts=report.counts | links.counts,
+    )
 
 
 def _links(spans: Spans, links: dict[int, tuple[Link, ...]], options: ScoringOptions) -> Links:
     """Number the ends of relations through the spans of all documents."""
     first = np.searchsorted(spans.document, np.arange(spans.n_documents))
     code = {name: at for at, name in enumerate(options.relations)}
-    rows = [
-        (first[row] + head, code[name], first[row] + tail)
-        for row, some in sorted(links.items())
-        for head, name, tail in some
-    ]
-    return links_of_columns(spans, *np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+    some = [(row, link) for row, of in sorted(links.items()) if code for link in of]
+    try:
+        rows = [(first[row] + head, code[name], first[row] + tail) for row, (head, name, tail) in some]
+    except KeyError as error:
+        reason = f"The gold has the relation {error.args[0]}, which the inventory lacks."
+        raise InputFault("gold_label", reason) from error
+    symmetric = [code[name] for name in options.symmetric]
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return links_of_columns(spans, *columns, symmetric=symmetric)
 
 
 SUITES: dict[str, Callable[[ScoringCase], Report]] = {
@@ -309,6 +326,14 @@ SUITES: dict[str, Callable[[ScoringCase], Report]] = {
     "ranking": _ranking,
     "entities": _entities,
 }
+
+
+def relation_error_counts(case: ScoringCase) -> dict[str, int]:
+    """Count wrong relations between predicted entities by kind."""
+    if not case.options.relations:
+        return {}
+    kinds = claim_kinds(case.gold_links, case.predicted_links)
+    return {kind: count for kind, count in kinds.items() if kind != "right"}
 
 
 def error_counts(case: ScoringCase) -> dict[str, int]:

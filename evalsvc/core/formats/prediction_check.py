@@ -59,6 +59,7 @@ REVERSED_PAIR = "The reversed pair is expected. Write the head first, then the t
 MAX_EXAMPLE_TAGS, FIRST_LINES = 12, 50
 KEY_OF = {str(form): f'"{form}"'.encode() for form in FORMS} | {"bag": b'"relation"'}
 MAX_STRANGERS = 50
+MOST_RELATIONS = 2_000  # of a document: those of one name are compared one by one
 SINGLE_TAG = {"BIOES": "S", "BILOU": "U"}
 
 
@@ -112,7 +113,7 @@ class ExampleLines:
             "spans": {"id": name, "spans": [[0, 1, label]]},
             "tags": {"id": name, "tags": tags},
         }
-        if code == "bad_reference" and self.relations:
+        if self.relations:
             shapes["spans"] |= {"relations": [[0, min(self.relations), 0]]}
         return json.dumps(shapes[self.form or self.guess_form()], ensure_ascii=False)
 
@@ -321,6 +322,9 @@ class PredictionCheck:
             check_bounds(start, end, length=length, line=line, field=field, problems=self.problems)
             if label not in self.labels:
                 self._unknown_label(label, self.labels, line, field)
+        if len(prediction.relations) > MOST_RELATIONS:
+            given, expected = f"{len(prediction.relations):,}", f"at most {MOST_RELATIONS:,} in a line"
+            return self._reject("too_many_marks", line, "relations", given, expected)
         for at, (_, name, _) in enumerate(prediction.relations):
             if name not in self.relations:
                 self._unknown_label(name, self.relations, line, f"relations[{at}]")

@@ -110,9 +110,14 @@ KINDS: dict[str, ProblemKind] = {
         False,
     ),
     "too_many_marks": ProblemKind(
-        "The answer has more spans or relations than can be submitted.",
+        "The line has more spans or relations than are compared.",
         '{"id": "s1", "spans": [[0, 1, "person"]]}',
         False,
+    ),
+    "duplicate_relation": ProblemKind(
+        "The same relation between the same spans occurs twice and is counted once.",
+        '{"id": "s1", "spans": [[0, 1, "p"], [3, 4, "q"]], "relations": [[0, "at", 1]]}',
+        warning=True,
     ),
     "entity_not_in_text": ProblemKind(
         "The name of the entity does not occur in the text.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from evalsvc.core.formats.problems import Problems
@@ -107,7 +109,10 @@ def checked_spans(
             problems.add("duplicate_span", line=line, value=f"[{span[0]}, {span[1]}) {span[2]}")
         numbers.setdefault(span, len(numbers))
     new = [numbers[span] for span in spans]
-    renumbered = dict.fromkeys((new[head], name, new[tail]) for head, name, tail in links)
+    renumbered = Counter((new[head], name, new[tail]) for head, name, tail in links)
+    for (head, name, tail), times in renumbered.items():
+        for _ in range(times - 1):
+            problems.add("duplicate_relation", line=line, value=f"{head} {name} {tail}")
     return tuple(numbers), tuple(renumbered)
 
 

@@ -39,9 +39,17 @@ from evalsvc.evaluation.submissions.file_check import accepted_formats
 
 
 # ---- serializers ------------------------------------------------------------------------------------
-class LabelSerializer(serializers.Serializer[dict[str, str]]):
+class LabelSerializer(serializers.Serializer[dict[str, Any]]):
     name = serializers.CharField(max_length=LONGEST_LABEL)
     title = serializers.CharField(max_length=LONGEST_LABEL, required=False)
+    part = serializers.ChoiceField(
+        choices=["entity", "relation"],
+        required=False,
+        help_text="In joint benchmarks only, and there needed.",
+    )
+    symmetric = serializers.BooleanField(
+        required=False, help_text="Of relations in joint benchmarks: either direction is correct."
+    )
 
 
 class ComputationSerializer(serializers.Serializer[Any]):
@@ -59,6 +67,9 @@ class ComputationSerializer(serializers.Serializer[Any]):
     scheme = serializers.CharField(required=False, help_text="Tagging scheme.")
     repair = serializers.CharField(required=False)
     casefold = serializers.BooleanField(required=False)
+    symmetric = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="Relations without direction."
+    )
     missing = serializers.CharField(
         required=False, help_text="Items without a prediction: refuse, wrong, or empty (no label)."
     )
@@ -405,7 +416,7 @@ class MeasureSerializer(serializers.Serializer[Any]):
     undefined = serializers.CharField()
 
     def get_units(self, measure: Any) -> list[str]:
-        return list(FAMILIES[measure.family].units)
+        return list(FAMILIES[measure.family].kinds)
 
 
 class ModelLimitsSerializer(serializers.Serializer[Any]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from django.db import transaction
 
@@ -13,11 +13,13 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.formats.label_list import MAX_LABELS
+from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.web.text_validation import require_unreserved
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE, new_seed
 from evalsvc.evaluation.measures.computation import validate_options
+from evalsvc.evaluation.measures.inventory import ENTITY, RELATION, labels_in_parts
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
 from evalsvc.evaluation.models import Benchmark, Organiser, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, require
@@ -27,10 +29,12 @@ Task, Unit, Disclosure = Benchmark.Task, Setting.Unit, Setting.Disclosure
 UNITS: dict[str, tuple[str, ...]] = {
     Task.RELATIONS: (Unit.SENTENCE, Unit.BAG),
     Task.ENTITIES: (Unit.DOCUMENT,),
+    Task.JOINT: (Unit.DOCUMENT,),
 }
 KINDS: dict[str, tuple[str, ...]] = {
     Task.RELATIONS: (Kind.RELATIONS,),
     Task.ENTITIES: (Kind.ENTITIES, Kind.JOINT),
+    Task.JOINT: (Kind.JOINT,),
 }
 
 
@@ -39,7 +43,7 @@ def create(
     title: str,
     slug: str,
     task: str,
-    labels: Iterable[str | dict[str, str]],
+    labels: Iterable[str | dict[str, Any]],
     by: User,
     negative: str = "",
     missing: str = Benchmark.Missing.REFUSE,
@@ -58,7 +62,7 @@ def create(
             f"Invalid task or `missing`. Use a task of {', '.join(Task.values)}, and refuse or wrong.",
         )
     require_unreserved(slug, field="slug")
-    inventory = inventory_of(labels, negative=negative)
+    inventory = inventory_of(labels, negative=negative, task=task)
     with transaction.atomic():
         if Benchmark.objects.filter(slug=slug).exists():
             raise Conflict(
@@ -82,28 +86,72 @@ def create(
     return benchmark
 
 
-def inventory_of(labels: Iterable[str | dict[str, str]], *, negative: str) -> list[dict[str, str]]:
-    """Return labels as [{"name", "title"}], each once, without the negative class."""
+def inventory_of(
+    labels: Iterable[str | dict[str, Any]], *, negative: str, task: str = Task.RELATIONS
+) -> list[dict[str, Any]]:
+    """Return labels as [{"name", "title"}], each once, without the negative class.
+
+    Those of joint benchmarks have a part, and relations without direction are symmetric.
+    """
     labels = list(labels)
     if len(labels) > MAX_LABELS:
         detail = f"A benchmark may have {MAX_LABELS:,} labels, not {len(labels):,}."
         raise TooLarge("too_many_labels", detail, hint="Add fewer labels.", field="labels", limit=MAX_LABELS)
     named = [{"name": label, "title": label} if isinstance(label, str) else label for label in labels]
-    kept = {label["name"]: label for label in named if label["name"] != negative}
-    if not kept:
-        raise DomainError("no_labels", "A benchmark needs at least one label. Add labels.", field="labels")
-    return list(kept.values())
+    parts = (ENTITY, RELATION) if task == Task.JOINT else (None,)
+    for label in named:
+        if label.get("part") not in parts or (label.get("symmetric") and label.get("part") != RELATION):
+            _reject_part(label, task)
+    kept = {(label.get("part"), label["name"]): label for label in named if label["name"] != negative}
+    if {part for part, _ in kept} != set(parts):
+        needs = "an entity type and a relation" if task == Task.JOINT else "at least one label"
+        raise DomainError("no_labels", f"A benchmark needs {needs}. Add labels.", field="labels")
+    return [_only(label) for label in kept.values()]
 
 
-def labels_of(test_sets: Iterable[TestSet]) -> list[dict[str, str]]:
-    """Return the merged label inventories of several test sets, in order."""
-    merged: dict[str, dict[str, str]] = {}
+def _only(label: dict[str, Any]) -> dict[str, Any]:
+    """Return what an inventory stores of a label."""
+    stored = {key: label[key] for key in ("name", "title", "part") if key in label}
+    return stored | ({"symmetric": True} if label.get("symmetric") else {})
+
+
+def _reject_part(label: dict[str, Any], task: str) -> NoReturn:
+    if task != Task.JOINT:
+        expected = f"Labels have parts in joint benchmarks only. Leave out `part` of {label['name']}."
+    elif label.get("symmetric"):
+        expected = f"{label['name']} is a type of entities. Only relations can be symmetric."
+    else:
+        expected = f"Say of {label['name']} whether it is an entity type or a relation: `part`."
+    raise DomainError("bad_choice", expected, field="labels")
+
+
+def labels_of(test_sets: Iterable[TestSet], *, task: str, symmetric: str = "") -> list[dict[str, Any]]:
+    """Return the merged label inventories of several test sets, in order.
+
+    `symmetric`: relations without direction, separated by commas.
+    """
+    undirected = list(filter(None, map(str.strip, symmetric.split(","))))
+    merged: dict[tuple[str, str], dict[str, Any]] = {}
     for test_set in test_sets:
-        for label in test_set.labels:
-            merged.setdefault(
-                label["name"], {"name": label["name"], "title": label.get("title", label["name"])}
-            )
+        for label in _labels_of(test_set, task):
+            part = {"part": label["part"]} if task == Task.JOINT else {}
+            entry = {"name": label["name"], "title": label.get("title", label["name"])} | part
+            merged.setdefault((part.get("part", ""), label["name"]), entry)
+    for name in undirected:
+        if (RELATION, name) not in merged:
+            hint = did_you_mean(name, [label for part, label in merged if part == RELATION])
+            detail = f"{name} is no relation of these test sets."
+            raise DomainError("unknown_label", detail, hint=hint or "", field="symmetric")
+        merged[RELATION, name]["symmetric"] = True
     return list(merged.values())
+
+
+def _labels_of(test_set: TestSet, task: str) -> list[dict[str, Any]]:
+    """Return the labels that a task scores, in parts where the gold is joint."""
+    if test_set.kind != Kind.JOINT:
+        return list(test_set.labels)
+    labels = labels_in_parts(test_set)
+    return labels if task == Task.JOINT else [label for label in labels if label["part"] == ENTITY]
 
 
 def add_setting(
@@ -133,11 +181,12 @@ def add_setting(
         raise DomainError(
             "bad_unit", f"{unit} is not a unit for {benchmark.task}.", hint=f"Use {expected}.", field="unit"
         )
-    _check_main(unit, main)
+    kind = "joint" if benchmark.task == Task.JOINT else unit
+    _check_main(kind, main)
     check_test_sets(benchmark, test_set, only, by=by)
     is_dev = shown.get("phase") == Setting.Phase.DEV
     shown["disclosure"] = shown.get("disclosure") or (Disclosure.OPEN if is_dev else Disclosure.HIDDEN)
-    check_shown(shown, unit=unit, main=main)
+    check_shown(shown, kind=kind, main=main)
     fields = shown | {"test_set": test_set, "only": only, "unit": unit, "main": main}
     if share is not None:
         _check_share(share, shown)
@@ -215,8 +264,8 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             _require_no_rest(row, field=own[0])
         whole = {name: changed.get(name, getattr(row, name)) for name in fields}
         if whole["main"] != row.main:
-            _check_main(row.unit, whole["main"])
-        check_shown({name: whole[name] for name in SHOWN}, unit=row.unit, main=whole["main"])
+            _check_main(row.kind, whole["main"])
+        check_shown({name: whole[name] for name in SHOWN}, kind=row.kind, main=whole["main"])
         if row.share is not None:
             _check_share(row.share, whole)
         before, after = (
@@ -231,7 +280,7 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
     return setting
 
 
-def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
+def check_shown(shown: dict[str, Any], *, kind: str, main: str) -> None:
     """Reject dates out of order, foreign measures and too many digits."""
     opens_at, closes_at = shown.get("opens_at"), shown.get("closes_at")
     if opens_at and closes_at and closes_at <= opens_at:
@@ -242,11 +291,11 @@ def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
         raise DomainError("bad_window", detail, field="closes_at")
     if shown.get("phase") not in (None, "", *Setting.Phase.values):
         raise DomainError("bad_choice", "Invalid phase. Use dev, test, or none.", field="phase")
-    fitting = {measure.key for measure in offered(unit)}
+    fitting = {measure.key for measure in offered(kind)}
     foreign = [key for key in shown.get("measures") or () if key not in fitting]
     if foreign:
         raise DomainError(
-            "bad_measure", f"{foreign[0]} is not a measure for the unit {unit}.", field="measures"
+            "bad_measure", f"{foreign[0]} is not a measure for the unit {kind}.", field="measures"
         )
     if shown.get("measures") and main not in shown["measures"]:
         raise DomainError(
@@ -285,12 +334,12 @@ def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | Non
             _check_test_set(benchmark, used, by=by, field=field)
 
 
-def _check_main(unit: str, main: str) -> None:
-    if main not in MENU or unit not in FAMILIES[MENU[main].family].units:
-        expected = ", ".join(measure.key for measure in offered(unit)[:8])
+def _check_main(kind: str, main: str) -> None:
+    if main not in MENU or kind not in FAMILIES[MENU[main].family].kinds:
+        expected = ", ".join(measure.key for measure in offered(kind)[:8])
         raise DomainError(
             "bad_measure",
-            f"{main} is not a measure for the unit {unit}.",
+            f"{main} is not a measure for the unit {kind}.",
             hint=f"For example {expected}.",
             field="main",
         )
@@ -310,8 +359,14 @@ def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field:
     if test_set.kind not in KINDS[benchmark.task]:
         detail = f"{test_set} contains {test_set.kind}, but this benchmark ranks {benchmark.task}."
         raise DomainError("bad_kind", detail, field=field)
-    known = {label["name"] for label in benchmark.labels} | {benchmark.negative, test_set.negative}
-    unknown = [label["name"] for label in test_set.labels if label["name"] not in known]
+    known = {(label.get("part"), label["name"]) for label in benchmark.labels}
+    negatives = {benchmark.negative, test_set.negative}
+    unknown = [
+        label["name"]
+        for label in _labels_of(test_set, benchmark.task)
+        if label["name"] not in negatives
+        and (label.get("part") if benchmark.task == Task.JOINT else None, label["name"]) not in known
+    ]
     if unknown:
         raise DomainError(
             "unknown_label",

@@ -25,8 +25,8 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
-from evalsvc.evaluation.measures.computation import FORMS_OF_UNIT, complete_options
-from evalsvc.evaluation.measures.inventory import scored_labels
+from evalsvc.evaluation.measures.computation import FORMS_OF_KIND, complete_options
+from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
 Pair = tuple[str, str]
@@ -100,9 +100,14 @@ class FileContract:
 
     @cached_property
     def labels(self) -> list[str]:
-        """Inventory without the relations of joint gold."""
+        """Inventory of relations, or of entity types."""
         labels = scored_labels(self.benchmark, [setting.test_set for setting in self.settings])
         return [label["name"] for label in labels]
+
+    @cached_property
+    def relations(self) -> list[dict[str, Any]]:
+        """Relations between entities, of joint benchmarks."""
+        return relation_labels(self.benchmark)
 
     @cached_property
     def options(self) -> dict[str, Any]:
@@ -111,9 +116,9 @@ class FileContract:
     @cached_property
     def forms(self) -> list[Form]:
         """The forms of predictions that any of the settings accepts."""
-        units = {setting.unit for setting in self.settings}
+        kinds = {setting.kind for setting in self.settings}
         return list(
-            dict.fromkeys(form for unit, forms in FORMS_OF_UNIT.items() if unit in units for form in forms)
+            dict.fromkeys(form for kind, forms in FORMS_OF_KIND.items() if kind in kinds for form in forms)
         )
 
     @property
@@ -134,6 +139,7 @@ class FileContract:
             pairs=expected.pairs,
             tokens=expected.tokens if expected.ids.keys() <= expected.tokens.keys() else None,
             lengths=expected.lengths,
+            relations=[label["name"] for label in self.relations],
             scheme=self.options.get("scheme"),
             repair=self.options.get("repair", "conlleval"),
             forms=self.forms,

@@ -11,7 +11,7 @@ from django.db.models import F
 
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
-from evalsvc.evaluation.measures.computation import FORMS_OF_UNIT, SCORER
+from evalsvc.evaluation.measures.computation import FORMS_OF_KIND, SCORER
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 
 
@@ -27,7 +27,7 @@ def concerned(
     return [
         setting
         for setting in (file_contract.settings_of(submission.benchmark) if settings is None else settings)
-        if submission.form in FORMS_OF_UNIT[setting.unit]
+        if submission.form in FORMS_OF_KIND[setting.kind]
         and (setting.pk in sent_to or file_contract.accepts(setting, submission.phase, submission.created_at))
     ]
 
@@ -75,6 +75,9 @@ def options_of(contract: FileContract, setting: Setting, submission: Submission)
     }
     if setting.only:
         options["only"] = setting.only.sha256
+    if contract.relations:
+        symmetric = [label["name"] for label in contract.relations if label.get("symmetric")]
+        options |= {"relations": [label["name"] for label in contract.relations], "symmetric": symmetric}
     if submission.columns:
         options["columns"] = submission.columns
     return options | _of_form(chosen, setting, submission)

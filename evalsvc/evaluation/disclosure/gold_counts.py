@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,7 +13,7 @@ from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
 from evalsvc.evaluation.measures.computation import complete_options
-from evalsvc.evaluation.measures.inventory import scored_labels
+from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 
@@ -45,7 +45,7 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
     gold, benchmark = version or setting, setting.benchmark
     options = complete_options(benchmark.options, task=benchmark.task)
     only = gold.only
-    items, counts, negatives = _read(
+    read = _read(
         gold.test_set.pk,
         gold.test_set.sha256,
         only.pk if only else 0,
@@ -55,11 +55,30 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         part_of(setting),
     )
     inventory = scored_labels(benchmark, [gold.test_set])
-    classes = {label["name"]: counts.get(label["name"], 0) for label in inventory}
+    classes = {label["name"]: read.counts.get(label["name"], 0) for label in inventory}
+    relations = {label["name"]: read.relations[label["name"]] for label in relation_labels(benchmark)}
     by_item = setting.unit == Setting.Unit.SENTENCE
     if by_item and options.get("include_negative"):
-        classes[benchmark.negative] = negatives
-    return GoldCounts(items, classes, negatives, items if by_item else 0, options["beta"])
+        classes[benchmark.negative] = read.negatives
+    return GoldCounts(
+        read.items,
+        classes,
+        read.negatives,
+        read.items if by_item else 0,
+        options["beta"],
+        relations=relations,
+        relations_of_span=read.relations_of_span,
+    )
+
+
+class _Sizes(NamedTuple):
+    """Numbers of units, labels, units without a label, relations, and the most of them at one span."""
+
+    items: int
+    counts: Counter[str]
+    negatives: int
+    relations: Counter[str]
+    relations_of_span: int
 
 
 @lru_cache(maxsize=1024)
@@ -71,23 +90,30 @@ def _read(
     unit: str,
     negatives: frozenset[str],
     part: Part | None,
-) -> tuple[int, Counter[str], int]:
+) -> _Sizes:
     """Count units, labels, and units without a label.
 
     A frozen set never changes.
     """
     labels: dict[object, set[str]] = {}
     spans: Counter[str] = Counter()
+    relations: Counter[str] = Counter()
+    relations_of_span = 1
     for line in _lines(pk, only):
         if part is not None and not part.has(key_of(unit, line.id, line.pair)):
             continue
         of_unit = labels.setdefault(line.pair or line.id if unit == Setting.Unit.BAG else line.id, set())
         if unit == Setting.Unit.DOCUMENT:
             spans.update(label for _, _, label in set(line.spans or ()))
+            links = [link for link in line.relations or () if not isinstance(link, str)]
+            relations.update(name for _, name, _ in links)
+            ends = Counter(span for head, _, tail in links for span in {head, tail})
+            relations_of_span = max(relations_of_span, *ends.values(), 1)
         else:
             of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
     counts = spans or Counter(name for names in labels.values() for name in names)
-    return len(labels), counts, sum(not names for names in labels.values())
+    negative = sum(not names for names in labels.values())
+    return _Sizes(len(labels), counts, negative, relations, relations_of_span)
 
 
 def _lines(pk: int, only: int) -> Iterator[GoldLine]:

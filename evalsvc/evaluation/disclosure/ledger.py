@@ -50,7 +50,8 @@ class Ledger:
     def gold_bits(self) -> float:
         """N·H of the labels."""
         gold = self.policy.gold
-        return rules.label_bits([*gold.classes.values(), gold.negative])
+        of_relations = rules.label_bits(gold.relations.values())
+        return rules.label_bits([*gold.classes.values(), gold.negative]) + of_relations
 
     @cached_property
     def costs(self) -> list[Cost]:
@@ -59,12 +60,14 @@ class Ledger:
         costs = []
         for measure in MENU.values():
             step = self.policy.step(measure.key)
-            if measure.key in shown or (step and measure.ranks and measure.board.get(self.setting.unit)):
+            if measure.key in shown or (step and measure.ranks and measure.board.get(self.setting.kind)):
                 bits = rules.bits(step) if step else 0.0
                 title = as_shown(self.setting, measure.key).title
                 costs.append(Cost(title, step, bits, measure.key in shown))
         gold = self.policy.gold
         large = sum(count >= rules.LEAST_CLASS for count in gold.classes.values())
+        least = rules.LEAST_CLASS * gold.relations_of_span
+        large += sum(count >= least for count in gold.relations.values())
         if large:
             bits = large * rules.bits(rules.CLASS_STEP)
             f = f_title(gold.beta)

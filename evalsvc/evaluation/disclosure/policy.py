@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from math import inf
 from typing import Any, Protocol
 
 from django.db.models import Q
@@ -23,7 +24,8 @@ from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion
 from evalsvc.evaluation.roles import Person, organised
 
 BESIDE_MAIN, DIRECTION = 2, "(e1,e2)"
-CLASS_FAMILY = {"sentence": "classification", "bag": "bags", "document": "conll"}
+CLASS_FAMILY = {"sentence": "classification", "bag": "bags", "document": "conll", "joint": "conll"}
+RELATION_CLASSES = "relation_strict"
 KEPT_COUNTS = ("missing", "left_out")
 REPEATS = "the file hardly differs from one that was scored on this gold under another setting"
 
@@ -120,7 +122,7 @@ class Policy:
         """Return the usual columns whose step depends on no file."""
         directed = any(DIRECTION in label["name"] for label in self.setting.benchmark.labels)
         present = {
-            each.key for each in offered(self.setting.unit) if directed or each.family != "semeval2010"
+            each.key for each in offered(self.setting.kind) if directed or each.family != "semeval2010"
         }
         keys = [measure.key for measure in board_measures(self.setting, present)[1:]]
         return [key for key in keys if self.step(key) is not None][:BESIDE_MAIN]
@@ -190,12 +192,16 @@ class Policy:
         if not self.setting.class_rows:
             return []
         present = {row["family"] for row in rows}
-        family = CLASS_FAMILY[self.setting.unit]
-        family = family if family in present else "bags"
+        family = CLASS_FAMILY[self.setting.kind]
+        least = {
+            family if family in present else "bags": rules.LEAST_CLASS,
+            RELATION_CLASSES: rules.LEAST_CLASS * self.gold.relations_of_span,
+        }
         return [
-            {"family": family, "label": row["label"], "f1": rules.rounded(row["f1"], rules.CLASS_STEP)}
+            {key: row[key] for key in ("family", "label")}
+            | {"f1": rules.rounded(row["f1"], rules.CLASS_STEP)}
             for row in rows
-            if row["family"] == family and row["gold"] >= rules.LEAST_CLASS and row["f1"] is not None
+            if row["gold"] >= least.get(row["family"], inf) and row["f1"] is not None
         ]
 
     def detail(self, detail: dict[str, Any]) -> dict[str, Any]:

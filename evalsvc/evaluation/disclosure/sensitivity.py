@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
 
 THRESHOLDS = ("tau", "opennre_tau", "auc_under_ties")
 RATIOS = ("f1", "precision", "recall")
-PREFIXES = ("opennre_", "conll_", "relation_bounds_", "relation_strict_")
+PREFIXES = ("opennre_", "conll_")
+OF_RELATIONS = re.compile(r"relation_(?:strict|bounds|relaxed)_(.+)")
 AT_N = re.compile(r"p_at_(\d+)")
 
 
 @dataclass(frozen=True)
 class GoldCounts:
-    """Sizes of a gold: units, and labels of averaged classes."""
+    """Sizes of a gold: units, and labels of averaged classes.
+
+    Joint gold has relations besides; one label of a span moves as many of them as end at it.
+    """
 
     items: int
     classes: Mapping[str, int]
     negative: int = 0
     entropy_items: int = 0
     beta: float = 1.0
+    relations: Mapping[str, int] = field(default_factory=dict)
+    relations_of_span: int = 1
+
+    @cached_property
+    def labels(self) -> int:
+        """Return the number of all labels, of relations too."""
+        return self.positives + sum(self.relations.values())
+
+    @cached_property
+    def of_relations(self) -> GoldCounts:
+        """Return the sizes that figures of relations are over."""
+        return GoldCounts(self.items, self.relations, beta=self.beta)
 
     @cached_property
     def positives(self) -> int:
@@ -50,6 +66,9 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
         return None
     if not gold.positives:
         return 1.0
+    if (match := OF_RELATIONS.fullmatch(key)) and match[1] != "entity_f1":
+        change = largest_change(match[1], gold.of_relations, claims)
+        return None if change is None else change * gold.relations_of_span
     name = key
     for prefix in PREFIXES:
         name = name.removeprefix(prefix)
@@ -60,7 +79,7 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
         return _of_average(WEIGHTS[scheme](gold), ratio, gold.present, claims, gold.share_of_label)
     if ratio == "precision" or name == "precision_at_tau":
         return 1 / max(sum(claims.values()), 1)
-    if ratio == "recall" or name == "recall_at_tau":
+    if ratio == "recall" or name in ("recall_at_tau", "ceiling"):
         return 1 / gold.positives
     return _of_classes(name, gold)
 

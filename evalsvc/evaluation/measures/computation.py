@@ -23,17 +23,19 @@ TAU = "τ*"
 THRESHOLD_BEFORE = {"1.0": 0.5}  # scorers that counted from a threshold where none was set
 CHOICES = (
     *("negative", "include_negative", "beta", "threshold", "aggregate", "scheme", "repair"),
-    *("casefold", "missing", "entropy", "profile"),
+    *("casefold", "symmetric", "missing", "entropy", "profile"),
 )
-OF_UNIT = {
+OF_KIND = {
     "sentence": ("include_negative", "threshold"),
     "bag": ("threshold",),
     "document": ("scheme", "repair", "casefold"),
+    "joint": ("casefold",),
 }
-FORMS_OF_UNIT: dict[str, tuple[Form, ...]] = {
+FORMS_OF_KIND: dict[str, tuple[Form, ...]] = {
     "sentence": ("label", "labels", "scores"),
     "bag": ("label", "labels", "scores", "bag"),
     "document": ("spans", "tags"),
+    "joint": ("spans",),
 }
 FORM_TITLES: dict[str, str] = {
     "label": "single labels",
@@ -85,14 +87,16 @@ def of_setting(
     scorer = version.scorer if version else ""
     if complete.get("threshold") is None:
         complete["threshold"] = THRESHOLD_BEFORE.get(scorer)
-    options = {key: complete[key] for key in ("beta", *OF_UNIT[setting.unit])}
+    options = {key: complete[key] for key in ("beta", *OF_KIND[setting.kind])}
     if benchmark.negative:
         options["negative"] = benchmark.negative
+    if setting.kind == "joint":
+        options["symmetric"] = [label["name"] for label in benchmark.labels if label.get("symmetric")]
     if setting.unit == "bag":
         options["aggregate"] = "ONE or AVG, as submitted"
     number = version.number if version else setting.version
     computed = computation(options, scorer=scorer, gold=gold, version=number)
-    forms, hidden = FORMS_OF_UNIT[setting.unit], setting.disclosure == "hidden"
+    forms, hidden = FORMS_OF_KIND[setting.kind], setting.disclosure == "hidden"
     by_form = {form: missing_rule(form, benchmark.missing, hidden=hidden) for form in forms}
     return computed | {"missing": by_form[forms[0]], "missing_by_form": by_form}
 
@@ -120,6 +124,7 @@ def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Ranking profile", PROFILES.get(computed.get("profile", ""), "")),
         ("Tags", _tags(computed)),
         ("Words", "compared without case" if computed.get("casefold") else ""),
+        ("Relations without direction", ", ".join(computed.get("symmetric", ()))),
         ("Entropy weights", "N of the averaged classes" if computed.get("entropy") == "positive" else ""),
         ("Missing predictions", missing_words(computed)),
         ("Gold", ", ".join(part for part in (version, digest) if part)),
@@ -182,7 +187,11 @@ class ScoringOption:
     explains: str
     choices: tuple[str, ...] = ()
     least: float | None = None
-    task: str = ""
+    tasks: tuple[str, ...] = ()
+
+    def applies(self, task: str) -> bool:
+        """True for options of the task, or of every task."""
+        return not self.tasks or task in self.tasks
 
     def accepts(self, value: Any) -> bool:
         if isinstance(self.default, bool):
@@ -208,20 +217,22 @@ OPTIONS: dict[str, ScoringOption] = {
     "threshold": ScoringOption(
         None,
         "Lowest score of a claim that is counted as a label. By default τ*, the score of the best micro F1.",
-        task="relations",
+        tasks=("relations",),
     ),
     "include_negative": ScoringOption(
-        False, "Include the negative class in the averages of single-label settings.", task="relations"
+        False, "Include the negative class in the averages of single-label settings.", tasks=("relations",)
     ),
-    "scheme": ScoringOption("IOB2", "Tagging scheme of spans.", choices=SCHEMES, task="entities"),
+    "scheme": ScoringOption("IOB2", "Tagging scheme of spans.", choices=SCHEMES, tasks=("entities",)),
     "repair": ScoringOption(
         "conlleval",
         "An entity without its beginning or end in the scheme counts (conlleval) or is dropped (strict, as "
         "by seqeval); strict-iob2 drops those without a beginning.",
         choices=REPAIRS,
-        task="entities",
+        tasks=("entities",),
     ),
-    "casefold": ScoringOption(False, "Treat words that differ only in case as one in WRF.", task="entities"),
+    "casefold": ScoringOption(
+        False, "Treat words that differ only in case as one in WRF.", tasks=("entities", "joint")
+    ),
 }
 
 
@@ -229,8 +240,8 @@ def validate_options(options: dict[str, Any], *, task: str) -> dict[str, Any]:
     """Return the options; reject unknown keys and invalid values."""
     for key, value in options.items():
         option = OPTIONS.get(key)
-        if option is None or option.task not in ("", task):
-            valid = ", ".join(k for k, o in OPTIONS.items() if o.task in ("", task))
+        if option is None or not option.applies(task):
+            valid = ", ".join(k for k, o in OPTIONS.items() if o.applies(task))
             raise DomainError(
                 "unknown_option",
                 f"Unknown option: {key}.",
@@ -246,4 +257,4 @@ def validate_options(options: dict[str, Any], *, task: str) -> dict[str, Any]:
 
 def complete_options(options: dict[str, Any], *, task: str) -> dict[str, Any]:
     """Return every option of the task, with defaults filled in."""
-    return {key: options.get(key, o.default) for key, o in OPTIONS.items() if o.task in ("", task)}
+    return {key: options.get(key, o.default) for key, o in OPTIONS.items() if o.applies(task)}

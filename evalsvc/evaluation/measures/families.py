@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Measures computed together, and the units of settings that have them.
+    """Measures computed together, and the kinds of settings that have them.
 
-    Without units they are measures of the command line only.
+    A kind is the unit of a setting, or `joint` for entities and relations together.
     """
 
     title: str
     explains: str
-    units: tuple[str, ...]
+    kinds: tuple[str, ...]
 
 
 FAMILIES: dict[str, Family] = {
@@ -48,7 +48,7 @@ FAMILIES: dict[str, Family] = {
     "conll": Family(
         "Entities, exact match",
         "A span is correct if its start, end and type are those of a gold span.",
-        ("document",),
+        ("document", "joint"),
     ),
     "muc": Family(
         "Entities, partial credit",
@@ -57,22 +57,29 @@ FAMILIES: dict[str, Family] = {
         "ACT = COR + INC + PAR + SPU and POS = COR + INC + PAR + MIS: P = (COR + ½·PAR) / ACT and "
         "R = (COR + ½·PAR) / POS. Per type, POS counts the gold spans of the type and ACT its predicted "
         "spans, whatever they are paired with: so strict per type equals exact match per type.",
-        ("document",),
+        ("document", "joint"),
     ),
     "wrf": Family(
         "Entities by word",
         "Per document and type, the sets of words inside gold and predicted entities are compared, then "
         "weighted over the types and all types together.",
-        ("document",),
-    ),
-    "relation_bounds": Family(
-        "Relations between predicted entities, bounds",
-        "A relation is correct if its label, its direction and the bounds of both entities are.",
-        (),
+        ("document", "joint"),
     ),
     "relation_strict": Family(
         "Relations between predicted entities, strict",
-        "As with bounds, and the types of both entities must be correct.",
-        (),
+        "A relation is correct if its name, its direction, and bounds and types of both entities are. "
+        "Relations without direction are correct either way. A relation said twice counts once.",
+        ("joint",),
+    ),
+    "relation_bounds": Family(
+        "Relations between predicted entities, boundaries",
+        "As strict, without the types of the entities.",
+        ("joint",),
+    ),
+    "relation_relaxed": Family(
+        "Relations between predicted entities, relaxed",
+        "As strict, but both entities need only overlap those of the gold. Each predicted relation counts "
+        "for one gold relation at most: correct are the most that can be paired one to one.",
+        ("joint",),
     ),
 }

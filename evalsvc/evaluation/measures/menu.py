@@ -24,7 +24,7 @@ class Measure:
     """A figure of a score, with its explanation and default positions.
 
     `unit` is "%" for shares, empty for plain numbers. `unranked` is the reason why a measure orders no
-    board. `board` and `submission` map a unit of settings to the position on that page;
+    board. `board` and `submission` map a kind of settings to the position on that page;
     `comparison` is the position in the `compare` command. Without a position a measure is not shown first.
     """
 
@@ -54,20 +54,21 @@ MEASURES: dict[str, Measure] = {}
 """Every measure that a suite can emit."""
 MENU: dict[str, Measure] = {}
 """The measures that a setting can have."""
-BETA_FAMILIES = ("classification", "conll", "relation_bounds", "relation_strict")
+RELATION_FAMILIES = ("relation_strict", "relation_bounds", "relation_relaxed")
+BETA_FAMILIES = ("classification", "conll", *RELATION_FAMILIES)
 
 
 def register(*measures: Measure) -> None:
     """Add measures to the registry; lists keep this order."""
     for measure in measures:
         MEASURES[measure.key] = measure
-        if FAMILIES[measure.family].units:
+        if FAMILIES[measure.family].kinds:
             MENU[measure.key] = measure
 
 
-def offered(unit: str) -> list[Measure]:
-    """Return the measures that settings of a unit can have."""
-    return [measure for measure in MENU.values() if unit in FAMILIES[measure.family].units]
+def offered(kind: str) -> list[Measure]:
+    """Return the measures that settings of a kind can have."""
+    return [measure for measure in MENU.values() if kind in FAMILIES[measure.family].kinds]
 
 
 def by_family(measures: Iterable[Measure]) -> list[tuple[str, Family, list[Measure]]]:
@@ -89,19 +90,19 @@ def board_measures(setting: Setting, present: Collection[str]) -> list[Measure]:
 
     The setting's or the default ones follow, as far as they are present.
     """
-    usual = setting.measures or _by_position(setting.unit, "board")
+    usual = setting.measures or _by_position(setting.kind, "board")
     keys = dict.fromkeys([setting.main, *(key for key in usual if key in present)])
     return [as_shown(setting, key) for key in keys]
 
 
 def submission_measures(setting: Setting, present: Collection[str]) -> list[str]:
     """List the measures shown first for a submission, if present."""
-    usual = setting.measures or _by_position(setting.unit, "submission")
+    usual = setting.measures or _by_position(setting.kind, "submission")
     return list(dict.fromkeys(key for key in (setting.main, *usual) if key in present))
 
 
-def _by_position(unit: str, page: str) -> list[str]:
-    placed = [(getattr(m, page)[unit], m.key) for m in offered(unit) if unit in getattr(m, page)]
+def _by_position(kind: str, page: str) -> list[str]:
+    placed = [(getattr(m, page)[kind], m.key) for m in offered(kind) if kind in getattr(m, page)]
     return [key for _, key in sorted(placed, key=lambda pair: pair[0])]
 
 
@@ -128,8 +129,13 @@ def with_beta(measure: Measure, beta: float) -> Measure:
 
 
 def scheme_measures(setting: Setting, present: Collection[str]) -> list[str]:
-    """List the five weightings of F1, or nothing if one is absent."""
-    prefix = "conll_" if setting.unit == "document" else ""
+    """List the five weightings of F1, or nothing if one is absent.
+
+    Those of the main measure's relations, where entities and relations are scored together.
+    """
+    family = MENU[setting.main].family
+    usual = "conll_" if setting.unit == "document" else ""
+    prefix = f"{family}_" if family in RELATION_FAMILIES else usual
     keys = [f"{prefix}{scheme}_f1" for scheme in ("micro", "weighted", "dodrans", "entropy", "macro")]
     return keys if all(key in present for key in keys) else []
 
@@ -141,6 +147,8 @@ OPENNRE = "Han et al. 2019, the OpenNRE toolkit"
 SEMEVAL = "Hendrickx et al. 2010, the task's scorer"
 CONLL = "Tjong Kim Sang and De Meulder 2003"
 MUC = "Chinchor and Sundheim 1993; Segura-Bedmar et al. 2013"
+TAILLE = "Taillé et al. 2020"
+RELAXED = "Two systems may differ in bounds alone. Rank by strict or boundaries."
 WRF = "Weber et al., WRF: Weighted Rouge-F1 Metric for Entity Recognition"
 
 
@@ -210,19 +218,35 @@ RATIOS: dict[str, tuple[str, str, str]] = {
 UNDEFINED_AVERAGES = {"precision": "no averaged class has a gold label, or there are no predictions"}
 
 
-def averages(prefix: str, family: str, source: str, comparison: Positions | None = None) -> list[Measure]:
-    """Make F1, precision and recall under every scheme; F1 first."""
+MODE_TITLES = {"relation_strict": "strict ", "relation_bounds": "boundaries ", "relation_relaxed": "relaxed "}
+
+
+def averages(
+    prefix: str,
+    family: str,
+    source: str,
+    comparison: Positions | None = None,
+    *,
+    joint: Positions | None = None,
+    unranked: str = "",
+) -> list[Measure]:
+    """Make F1, precision and recall under every scheme; F1 first.
+
+    `joint`: positions by scheme where entities and relations are scored together.
+    """
+    place = {key: {"joint": position} for key, position in (joint or {}).items()}
     return [
         Measure(
             f"{prefix}{key}_{ratio}",
-            f"{scheme.title} {title}",
+            f"{MODE_TITLES.get(family, '')}{scheme.title} {title}",
             family,
             scheme.explains,
             f"{scheme.formula}; {formula}",
             source,
             undefined if key == "micro" else UNDEFINED_AVERAGES.get(ratio, RATIOS["recall"][2]),
-            board=scheme.board if ratio == "f1" else {},
-            submission=scheme.submission if ratio == "f1" else {},
+            unranked=unranked,
+            board={**scheme.board, **place.get(key, {})} if ratio == "f1" else {},
+            submission={**scheme.submission, **place.get(key, {})} if ratio == "f1" else {},
             comparison=(comparison or {}).get(key, 0) if ratio == "f1" else 0,
         )
         for ratio, (title, formula, undefined) in RATIOS.items()
@@ -475,7 +499,7 @@ WRF_MEANS = {
     "_mean": (", mean of documents", "mean over documents of Σ γᵢ·R1-F1ᵢ"),
 }
 register(
-    *averages("conll_", "conll", CONLL, {"micro": 6, "macro": 7}),
+    *averages("conll_", "conll", CONLL, {"micro": 6, "macro": 7}, joint={"micro": 5, "macro": 6}),
     *(
         Measure(
             f"muc_{schema}_{ratio}",
@@ -508,6 +532,41 @@ register(
         for ending, (words, formula) in WRF_MEANS.items()
         for mode, gamma in WRF_WEIGHTS.items()
     ),
-    *averages("relation_bounds_", "relation_bounds", CONLL),
-    *averages("relation_strict_", "relation_strict", CONLL),
+    *averages(
+        "relation_strict_",
+        "relation_strict",
+        TAILLE,
+        {"micro": 15, "macro": 16},
+        joint={"micro": 1, "macro": 2},
+    ),
+    *averages("relation_bounds_", "relation_bounds", TAILLE, {"micro": 17}, joint={"micro": 3}),
+    *averages("relation_relaxed_", "relation_relaxed", TAILLE, joint={"micro": 4}, unranked=RELAXED),
+    *(
+        Measure(
+            f"relation_{mode}_ceiling",
+            f"{title} ceiling",
+            f"relation_{mode}",
+            f"share of gold relations with both entities predicted, {ends}: recall cannot exceed it",
+            "gold relations with both entities predicted / gold relations",
+            TAILLE,
+            "there are no gold relations",
+            unranked="It describes the entities, not the relations.",
+            submission={"joint": position},
+        )
+        for mode, title, ends, position in (
+            ("strict", "strict", "with bounds and type", 8),
+            ("bounds", "boundaries", "with their bounds", 9),
+        )
+    ),
+    Measure(
+        "relation_bounds_entity_f1",
+        "entity F1 without types",
+        "relation_bounds",
+        "a span is correct if its start and end are those of a gold span, whatever its type",
+        "2PR/(P+R) over spans without their types",
+        TAILLE,
+        "there are no gold spans and no predicted spans",
+        unranked="It describes the entities, not the relations.",
+        submission={"joint": 7},
+    ),
 )

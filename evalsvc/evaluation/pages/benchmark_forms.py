@@ -21,7 +21,11 @@ from evalsvc.evaluation.measures.computation import OPTIONS, ScoringOption
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.pages.forms import Blocks, Parts, SectionedForm, preview_slug, slug_from_title
 
-TASK_TITLES = {"relations": "relations between two entities", "entities": "entities in text"}
+TASK_TITLES = {
+    "relations": "relations between two entities",
+    "entities": "entities in text",
+    "joint": "entities and the relations between them",
+}
 MISSING_TITLES = {"refuse": "reject the file", "wrong": "count as wrong"}
 MEGABYTE = 1_000_000
 QUOTA_TITLES = {
@@ -180,8 +184,8 @@ def _option(key: str, option: ScoringOption) -> forms.Field:
         field = forms.ChoiceField(choices=[(choice, choice) for choice in option.choices], **arguments)
     else:
         field = forms.FloatField(**arguments)
-    if option.task:
-        field.widget.attrs["data-task"] = option.task  # shown while this task is chosen
+    if option.tasks:
+        field.widget.attrs["data-task"] = " ".join(option.tasks)  # shown while this task is chosen
     return field
 
 
@@ -223,12 +227,17 @@ class BoardForm(RulesForm):
         help_text="Label for none of the relations. Empty: that of the first selected set.",
         widget=forms.TextInput(attrs={"data-task": Benchmark.Task.RELATIONS.value}),
     )  # fmt: skip
+    symmetric = forms.CharField(
+        max_length=2_000, required=False, label="Relations without direction",
+        help_text="Names separated by commas, such as sibling_of: either direction is correct.",
+        widget=forms.TextInput(attrs={"data-task": Benchmark.Task.JOINT.value}),
+    )  # fmt: skip
     missing = forms.ChoiceField(
         choices=list(MISSING_TITLES.items()), initial="refuse", label="Missing predictions"
     )
     RANKED: Parts = (
         ("Task and labels", "Scores depend on these, so they cannot be changed later.", False,
-         ("task", "test_sets", "negative", "missing")),
+         ("task", "test_sets", "negative", "symmetric", "missing")),
         ("Options", "Each option changes scores. The defaults follow the literature.", True,
          tuple(f"option_{key}" for key in OPTIONS)),
     )  # fmt: skip
@@ -256,7 +265,7 @@ class BoardForm(RulesForm):
                 self.add_error("test_sets", f"{test_set} contains {test_set.kind}. Select sets of {task}.")
         for key, option in OPTIONS.items():
             name = f"option_{key}"
-            if option.task not in ("", task):
+            if not option.applies(task):
                 self.errors.pop(name, None)  # not an option of this task
                 continue
             if values.get(name, "") in ("", None):
@@ -269,7 +278,7 @@ class BoardForm(RulesForm):
     def options(self) -> dict[str, Any]:
         """Options of the task that differ from the default."""
         values, task = self.cleaned_data, self.cleaned_data["task"]
-        of_task = {key: option for key, option in OPTIONS.items() if option.task in ("", task)}
+        of_task = {key: option for key, option in OPTIONS.items() if option.applies(task)}
         return {
             key: values[f"option_{key}"]
             for key, option in of_task.items()

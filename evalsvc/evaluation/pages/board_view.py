@@ -39,7 +39,11 @@ REVERSALS_SHOWN = 12
 RANKED_FAMILIES = ("bags", "opennre")
 NOT_TESTED = "the board makes no significance test"
 NOTEWORTHY_TIES = 0.1
-KINDS = {"relations": ("relation", "relations"), "entities": ("type", "types")}
+KINDS = {
+    "relations": ("relation", "relations"),
+    "entities": ("type", "types"),
+    "joint": ("relation", "relations"),
+}
 ITEM_NAMES: dict[str, str] = {"sentence": "sentence", "bag": "sentence", "document": "document"}
 Names = Mapping[int, str]
 

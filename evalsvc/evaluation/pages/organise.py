@@ -78,8 +78,8 @@ def _create(form: BoardForm, person: User) -> Benchmark:
     return creation.create(
         slug=values["slug"],
         task=values["task"],
-        labels=creation.labels_of(test_sets),
-        negative="" if values["task"] == Benchmark.Task.ENTITIES else negative,
+        labels=creation.labels_of(test_sets, task=values["task"], symmetric=values["symmetric"]),
+        negative=negative if values["task"] == Benchmark.Task.RELATIONS else "",
         missing=values["missing"],
         options=form.options,
         by=person,
@@ -239,7 +239,7 @@ def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     benchmark, person = organised(request, slug), users.person(request)
     setting = get_object_or_404(benchmark.settings, key=key)
     beta = benchmark.options.get("beta", 1)
-    form = ShownForm(*_submitted(request), units=[setting.unit], setting=setting, beta=beta)
+    form = ShownForm(*_submitted(request), kinds=[setting.kind], setting=setting, beta=beta)
     if form.is_valid():
         changed = attempt(form, lambda: creation.change_setting(setting, by=person, **form.cleaned_data))
         if changed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.urls import reverse
@@ -19,6 +19,7 @@ from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
+from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
 from evalsvc.evaluation.measures.menu import MENU, as_shown, submission_measures
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import charts
@@ -30,7 +31,9 @@ CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
     Setting.Unit.SENTENCE: ("classification",),
     Setting.Unit.BAG: ("classification", "bags"),
     Setting.Unit.DOCUMENT: ("conll",),
+    "joint": ("conll",),
 }
+RELATION_CLASSES = ("relation_strict",)
 CLASS_FIGURES = ("f1", "gold", "correct", "predicted", "precision", "recall")
 ERRORS = {
     "missed": "missed: in the gold, nothing predicted in its place",
@@ -39,6 +42,14 @@ ERRORS = {
     "wrong type": "correct bounds, wrong type",
     "wrong bounds": "correct type, wrong bounds",
     "wrong type and bounds": "overlap with wrong type and bounds",
+}
+RELATION_ERRORS = {
+    "direction": "direction turned",
+    "relation": "another relation between the same entities",
+    "label": "the type of an entity is wrong",
+    "bounds": "the bounds of an entity are wrong",
+    "argument": "an entity is not in the gold",
+    "spurious": "no relation between these entities in the gold",
 }
 
 
@@ -103,6 +114,7 @@ class ClassTable:
     key: str
     order: str
     rows: list[ShownClass]
+    anchor: str = "classes"
     training: bool = False
     counts: bool = True
     f: str = "F1"
@@ -114,6 +126,7 @@ class ClassTable:
 class ErrorChart:
     """Errors of an evaluation by kind: title, count, total."""
 
+    title: str
     caption: str
     parts: list[tuple[str, int, int]]
     svg: SafeString
@@ -214,13 +227,15 @@ def curve_figure(evaluation: Disclosed, submission: Submission) -> Figure | None
 
 
 # ---- classes -------------------------------------------------------------------------------------
-def class_rows(evaluation: Disclosed, benchmark: Benchmark) -> list[ShownClass]:
-    """Return the figures of each averaged class."""
-    titles = label_titles(benchmark.labels)
+def class_rows(evaluation: Disclosed, benchmark: Benchmark, *, relations: bool = False) -> list[ShownClass]:
+    """Return the figures of each averaged class; of joint benchmarks types or relations."""
+    families = RELATION_CLASSES if relations else CLASS_FAMILIES[evaluation.setting.kind]
+    part = RELATION if relations else ENTITY
+    titles = label_titles(label for label in benchmark.labels if label.get("part", part) == part)
     if evaluation.options.get("include_negative") and benchmark.negative:
         titles[benchmark.negative] = benchmark.negative
     present = {row["family"] for row in evaluation.classes}
-    family = next((name for name in CLASS_FAMILIES[evaluation.setting.unit] if name in present), "")
+    family = next((name for name in families if name in present), "")
     return [
         ShownClass(
             titles[row["label"]],
@@ -232,40 +247,49 @@ def class_rows(evaluation: Disclosed, benchmark: Benchmark) -> list[ShownClass]:
     ]
 
 
-def class_table(
+def class_tables(
     evaluations: Sequence[Disclosed], benchmark: Benchmark, *, key: str = "", order: str = ""
-) -> ClassTable | None:
-    """Build the class table of the requested setting, or the first."""
-    with_rows = {e.setting.key: (e, class_rows(e, benchmark)) for e in evaluations if e.classes}
+) -> list[ClassTable]:
+    """Build the class tables of the requested setting, or the first: types apart from relations."""
+    with_rows = {e.setting.key: e for e in evaluations if e.classes}
     if not with_rows:
-        return None
-    key = key if key in with_rows else next(iter(with_rows))
-    f, by_order = f_title(evaluations[0].options.get("beta", 1)), dict(ORDERS)
+        return []
+    evaluation = with_rows.get(key) or next(iter(with_rows.values()))
+    settings = [(key, e.setting.title) for key, e in with_rows.items()]
+    kinds = {
+        Benchmark.Task.RELATIONS: [("Relation", "classes", False)],
+        Benchmark.Task.ENTITIES: [("Type", "classes", False)],
+        Benchmark.Task.JOINT: [("Relation", "relations", True), ("Type", "classes", False)],
+    }[Benchmark.Task(benchmark.task)]
+    tables = [
+        _class_table(evaluation, class_rows(evaluation, benchmark, relations=relations), kind, anchor, order)
+        for kind, anchor, relations in kinds
+    ]
+    training = bool(benchmark.training_counts)
+    return [replace(table, training=training, settings=settings) for table in tables if table.rows]
+
+
+def _class_table(
+    evaluation: Disclosed, rows: list[ShownClass], kind: str, anchor: str, order: str
+) -> ClassTable:
+    by_order = dict(ORDERS)
     order = order if order in by_order else "gold"
-    evaluation, rows = with_rows[key]
-    kind = "Relation" if benchmark.task == Benchmark.Task.RELATIONS else "Type"
-    settings = [(k, e.setting.title) for k, (e, _) in with_rows.items()]
-    caption = ", ".join(
-        part
-        for part in (evaluation.setting.title, _operating_point(evaluation), by_order[order].lower())
-        if part
-    )
-    counts = not evaluation.policy.hidden
+    strict = "strict" if anchor == "relations" else ""
+    parts = (evaluation.setting.title, strict, _operating_point(evaluation), by_order[order].lower())
+    caption, counts = ", ".join(filter(None, parts)), not evaluation.policy.hidden
     shown = [row for row in _ordered(rows, order) if row.gold or row.predicted or not counts]
     if len(shown) < len(rows):
         caption += f"; {count(len(rows) - len(shown))} without gold and predictions not shown"
-    with_counts = bool(benchmark.training_counts)
     return ClassTable(
         f"{kind} by {kind.lower()}",
         kind,
         caption,
-        key,
+        evaluation.setting.key,
         order,
         shown,
-        with_counts,
-        counts,
-        settings=settings,
-        f=f,
+        anchor,
+        counts=counts,
+        f=f_title(evaluation.options.get("beta", 1)),
     )
 
 
@@ -277,20 +301,34 @@ def _ordered(rows: Sequence[ShownClass], order: str) -> list[ShownClass]:
     return sorted(rows, key=lambda row: (-row.gold, row.title))
 
 
-def errors(evaluation: Disclosed, benchmark: Benchmark) -> ErrorChart | None:
-    """Errors by kind, and the classes with most."""
-    counts = {key: n for key, n in evaluation.detail.get("lost", {}).items() if n}
+def error_charts(evaluation: Disclosed, benchmark: Benchmark) -> list[ErrorChart]:
+    """Errors by kind, with the classes that have most; those of relations apart."""
+    relations = _error_chart(
+        evaluation, "Wrong relations by kind", "wrong relation", "wrong_relations", RELATION_ERRORS
+    )
+    rows = _ordered(class_rows(evaluation, benchmark), "lost")[:3]
+    most = listed([row.title for row in rows if row.false_negatives + row.false_positives])
+    parts = (_operating_point(evaluation), most and f"most in {most}")
+    entities = _error_chart(evaluation, "Errors by kind", "error", "lost", ERRORS, parts)
+    return [chart for chart in (relations, entities) if chart]
+
+
+def _error_chart(
+    evaluation: Disclosed,
+    title: str,
+    noun: str,
+    key: str,
+    titles: Mapping[str, str],
+    remarks: Sequence[str] = (),
+) -> ErrorChart | None:
+    counts = {kind: n for kind, n in evaluation.detail.get(key, {}).items() if n}
     total = sum(counts.values())
     if not total:
         return None
-    parts = [(ERRORS.get(key, key), n) for key, n in counts.items()]
-    rows = _ordered(class_rows(evaluation, benchmark), "lost")[:3]
-    most = listed([row.title for row in rows if row.false_negatives + row.false_positives])
-    caption = f"{counted(total, 'error')} on “{evaluation.setting.title}”"
-    caption += "".join(
-        f", {part}" for part in (_operating_point(evaluation), most and f"most in {most}") if part
-    )
-    return ErrorChart(caption, [(title, n, total) for title, n in parts], charts.parts_bar(parts))
+    parts = [(titles.get(kind, kind), n) for kind, n in counts.items()]
+    caption = ", ".join(filter(None, (f"{counted(total, noun)} on “{evaluation.setting.title}”", *remarks)))
+    rows = [(name, n, total) for name, n in parts]
+    return ErrorChart(title, caption, rows, charts.parts_bar(parts))
 
 
 # ---- provenance ----------------------------------------------------------------------------------

@@ -42,9 +42,9 @@ def _moment(label: str, help_text: str) -> forms.DateTimeField:
     )
 
 
-def grouped(units: Iterable[str], *, beta: float = 1) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the measures of these units, by family and named by β."""
-    measures = {measure.key: with_beta(measure, beta) for unit in units for measure in offered(unit)}
+def grouped(kinds: Iterable[str], *, beta: float = 1) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the measures of these kinds of settings, by family and named by β."""
+    measures = {measure.key: with_beta(measure, beta) for kind in kinds for measure in offered(kind)}
     return [
         (family.title, [(m.key, m.title) for m in group]) for _, family, group in by_family(measures.values())
     ]
@@ -97,7 +97,7 @@ class ShownForm(SectionedForm):
     def __init__(
         self,
         *args: Any,
-        units: Iterable[str],
+        kinds: Iterable[str],
         setting: Setting | None = None,
         beta: float = 1,
         **kwargs: Any,
@@ -106,7 +106,7 @@ class ShownForm(SectionedForm):
         if setting is not None and setting.rest_of_id:  # the rest of a split follows the share
             self.fields = {"title": self.fields["title"]}
             return
-        measures, present = grouped(units, beta=beta), setting.main if setting else ""
+        measures, present = grouped(kinds, beta=beta), setting.main if setting else ""
         ranking = [
             (title, [(k, t) for k, t in group if MENU[k].ranks or k == present]) for title, group in measures
         ]
@@ -186,7 +186,8 @@ class SettingForm(ShownForm):
 
     def __init__(self, *args: Any, benchmark: Benchmark, test_sets: Any, **kwargs: Any) -> None:
         units = UNITS[benchmark.task]
-        super().__init__(*args, units=units, beta=benchmark.options.get("beta", 1), **kwargs)
+        kinds = ["joint"] if benchmark.task == Benchmark.Task.JOINT else units
+        super().__init__(*args, kinds=kinds, beta=benchmark.options.get("beta", 1), **kwargs)
         fitting = test_sets.filter(kind__in=KINDS[benchmark.task])
         for name in ("test_set", "only"):
             self.fields[name].queryset = fitting  # type: ignore[attr-defined]

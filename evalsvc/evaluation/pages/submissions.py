@@ -187,8 +187,8 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
         "curves": [figure for figure in figures if figure],
         "equal": Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None,
-        "errors": score_view.errors(evaluations[0], submission.benchmark) if evaluations else None,
-        "classes": score_view.class_table(evaluations, submission.benchmark, key=key, order=order),
+        "errors": score_view.error_charts(evaluations[0], submission.benchmark) if evaluations else [],
+        "class_tables": score_view.class_tables(evaluations, submission.benchmark, key=key, order=order),
         "provenance": score_view.provenance(submission, evaluations),
     }
 

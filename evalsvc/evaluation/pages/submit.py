@@ -27,7 +27,7 @@ from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.quotas import allowances_of
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.computation import missing_words, of_setting
-from evalsvc.evaluation.measures.inventory import scored_labels
+from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages import charts, score_view
 from evalsvc.evaluation.pages.file_problems import shown_problems
@@ -36,7 +36,7 @@ from evalsvc.evaluation.submissions import intake, model_intake
 from evalsvc.evaluation.submissions.other_inputs import Submitter
 from evalsvc.evaluation.submissions.thread_limits import CHECKS
 
-EXAMPLES = {
+EXAMPLES: dict[str, tuple[str, ...]] = {
     Setting.Unit.SENTENCE: (
         '{"id": "s1", "scores": {"%s": 0.93}}',
         '{"id": "s1", "labels": ["%s"]}',
@@ -44,6 +44,7 @@ EXAMPLES = {
     ),
     Setting.Unit.BAG: ('{"h": "Q1", "t": "Q2", "relation": "%s", "score": 0.93}',),
     Setting.Unit.DOCUMENT: ('{"id": "d1", "spans": [[0, 2, "%s"]]}', '{"id": "d1", "tags": ["B-%s", "O"]}'),
+    "joint": ('{"id": "d1", "spans": [[0, 2, "%s"], [4, 5, "%s"]], "relations": [[0, "%r", 1]]}',),
 }
 QUOTA_TITLES = {"per_day": "today", "in_total": "in total", "at_once": "waiting or running"}
 
@@ -134,9 +135,12 @@ def _page(
 ) -> HttpResponse:
     teams = list(roles.teams_of(request.user))
     open_settings = file_contract.open_settings(benchmark)
-    units = list(dict.fromkeys(benchmark.settings.values_list("unit", flat=True)))
-    labels = scored_labels(benchmark, [each.test_set for each in file_contract.settings_of(benchmark)])
-    label = labels[0]["name"]
+    settings = file_contract.settings_of(benchmark)
+    units = list(dict.fromkeys(setting.unit for setting in settings))
+    kinds = list(dict.fromkeys(setting.kind for setting in settings))
+    labels = scored_labels(benchmark, [each.test_set for each in settings])
+    label, relations = labels[0]["name"], relation_labels(benchmark)
+    relation = relations[0]["name"] if relations else ""
     systems = System.objects.filter(benchmark=benchmark, team__in=teams).order_by("name")
     model_form = form if isinstance(form, PipelineForm) else PipelineForm()
     run_form = form if form and form is not model_form else RunForm()
@@ -170,8 +174,11 @@ def _page(
             for contract in [file_contract.for_new_file(benchmark, phase=phase)]
         ],
         "labels": labels,
+        "relations": relations,
         "hidden": [setting.title for setting in open_settings if is_hidden(setting)],
-        "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
+        "examples": [
+            line.replace("%s", label).replace("%r", relation) for kind in kinds for line in EXAMPLES[kind]
+        ],
         "missing_lines": _missing_lines(open_settings),
         "curl": curl(request, benchmark),
     }

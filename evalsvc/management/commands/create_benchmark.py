@@ -45,7 +45,7 @@ class Command(ActingCommand):
             setting["test_set"] = _frozen(setting.get("test_set", ""))
             setting["only"] = _frozen(setting["only"]) if setting.get("only") else None
         used = [setting["test_set"] for setting in settings]
-        fields.setdefault("labels", creation.labels_of(used))
+        fields.setdefault("labels", creation.labels_of(used, task=fields.get("task", "")))
         fields.setdefault("negative", used[0].negative if used and fields.get("task") == "relations" else "")
         try:
             with errors_as_messages(), transaction.atomic():

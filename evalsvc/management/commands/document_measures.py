@@ -34,7 +34,7 @@ def renewed(text: str) -> str:
 
 def _families() -> Iterator[str]:
     for _, family, measures in by_family(MENU.values()):
-        units = ", ".join(family.units)
+        units = ", ".join(family.kinds)
         yield from ["", f"## {family.title}", "", family.explains, "", f"Units of settings: {units}.", ""]
         yield "| key | measure | meaning | formula | undefined when | source |"
         yield "|---|---|---|---|---|---|"

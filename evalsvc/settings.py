@@ -276,6 +276,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "evalsvc.openapi.complete"],
     "ENUM_NAME_OVERRIDES": {
+        "KindEnum": "annotation.testset.Kind",
         "SubmissionState": "evalsvc.evaluation.models.Submission.State",
         "ProjectState": "annotation.models.Project.State",
         "ImportState": "annotation.models.Batch.State",

@@ -48,13 +48,21 @@ ENTITY_GOLD = [
     {"id": "d3", "tokens": ["Bo", "met", "Cy"], "spans": [[0, 1, "PER"], [2, 3, "PER"]], "relations": []},
 ]
 
+JOINT_GOLD = [line | {"relations": []} for line in ENTITY_GOLD]
+JOINT_GOLD[0] = JOINT_GOLD[0] | {"relations": [[0, "left", 1]]}
+JOINT_GOLD[2] = JOINT_GOLD[2] | {"relations": [[0, "met", 1]]}
+JOINT_LABELS = [
+    {"name": name, "title": name, "part": part}
+    for name, part in (("PER", "entity"), ("LOC", "entity"), ("left", "relation"), ("met", "relation"))
+]
+
 
 def freeze(
     slug: str,
     lines: Iterable[Line],
     *,
     by: User,
-    labels: Iterable[str] = LABELS,
+    labels: Iterable[str | dict[str, Any]] = LABELS,
     kind: str = "relations",
     origin: str = "imported",
     people: Iterable[int] = (),
@@ -68,7 +76,7 @@ def freeze(
         version="1",
         kind=kind,
         origin=origin,
-        labels=[{"name": label, "title": label} for label in labels],
+        labels=[{"name": label, "title": label} if isinstance(label, str) else label for label in labels],
         manifest={"people": list(people)},
         rows=len(raw),
         sha256=sha256 or hashlib.sha256(b"".join(raw)).hexdigest(),
@@ -130,6 +138,15 @@ class BenchmarkCast:
         gold = freeze("spans", ENTITY_GOLD, by=self.olga, labels=["PER", "LOC"], kind="entities")
         fields = {"task": "entities", "labels": ["PER", "LOC"], "negative": ""} | fields
         return self.benchmark("ner", settings=[("main", gold, "document", "conll_micro_f1")], **fields)
+
+    @replayed
+    def joint(self, **fields: Any) -> Benchmark:
+        """Entities and relations of three documents; `met` has no direction."""
+        gold = freeze("joint", JOINT_GOLD, by=self.olga, labels=JOINT_LABELS, kind="joint")
+        labels = [label | ({"symmetric": True} if label["name"] == "met" else {}) for label in JOINT_LABELS]
+        fields = {"task": "joint", "labels": labels, "negative": ""} | fields
+        settings = [("main", gold, "document", "relation_strict_micro_f1")]
+        return self.benchmark("joint", settings=settings, **fields)
 
     @partial(replayed, publishes=True)
     def submit(

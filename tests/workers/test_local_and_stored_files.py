@@ -50,6 +50,11 @@ TAGS = [
 COLUMNS = b"Ada B-PER\nleft O\nNew I-LOC\nTurin O\n\nIt O\nrained O\n\nBo B-PER\nmet O\nCy B-LOC\n"
 RELATIONS = ("--negative", "N/A", "--profile", "both")
 ENTITIES = ("--task", "entities", "--scheme", "IOB2")
+JOINT = [
+    {"id": "d1", "spans": [[0, 1, "PER"], [2, 4, "PER"]], "relations": [[0, "left", 1]]},
+    {"id": "d2", "spans": [[0, 1, "LOC"]]},
+    {"id": "d3", "spans": [[2, 3, "PER"], [0, 1, "PER"]], "relations": [[0, "met", 1], [1, "left", 0]]},
+]
 OUTSIDE = [gold_sentence(f"x{at}", f"X{at}", "Q2", "part_of") for at in range(4)]
 
 
@@ -77,13 +82,14 @@ CASES: list[tuple[str, list[Line] | bytes, tuple[str, ...]]] = [
     ("document", SPANS, ENTITIES),
     ("document", TAGS, ENTITIES),
     ("document", COLUMNS, ENTITIES),
+    ("joint", JOINT, ("--task", "joint", "--symmetric", "met")),
 ]
 
 
 def benchmark_of(cast: BenchmarkCast, unit: str, words: tuple[str, ...]) -> tuple[Benchmark, TestSet]:
     missing = "wrong" if "wrong" in words else "refuse"
-    if unit == "document":
-        benchmark = cast.entities(missing=missing)
+    if unit in ("document", "joint"):
+        benchmark = cast.joint() if unit == "joint" else cast.entities(missing=missing)
     else:
         main = "ap" if unit == "bag" else "micro_f1"
         benchmark = cast.relations(unit, main, missing=missing)
@@ -113,7 +119,8 @@ def written(folder: Path, test_set: TestSet, content: list[Line] | bytes) -> tup
     gold, predictions, labels = folder / "gold.jsonl", folder / "predictions", folder / "labels.txt"
     gold.write_bytes(b"".join(export_lines(test_set)))
     predictions.write_bytes(content if isinstance(content, bytes) else jsonl(content))
-    labels.write_text("".join(f"{label['name']}\n" for label in test_set.labels))
+    names = [label["name"] for label in test_set.labels if label.get("part") != "relation"]
+    labels.write_text("".join(f"{name}\n" for name in names))
     return gold, predictions, labels
 
 
@@ -177,7 +184,7 @@ def test_every_listed_measure_is_a_figure_of_some_case_and_no_other(cast: Benchm
     settings = [("main", gold, "sentence", "semeval2010_f1")]
     benchmark = cast.benchmark("directed", labels=directed, negative="Other", settings=settings)
     keys |= stored_figures(cast, benchmark, [{"id": "1", "label": directed[0]}])[0].keys()
-    for unit, content in (("sentence", SCORES), ("document", SPANS)):
+    for unit, content in (("sentence", SCORES), ("joint", JOINT)):
         benchmark, _ = benchmark_of(cast, unit, ())
         keys |= stored_figures(cast, benchmark, content)[0].keys()
     assert keys == set(MENU)

@@ -153,6 +153,14 @@ def compared_links(gold: Links, predicted: Links, *, mode: str) -> ComparedLinks
     ------
     ValueError
         If *mode* is unknown.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1)
+    >>> gold, turned = links_of_columns(spans, [0], [0], [1]), links_of_columns(spans, [1], [0], [0])
+    >>> [len(links) for links in compared_links(gold, turned, mode="relaxed")]
+    [0, 1, 1]
     """
     require_choice("mode", mode, MODES)
     labels = mode != "bounds"
@@ -228,6 +236,13 @@ def argument_ceiling(gold: Links, predicted: Spans, *, labels: bool) -> float:
     -------
     float
         The greatest recall that any relations between these spans can reach; nan without any.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1)
+    >>> argument_ceiling(links_of_columns(spans, [0, 0], [0, 0], [1, 0]), spans.select([0]), labels=True)
+    0.5
     """
     facts = distinct_links(gold, labels=labels)
     used = 4 if labels else 3
@@ -242,6 +257,14 @@ def claim_kinds(gold: Links, predicted: Links) -> dict[str, int]:
     Right; *direction*: the reverse is gold; *relation*: another relation of the same ends; *label*: only
     labels of ends differ; *bounds*: both ends overlap those of a gold relation of this name; *argument*: an
     end is no gold span; otherwise *spurious*.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1)
+    >>> gold, turned = links_of_columns(spans, [0], [0], [1]), links_of_columns(spans, [1], [0], [0])
+    >>> [kind for kind, count in claim_kinds(gold, turned).items() if count]
+    ['direction']
     """
     facts, claims = distinct_links(gold, labels=True), distinct_links(predicted, labels=True)
     whole = [

@@ -179,6 +179,14 @@ def link_tallies(gold: Links, predicted: Links, *, mode: str, n_relations: int) 
     -------
     Tallies
         ``sums()`` reshapes to (3, n_relations).
+
+    Examples
+    --------
+    >>> from workers.metrics.relations import links_of_columns
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> links = links_of_columns(spans_of_columns([0], [0], [2], [1], n_documents=3), [0], [1], [0])
+    >>> link_tallies(links, links, mode="strict", n_relations=2).sums().tolist()
+    [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
     """
     compared = compared_links(gold, predicted, mode=mode)
     item = np.concatenate([links.document for links in compared])

@@ -161,16 +161,19 @@ def test_gold_as_spans_or_tags_without_text_is_scored(write: Write):
             assert score(gold, predictions, options).values["conll_micro_f1"].value == 1.0
 
 
-def test_relations_between_spans_are_scored_where_gold_has_them(write: Write):
+def test_relations_between_spans_are_scored_by_the_task_joint(write: Write):
     tokens = {"tokens": ["Ada", "saw", "Rome"], "spans": [[0, 1, "P"], [2, 3, "L"]]}
     gold = write(
         "gold.jsonl",
         [{"id": "a", **tokens, "relations": [[0, "saw", 1]]}, {"id": "b", **tokens, "relations": []}],
     )
     predictions = [{"id": name, "spans": tokens["spans"], "relations": [[0, "saw", 1]]} for name in "ab"]
-    found = score(gold, write("p.jsonl", predictions), Options(task="entities"))
-    turned = score(gold, write("turned.jsonl", predictions[::-1]), Options(task="entities"))
+    found = score(gold, write("p.jsonl", predictions), Options(task="joint"))
+    turned = score(gold, write("turned.jsonl", predictions[::-1]), Options(task="joint"))
     assert figures(turned) == figures(found)
+    entities = score(gold, write("p.jsonl", predictions), Options(task="entities"))
+    assert figures(entities).items() <= figures(found).items()
+    assert "relation_strict_micro_f1" not in figures(entities)
     assert found.values["relation_strict_micro_precision"].value == 0.5
     assert found.values["relation_strict_micro_recall"].value == 1.0
 

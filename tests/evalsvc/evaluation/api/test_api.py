@@ -418,7 +418,7 @@ def test_problems_of_a_rejected_file_reveal_no_gold(cast: BenchmarkCast) -> None
     ("field", "given", "expected"),
     [
         ("missing", "negative", "one of: refuse, wrong"),
-        ("task", 7, "one of: relations, entities"),
+        ("task", 7, "one of: relations, entities, joint"),
         ("per_day", 0, "at least 1"),
     ],
 )

@@ -22,7 +22,7 @@ from evalsvc.evaluation.benchmarks.scoring_identity import options_of
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import (
     CHOICES,
-    FORMS_OF_UNIT,
+    FORMS_OF_KIND,
     computation,
     in_one_line,
     in_words,
@@ -31,7 +31,7 @@ from evalsvc.evaluation.measures.computation import (
 from evalsvc.evaluation.measures.menu import MENU, with_beta
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.basics import jsonl
-from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast
+from tests.cast.benchmarks import ENTITY_GOLD, JOINT_GOLD, RELATION_GOLD, BenchmarkCast
 from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
 from workers.cli.command import main as command_line
 from workers.runner import run_next
@@ -87,23 +87,31 @@ def test_a_setting_names_the_threshold_of_its_old_scorer(cast: BenchmarkCast) ->
 def test_no_choice_is_left_out_of_the_words(key: str) -> None:
     """A new choice needs words: a reader sees each of them change."""
     usual = {"negative": "NA", "include_negative": False, "beta": 1, "threshold": None}
-    usual |= {"scheme": "IOB2", "repair": "conlleval", "profile": "corrected"}
+    usual |= {"scheme": "IOB2", "repair": "conlleval", "profile": "corrected", "symmetric": []}
     other = {"negative": "O", "include_negative": True, "beta": 2, "threshold": 0.5, "aggregate": "AVG"}
-    other |= {"scheme": "IOB1", "repair": "strict", "casefold": True, "missing": "wrong"}
+    other |= {
+        "scheme": "IOB1",
+        "repair": "strict",
+        "casefold": True,
+        "missing": "wrong",
+        "symmetric": ["met"],
+    }
     other |= {"entropy": "positive", "profile": "opennre"}
     assert in_words(computation(usual)) != in_words(computation(usual | {key: other[key]}))
 
 
 @pytest.mark.parametrize(
-    ("unit", "form"), [(unit, form) for unit in FORMS_OF_UNIT for form in FORMS_OF_UNIT[unit]]
+    ("unit", "form"), [(unit, form) for unit in FORMS_OF_KIND for form in FORMS_OF_KIND[unit]]
 )
 def test_every_option_of_a_scoring_is_a_choice(unit: str, form: str) -> None:
-    benchmark = Benchmark(task="entities" if unit == "document" else "relations", negative="N/A")
+    task = {"document": "entities", "joint": "joint"}.get(unit, "relations")
+    benchmark = Benchmark(task=task, negative="N/A", labels=[{"name": "met", "part": "relation"}])
     run = Submission(form=form, benchmark=benchmark)
     contract = FileContract(benchmark, [])
     vars(contract)["labels"] = []  # without the test sets
-    options = options_of(contract, Setting(unit=unit), run)
-    assert options.keys() <= {"task", "unit", "form", "labels"} | set(CHOICES)
+    setting = Setting(unit="document" if unit == "joint" else unit, benchmark=benchmark)
+    options = options_of(contract, setting, run)
+    assert options.keys() <= {"task", "unit", "form", "labels", "relations"} | set(CHOICES)
 
 
 @pytest.mark.parametrize(
@@ -140,19 +148,24 @@ def test_scores_of_label_sets_do_not_average_the_negative_class(cast: BenchmarkC
 
 # ---- surfaces ----------------------------------------------------------------------------------------
 TAG_LINES = [{"id": line["id"], "tags": ["O"] * len(line["tokens"])} for line in ENTITY_GOLD]
+JOINT_LINES = [{key: line[key] for key in ("id", "spans", "relations")} for line in JOINT_GOLD]
 OF_COMMAND = {
     "sentence": ["--task", "classification", "--include-negative", "--missing", "wrong"],
     "bag": ["--task", "bags", "--threshold", "0.5", "--aggregate", "AVG", "--missing", "wrong"],
     "document": ["--task", "entities", "--scheme", "IOB1", "--repair", "strict", "--casefold"],
+    "joint": ["--task", "joint", "--casefold", "--symmetric", "met"],
 }
 Case = tuple[Submission, str, str]
 
 
-@pytest.fixture(params=FORMS_OF_UNIT)
+@pytest.fixture(params=FORMS_OF_KIND)
 def case(request: pytest.FixtureRequest, cast: BenchmarkCast, tmp_path: Path) -> Case:
     """A scored run with few default options, and the paths of its gold and predictions."""
     unit = request.param
-    if unit == "document":
+    if unit == "joint":
+        lines, gold = JOINT_LINES, JOINT_GOLD
+        benchmark = cast.joint(options={"beta": 2, "casefold": True})
+    elif unit == "document":
         lines, gold = TAG_LINES, ENTITY_GOLD
         benchmark = cast.entities(options={"beta": 2, "scheme": "IOB1", "repair": "strict", "casefold": True})
     else:
@@ -178,7 +191,7 @@ def computed(client: Client, case: Case) -> dict[str, Any]:
 
 def commands(case: Case, *words: str) -> list[list[str]]:
     submission, gold, run = case
-    unit, negative = submission.evaluations.get().setting.unit, submission.benchmark.negative
+    unit, negative = submission.evaluations.get().setting.kind, submission.benchmark.negative
     options = [*OF_COMMAND[unit], "--beta", "2", *words, *(["--negative", negative] if negative else [])]
     compare = ["compare", run, "--against", run, "--gold", gold, "--replicates", "1"]
     return [["score", gold, run, *options], [*compare, *options]]

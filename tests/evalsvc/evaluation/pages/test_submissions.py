@@ -91,7 +91,7 @@ def test_averages_classes_and_errors_name_one_operating_point(client: Client, ca
     assert f"on “main”, {point}, most in" in html
     assert html.count(point) >= 4  # scores, provenance, errors, classes
     rows = submission.evaluations.get().classes
-    assert f'<td class="fig opt">{rows[0]["correct"]}</td>' in html[html.index("Figures per class") :]
+    assert f'<td class="fig opt">{rows[0]["correct"]}</td>' in html[html.index("Relation by relation") :]
 
 
 def test_a_threshold_of_the_benchmark_is_named_where_it_counts(client: Client, cast: BenchmarkCast) -> None:
@@ -135,7 +135,7 @@ def test_errors_are_listed_by_type(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
-    errors = client.get(reverse("submission", args=[submission.pk])).context["errors"]
+    (errors,) = client.get(reverse("submission", args=[submission.pk])).context["errors"]
     assert [(n, total) for _, n, total in errors.parts] == [(1, 3)] * 3
 
 

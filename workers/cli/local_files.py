@@ -45,6 +45,7 @@ COUNTED = {
     "repaired_tag": "entities of the {} lack their beginning or end in the scheme. They were counted.",
     "dropped_tag": "entities of the {} lack their beginning or end in the scheme. They were dropped.",
     "duplicate_span": "spans of the {} repeat others. They were counted once.",
+    "duplicate_relation": "relations of the {} repeat others. They were counted once.",
 }
 NEGATIVE = "{0} looks like the negative class, but is averaged like a relation. Use --negative {0}."
 

@@ -115,7 +115,7 @@ def test_duplicate_spans_are_merged_with_their_relations():
     )
     assert items[0].spans == ((0, 2, "P"), (3, 5, "P"))
     assert items[0].relations == ((0, "r", 1),)
-    assert problems.warnings == {"duplicate_span": 1}
+    assert problems.warnings == {"duplicate_span": 1, "duplicate_relation": 1}
 
 
 def test_published_gold_may_have_no_text_but_then_has_ids():

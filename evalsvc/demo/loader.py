@@ -1,7 +1,7 @@
 """Load the demo through the functions that pages and API use.
 
 Every step can be repeated. `data/` holds the items, votes and decisions of three labelling projects, and the
-predictions of thirty runs; six of them are also submitted to a hidden phase.
+predictions of 39 runs; six of them are also submitted to a hidden phase.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from evalsvc.evaluation.submissions import intake
 DATA = Path(__file__).parent / "data"
 WORKER_SECONDS = 2.0
 """Time a worker has to take a job before the loader runs it itself."""
-RUNS, HIDDEN_RUNS = (1, 2, 3, 4, 5), (1, 2)
+RUNS, HIDDEN_RUNS, JOINT_RUNS = (1, 2, 3, 4, 5), (1, 2), (1, 2, 3)
 RELATION_GUIDELINE = """\
 Say what the **sentence** says of its two marked entities, not what you know of them.
 
@@ -81,6 +81,11 @@ ENTITY_SYSTEMS = (
     ("tagger", "A fine-tuned sequence tagger: at home with people and places, lost with organisations."),
     ("reader", "A prompted language model: even across labels, careless with bounds."),
     ("gazetteer", "Lists of names looked up word by word: few inventions, many gaps."),
+)
+JOINT_SYSTEMS = (
+    ("cascade", "A tagger, then a classifier of its pairs: sure of names, shy of relations."),
+    ("joiner", "One model for both: fewer relations missed, more types confused."),
+    ("patterns", "Patterns written by hand: few relations, nearly all of them correct."),
 )
 ENTITY_BENCHMARKS: tuple[tuple[str, dict[str, str], dict[str, Any], tuple[int, ...]], ...] = (
     (
@@ -123,9 +128,9 @@ def _load(report: Callable[[str], None]) -> None:
     relations = _relation_test_set(accounts)
     report("loading and freezing 140 sentences with the names that three annotators marked")
     entities = _entity_test_set(accounts)
-    report("opening a project of names and relations, with twelve texts")
-    _joint_project(accounts)
-    report("submitting 36 runs; the worker scores them")
+    report("loading and freezing 40 texts with the names and relations that two annotators marked")
+    joint = _joint_test_set(accounts)
+    report("submitting 45 runs; the worker scores them")
     _submit_runs(accounts, _relation_benchmark(accounts, relations), RELATION_SYSTEMS)
     curator = accounts.users[CURATOR]
     for slug, fields, setting, runs in ENTITY_BENCHMARKS:
@@ -134,6 +139,7 @@ def _load(report: Callable[[str], None]) -> None:
             values = {"unit": "document", "main": "conll_micro_f1", **setting}
             creation.add_setting(benchmark, test_set=entities, by=curator, **values)
         _submit_runs(accounts, benchmark, ENTITY_SYSTEMS, runs=runs)
+    _submit_runs(accounts, _joint_benchmark(accounts, joint), JOINT_SYSTEMS, runs=JOINT_RUNS)
     _finished_marker().touch()
 
 
@@ -199,8 +205,8 @@ def _entity_test_set(accounts: DemoAccounts) -> TestSet:
     return test_set
 
 
-def _joint_project(accounts: DemoAccounts) -> None:
-    """Import texts for names and the relations between them; some are answered, two in dispute."""
+def _joint_test_set(accounts: DemoAccounts) -> TestSet:
+    """Import texts, record names and the relations between them, freeze; eight stay to label or decide."""
     curator = accounts.users[CURATOR]
     project = _ensure_project(
         "harbour-joint", by=curator, title="Harbour news, names and relations", kind="joint", k=2,
@@ -212,6 +218,7 @@ def _joint_project(accounts: DemoAccounts) -> None:
     _import(project, "items", "joint.jsonl", "harbour-joint.jsonl", curator)
     projects.open_for_work(project, by=curator)
     _record_votes(project, "joint_votes.jsonl", accounts)
+    return _freeze(project, by=curator)
 
 
 def _add_members(project: Project, accounts: DemoAccounts) -> None:
@@ -275,6 +282,24 @@ def _relation_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
                 benchmark, key=key, title=title, test_set=test_sets[origin], unit=unit, main=main,
                 by=accounts.users[CURATOR], only=test_sets[only] if only else None, disclosure="open",
             )  # fmt: skip
+    return benchmark
+
+
+def _joint_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
+    curator = accounts.users[CURATOR]
+    benchmark = _ensure_benchmark(
+        "harbour-joint",
+        by=curator,
+        labels=gold.labels,
+        title="Harbour names and relations",
+        task="joint",
+        summary="Names in harbour news, and the relations between them",
+    )
+    if not benchmark.settings.exists():
+        creation.add_setting(
+            benchmark, key="texts", title="Human gold, texts", test_set=gold, unit="document",
+            main="relation_strict_micro_f1", by=curator, disclosure="open",
+        )  # fmt: skip
     return benchmark
 
 

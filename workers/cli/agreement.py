@@ -83,7 +83,7 @@ def _has_text(vote: VoteLine, item: ItemLine | None, line: int, problems: Proble
         return False
     length = len(item.text or "" if item.tokens is None else item.tokens)
     return all(
-        check_bounds(start, end, length=length, line=line, field="spans", problems=problems)
+        check_bounds(int(start), int(end), length=length, line=line, field="spans", problems=problems)
         for start, end, _ in vote.payload["spans"]
     )
 

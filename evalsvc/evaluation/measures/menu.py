@@ -114,6 +114,8 @@ def compared_measures() -> list[str]:
 def as_shown(setting: Setting, key: str) -> Measure:
     """Return a measure with the digits and main direction of a setting."""
     measure = with_beta(MENU[key], setting.benchmark.options.get("beta", 1))
+    if setting.kind == "joint" and measure.family not in RELATION_FAMILIES:
+        measure = replace(measure, title=f"entity {measure.title}")
     if setting.digits is not None and measure.unit == "%":
         measure = replace(measure, digits=setting.digits)
     if key == setting.main and setting.lower_is_better is not None:
@@ -218,6 +220,11 @@ RATIOS: dict[str, tuple[str, str, str]] = {
 UNDEFINED_AVERAGES = {"precision": "no averaged class has a gold label, or there are no predictions"}
 
 
+MODES = {
+    "relation_strict": "name, direction, bounds and types of both entities agree; ",
+    "relation_bounds": "name, direction and bounds of both entities agree; ",
+    "relation_relaxed": "name and direction agree, both entities overlap and have the right types; ",
+}
 MODE_TITLES = {"relation_strict": "strict ", "relation_bounds": "boundaries ", "relation_relaxed": "relaxed "}
 
 
@@ -240,7 +247,7 @@ def averages(
             f"{prefix}{key}_{ratio}",
             f"{MODE_TITLES.get(family, '')}{scheme.title} {title}",
             family,
-            scheme.explains,
+            f"{MODES.get(family, '')}{scheme.explains}",
             f"{scheme.formula}; {formula}",
             source,
             undefined if key == "micro" else UNDEFINED_AVERAGES.get(ratio, RATIOS["recall"][2]),

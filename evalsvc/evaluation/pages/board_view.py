@@ -384,7 +384,7 @@ def _difference(value: float, measure: Measure) -> str:
 def scheme_columns(board: Board) -> list[Column]:
     """Return the five weightings of F1, or nothing if one is absent."""
     columns = [board.columns[key] for key in scheme_measures(board.setting, board.columns)]
-    return [replace(column, title=column.title.rpartition(" ")[0]) for column in columns]
+    return [replace(column, title=column.title.split(" ")[-2]) for column in columns]
 
 
 def _schemes(

@@ -309,7 +309,8 @@ def error_charts(evaluation: Disclosed, benchmark: Benchmark) -> list[ErrorChart
     rows = _ordered(class_rows(evaluation, benchmark), "lost")[:3]
     most = listed([row.title for row in rows if row.false_negatives + row.false_positives])
     parts = (_operating_point(evaluation), most and f"most in {most}")
-    entities = _error_chart(evaluation, "Errors by kind", "error", "lost", ERRORS, parts)
+    title = "Wrong entities by kind" if relations else "Errors by kind"
+    entities = _error_chart(evaluation, title, "error", "lost", ERRORS, parts)
     return [chart for chart in (relations, entities) if chart]
 
 

@@ -24,7 +24,9 @@ from tests.cast.basics import run_job
 # From the database of the build that generated the data.
 TEST_SETS = {
     "harbour-news-names-1-0": "9a1a163f2a9ec4c412f9c27faa0960c299b29099bfd1fe6b6586b04999a1d8f3",
-    "harbour-news-names-and-relations-1-0": "8e350b3bc7fc7aa5c033d4d4c3a25aecaed98ed8717866244ce7af11f56bfa86",
+    "harbour-news-names-and-relations-1-0": (
+        "8e350b3bc7fc7aa5c033d4d4c3a25aecaed98ed8717866244ce7af11f56bfa86"
+    ),
     "harbour-news-relations-1-0": "a18cc2a02b769e668af3334e5bef2fee0edacfd147b3d818b1cf7bcec53e7669",
     "harbour-news-relations-1-0-source": "6d2ee56de33f202756ee71ebf891a59ab707fa88ca1d4cfd1cf91c0769c75a8e",
 }

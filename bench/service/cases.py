@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from bench.harness import Goal
 from bench.service import inputs
+from bench.service.editor import editor
 from bench.service.running import Service, wait_until
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
@@ -180,4 +181,5 @@ CASES: dict[str, Callable[[Service], Report]] = {
     "fair": fair,
     "large": large,
     "killed": killed,
+    "editor": editor,
 }

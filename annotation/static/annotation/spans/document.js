@@ -55,6 +55,15 @@ export function add(answer, span, mayOverlap) {
   return ordered([...spans, span], relations);
 }
 
+export function addAll({ spans, relations }, more, mayOverlap) {
+  const all = [...spans];
+  for (const span of more) {
+    requireFree(all, span, mayOverlap);
+    all.push(span);
+  }
+  return ordered(all, relations);
+}
+
 // Resized or relabelled; relations follow.
 export function replace({ spans, relations, guesses = [] }, number, span, mayOverlap) {
   const before = spans[number];

@@ -14,6 +14,7 @@ export function createDrawing(root) {
   arcs.classList.add("marks__arcs");
   const node = document.createTextNode("");
   root.replaceChildren(node, layer);
+  const ruler = document.createRange(); // one for all: each live range makes each change of the page slower
   let text = null;
   let view = [0, 0]; // the part on show, in UTF-16 units
   let boxes = new Map(); // boxes on the lines, by start and end
@@ -32,10 +33,9 @@ export function createDrawing(root) {
   }
 
   function rangeOf(from, to) {
-    const range = document.createRange();
-    range.setStart(node, from - view[0]);
-    range.setEnd(node, to - view[0]);
-    return range;
+    ruler.setStart(node, from - view[0]);
+    ruler.setEnd(node, to - view[0]);
+    return ruler;
   }
 
   // Parts as [class, x, y, width, height or null, text, number of the span or null]; what stays is not touched.
@@ -50,7 +50,7 @@ export function createDrawing(root) {
       kept.set(key, element);
     }
     for (const [key, element] of drawn) if (!kept.has(key)) element.remove();
-    for (const [key, element] of kept) if (!drawn.has(key)) layer.append(element);
+    layer.append(...[...kept].filter(([key]) => !drawn.has(key)).map(([, element]) => element));
     drawn = kept;
   }
 

@@ -308,8 +308,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     if (!preview.length) return false;
     const chosen = answer.spans[selected];
     const spans = preview.map((place) => [...place, chosen[2]]);
-    const make = () => spans.reduce((all, span) => model.add(all, span, mayOverlap), answer);
-    return change(make, chosen, `Marked as ${titleOf(chosen[2])}: ${spans.length} more.`);
+    return change(() => model.addAll(answer, spans, mayOverlap), chosen, `Marked as ${titleOf(chosen[2])}: ${spans.length} more.`);
   }
 
   // ---- relations -----------------------------------------------------------------------------------
@@ -465,7 +464,8 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
       const { spans, relations: links, guesses: standing = guesses } = answer;
       if (next.spans === spans && next.relations === links && (next.guesses ?? guesses) === standing) return;
       const chosen = answer.spans[selected];
-      take(next, chosen && model.numberOf(next, chosen) >= 0 ? chosen : null);
+      const back = answer === model.EMPTY ? [] : next.spans.filter((span) => model.numberOf(answer, span) < 0);
+      take(next, chosen && model.numberOf(next, chosen) >= 0 ? chosen : back.length === 1 ? back[0] : null);
     },
     onKey, mark, choose, remove, startLink, turn, unrelate, accept, refuse, acceptAll, refuseAll, acceptLink, page,
     advance, toggleCharacters,

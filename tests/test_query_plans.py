@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.db.models.functions import Now
 from django.test import Client
 
 from annotation.models import Answer, Item, Lease, Project, Vote
@@ -33,6 +34,9 @@ PARTIAL = {
 }
 
 
+RUNNING = "one_running_lease_each"  # an index of the few leases that run
+
+
 def scanned(action: Callable[[], object]) -> Iterator[str]:
     """Yield statements that read a large table whole, with its name."""
     plans: list[tuple[str, str]] = []
@@ -53,7 +57,7 @@ def scanned(action: Callable[[], object]) -> Iterator[str]:
             name = reads["name"]
             alias_of = re.search(rf'"?(\w+)"?(?: AS)? "?{name}"?(?!\w)', sql)
             table = name if name in LARGE or alias_of is None else alias_of.group(1)
-            if table in LARGE:
+            if table in LARGE and RUNNING not in step:
                 yield f"{table}: {step}: {sql}"
 
 
@@ -90,8 +94,16 @@ def test_no_list_and_no_step_of_the_queue_reads_a_large_table_whole(
         assert lease
         votes.answer(lease.item, user, client_id=uuid4(), payload=payload)
 
+    def ask_with_nothing_left() -> None:
+        project.annotators.filter(user=user).update(searched_at=Now(), none_since=Now())
+        leases.lease_next(project, user)
+
     assert list(scanned(lambda: Vote.objects.filter(milliseconds=1).count()))
-    found = [*scanned(label), *scanned(lambda: list(export_lines(TestSet.objects.earliest("pk"))))]
+    found = [
+        *scanned(label),
+        *scanned(ask_with_nothing_left),
+        *scanned(lambda: list(export_lines(TestSet.objects.earliest("pk")))),
+    ]
     for page in measuring.pages():
         if page.title.partition("?")[0] in LISTS or (FULL and connection.vendor == "sqlite"):
             found += [f"{page.title}: {line}" for line in scanned(partial(requested, page))]

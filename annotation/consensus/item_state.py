@@ -26,6 +26,7 @@ from annotation.models import (
     OntologyStep,
     Project,
 )
+from evalsvc.core.database import now
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
@@ -281,8 +282,13 @@ def _save(items: Sequence[Item]) -> None:
     """Run one UPDATE per item; `bulk_update` takes ten times as long."""
     columns: list[Any] = [Item._meta.get_field(name) for name in FIELDS]
     assignments = ", ".join(f"{connection.ops.quote_name(column.column)} = %s" for column in columns)
+    assignments += f", freed_at = CASE WHEN %s > free THEN {now()} ELSE freed_at END"
     rows = [
-        [*(column.get_db_prep_save(getattr(item, column.name), connection) for column in columns), item.pk]
+        [
+            *(column.get_db_prep_save(getattr(item, column.name), connection) for column in columns),
+            item.free,
+            item.pk,
+        ]
         for item in items
     ]
     statement = f"UPDATE {Item._meta.db_table} SET {assignments} WHERE id = %s"  # noqa: S608

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from django.db.models import Max
+from django.db.models.functions import Now
 
 from annotation.consensus.label_mapping import Payload
 from annotation.imports.staging import CHUNK, Staging, fitting_lines, read_item_lines, with_progress
@@ -149,7 +150,7 @@ class _Staging(Staging):
     def store(self) -> None:
         """Open the items and add labels of repeats, in one transaction."""
         self.project.refresh_from_db()
-        Item.objects.filter(batch=self.batch, use="").update(free=self.project.k)
+        Item.objects.filter(batch=self.batch, use="").update(free=self.project.k, freed_at=Now())
         keys = list(self.repeated)
         for start in range(0, len(keys), 500):
             items = list(Item.objects.filter(pk__in=keys[start : start + 500]).select_related("sealed"))

@@ -17,6 +17,12 @@ class Annotator(models.Model):
     cursor = models.PositiveIntegerField(
         default=0, help_text="Rank of the last item handed out: the search for the next one starts here."
     )
+    searched_at = models.DateTimeField(
+        null=True, help_text="When a search of all items last found none for this person."
+    )
+    none_since = models.DateTimeField(
+        null=True, help_text="Of the items freed before it, none is for this person: so far it was searched."
+    )
     since_check = models.PositiveSmallIntegerField(default=0, help_text="Items since the last known one.")
     check_block = models.PositiveIntegerField(default=0, help_text="Blocks of items, each with one check.")
     qualified_at = models.DateTimeField(null=True)

@@ -48,7 +48,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
         failed=newest if newest and newest.state == State.FAILED else None,
         orders=[(key, title, key == order) for key, title in ORDERS.items()],
         order=order,
-        no_answers=not reports.included_answers(project).exists(),
+        no_answers=not reports.has_answers(project),
         **(job_context("agreement", pending.pk) if pending else {}),
     )
     response = render(request, "annotation/agreement.html", context)

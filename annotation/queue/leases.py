@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import timedelta
 
 from django.db import connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
+from django.utils import timezone
 
 from annotation.consensus import item_state
 from annotation.models import Annotator, Answer, Batch, Item, ItemQuerySet, Lease, Project, Suggestion, Vote
@@ -18,6 +20,7 @@ from evalsvc.core.errors.exceptions import Conflict
 NOT_RESERVE = 3  # the oldest leases of a person; later ones may go to others
 MAX_LEASES = 60
 TRIES = 5
+SEARCHES_HOLD = timedelta(hours=6)  # then all items are searched again
 
 
 # ---- items to assign ------------------------------------------------------------------------------
@@ -188,10 +191,29 @@ def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Ite
         n = max(1, min(n, gold_questions.items_before_check(participant)))
     where = {"project": participant.project.pk, "annotator": annotator.pk}
     where["once"] = participant.project.check_every > 0
+    if annotator.searched_at and timezone.now() - annotator.searched_at < SEARCHES_HOLD:
+        items = sql.fetch(Item, sql.NEXT_FREED_UNLOCKED_ITEMS, **where, n=n)
+        if items or not may_wait:
+            return items
+        return _last_search(annotator, sql.NEXT_FREED_ITEMS, where | {"n": 1})
     items = sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=annotator.cursor, n=n)
     if not items and may_wait:
-        return sql.fetch(Item, sql.NEXT_ITEMS, **where, after=-1, n=1)
+        return _last_search(annotator, sql.NEXT_ITEMS, where | {"after": -1, "n": 1}, of_all=True)
     return items or sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=-1, n=n)
+
+
+def _last_search(
+    annotator: Annotator, statement: str, where: dict[str, int | bool], *, of_all: bool = False
+) -> list[Item]:
+    """Search, waiting for locked items; if none is left, look at none of these again.
+
+    Whoever has answered every open item of a large project asks again and again.
+    """
+    time = sql.value(sql.SEARCH_TIME)
+    items = sql.fetch(Item, statement, **where)
+    if not items:
+        sql.execute(sql.SAVE_SEARCH_OF_ALL if of_all else sql.SAVE_SEARCH, annotator=annotator.pk, time=time)
+    return items
 
 
 def _take(items: list[Item]) -> bool:
@@ -240,7 +262,7 @@ def _take_over_reserve(participant: Participant) -> Lease | None:
     With hidden checks the reserve stays with its owner too, as one answer more than needed.
     """
     project = participant.project
-    active = Lease.objects.filter(item__project=project, item__use="", ending="")
+    active = Lease.objects.filter(annotator__project=project, item__use="", ending="")  # few people have any
     owners = active.values("annotator").annotate(n=Count("pk")).filter(n__gt=NOT_RESERVE).order_by("-n")
     for owner in owners.exclude(annotator=participant.annotator.pk).values_list("annotator", flat=True):
         reserves = active.filter(annotator=owner).order_by("pk")[NOT_RESERVE:]

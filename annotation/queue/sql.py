@@ -8,6 +8,7 @@ from __future__ import annotations
 from evalsvc.core.database import execute as execute
 from evalsvc.core.database import fetch as fetch
 from evalsvc.core.database import first as first
+from evalsvc.core.database import value as value
 
 PROJECT = "SELECT * FROM annotation_project WHERE id = %(project)s"
 PROJECT_SHARED = f"{PROJECT}\nFOR KEY SHARE"  # labels are removed only while no vote is being written
@@ -45,6 +46,17 @@ WHERE item.project_id = %(project)s AND item.free > 0 AND item.rank > %(after)s
 ORDER BY item.rank LIMIT %(n)s
 FOR NO KEY UPDATE OF item"""
 NEXT_UNLOCKED_ITEMS = f"{NEXT_ITEMS} SKIP LOCKED"
+# after a search of all items that found none: those since wanted more
+NEXT_FREED_ITEMS = NEXT_ITEMS.replace(
+    "item.rank > %(after)s",
+    """item.freed_at >= (
+        SELECT none_since FROM annotation_annotator WHERE id = %(annotator)s)""",
+).replace("ORDER BY item.rank", "ORDER BY item.freed_at, item.rank")
+NEXT_FREED_UNLOCKED_ITEMS = f"{NEXT_FREED_ITEMS} SKIP LOCKED"
+# On PostgreSQL a change that began earlier may be committed later.
+SEARCH_TIME = "SELECT {oldest change not seen}"
+SAVE_SEARCH = "UPDATE annotation_annotator SET none_since = %(time)s WHERE id = %(annotator)s"
+SAVE_SEARCH_OF_ALL = SAVE_SEARCH.replace("SET", "SET searched_at = %(time)s,")
 TAKE_ITEM = "UPDATE annotation_item SET free = free - 1 WHERE id = %(item)s AND free > 0"
 GRANT_LEASE = """
 INSERT INTO annotation_lease (item_id, annotator_id, shown_id, ending, expires_at)

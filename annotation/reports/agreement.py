@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from annotation.models import AgreementReport, Answer, Project
@@ -86,6 +86,12 @@ def included_answers(project: Project) -> QuerySet[Answer]:
     """Return all answers that are not excluded, in the order of items."""
     answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
     return answers.filter(item__batch__state="done").order_by("item__rank", "item", "position")
+
+
+def has_answers(project: Project) -> bool:
+    """True if any answer is included; each person's first ones decide, not all of them."""
+    own = Answer.objects.filter(annotator=OuterRef("pk"), set_aside=False).active()
+    return project.annotators.filter(Exists(own.filter(item__use="", item__batch__state="done"))).exists()
 
 
 def judgments(project: Project, *, by: User) -> Iterator[bytes]:

@@ -109,14 +109,39 @@ def execute(statement: str, **values: Any) -> int:
         return int(cursor.rowcount)
 
 
+def value(statement: str) -> Any:
+    """Return a single value as the database has it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_text(statement, connection.vendor), {})
+        return cursor.fetchone()[0]
+
+
+def now() -> str:
+    """Return the present moment as an expression of SQL."""
+    return _text("{now}", connection.vendor)
+
+
 @cache
 def _text(statement: str, vendor: str) -> str:
     if vendor == "postgresql":
-        return statement.replace("{now + lasting}", "STATEMENT_TIMESTAMP() + %(lasting)s::interval")
+        moments = {
+            "{now + lasting}": "STATEMENT_TIMESTAMP() + %(lasting)s::interval",
+            "{now}": "STATEMENT_TIMESTAMP()",
+            "{oldest change not seen}": """(SELECT LEAST(STATEMENT_TIMESTAMP(), MIN(xact_start))
+                FROM pg_stat_activity WHERE datname = CURRENT_DATABASE())""",
+        }
+        return _replaced(statement, moments)
     # SQLite has one writer at a time and no row locks
     unlocked = "\n".join(line for line in statement.splitlines() if not line.startswith("FOR "))
-    now = "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', %(lasting)s)"
-    return unlocked.replace("{now + lasting}", now)
+    now = "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW'{})"
+    moments = {"{now + lasting}": now.format(", %(lasting)s"), "{now}": now.format("")}
+    return _replaced(unlocked, moments | {"{oldest change not seen}": now.format("")})
+
+
+def _replaced(statement: str, moments: dict[str, str]) -> str:
+    for name, expression in moments.items():
+        statement = statement.replace(name, expression)
+    return statement
 
 
 def _adapted(values: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.http import Http404
+from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
 from annotation.models import Item, Lease, Project
@@ -20,8 +21,8 @@ from annotation.queue import lease_endings, leases, participants, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
-from tests.cast.basics import person
-from tests.cast.projects import annotators, answer_item, curator, project_with_items
+from tests.cast.basics import person, sentence
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 from tests.errors import code
 from tests.places.postgres import in_threads, is_any_lock_awaited, until
 
@@ -283,3 +284,41 @@ def test_a_skipped_item_is_not_leased_to_the_same_person_again() -> None:
     votes.skip(project.items.get(), user, client_id=uuid4(), reason="later")
     votes.skip(project.items.get(), user, client_id=uuid4(), reason="undecided", base=1)
     assert leases.lease_next(project, user) is None
+
+
+@pytest.mark.django_db
+def test_whoever_answered_everything_is_asked_for_what_was_freed_since() -> None:
+    project = project_with_items(6, k=2)
+    ann, bob = annotators(project, 2)
+    held = leases.lease_next(project, bob)
+    assert held is not None
+    for item in project.items.all():
+        answer_item(item, ann, "A")
+    assert leases.lease_next(project, ann) is None
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as queries:
+            assert leases.lease_next(project, ann) is None
+        searches = [query["sql"] for query in queries if "FROM annotation_item item" in query["sql"]]
+        assert len(searches) == 2  # those not locked, then all
+        assert all("freed_at >=" in search for search in searches)
+    import_lines(project, [sentence(6)])
+    fresh = leases.lease_next(project, ann)
+    assert fresh is not None
+    assert fresh.item.external_id == "s6"
+    lease_endings.return_lease(fresh.pk, ann)
+    again = leases.lease_next(project, ann)
+    assert again is not None
+    assert again.item == fresh.item
+
+
+@pytest.mark.django_db
+def test_all_items_are_searched_again_after_some_hours() -> None:
+    project = project_with_items(2, k=2)
+    (ann,) = annotators(project, 1)
+    answer_item(project.items.get(external_id="s0"), ann, "A")
+    project.items.filter(external_id="s1").update(free=0)
+    assert leases.lease_next(project, ann) is None
+    project.items.filter(external_id="s1").update(free=2)  # by a way that says nothing
+    assert leases.lease_next(project, ann) is None
+    project.annotators.update(searched_at=Now() - leases.SEARCHES_HOLD)
+    assert leases.lease_next(project, ann) is not None

@@ -137,6 +137,10 @@ class Queue(RuleBasedStateMachine):
             "Each item handed out is one less that is free, or taken back."
         )
         assert keep or not own or own[0] == handed[0].pk, "A reloaded page gets its item back."
+        annotator = participants.annotator_of(self.project, self.people[person])
+        assert handed or not leases.assignable_items(self.project, annotator), (
+            "Nobody is sent away too early."
+        )
 
     @precondition(lambda self: Lease.objects.filter(ending="").exists())
     @rule(data=st.data())

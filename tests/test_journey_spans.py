@@ -120,6 +120,8 @@ def label_all(page: Page, hand: Hand, docs: list[Doc], kind: str, who: str) -> N
     open_as(page, who, "/label/harbour/")
     root = page.locator("#sentence")
     before = Vote.objects.count()
+    page.locator("#work").wait_for()
+    assert ("arrow keys" in page.locator("#span-note").inner_text()) is not isinstance(hand, Touch)
     for _ in docs:
         page.wait_for_function("() => !document.getElementById('work').hidden")
         text = root.evaluate("root => root.firstChild.data")

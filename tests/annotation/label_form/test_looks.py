@@ -105,15 +105,23 @@ def test_brackets_and_underscores_are_shown_readable_and_stored_raw(page: Page, 
     assert cast.item(1).text.startswith("Ada_L._May -lrb-")
 
 
-def test_a_phone_has_n_a_beside_submit(page: Page, start: Start) -> None:
+def test_a_phone_has_n_a_beside_submit_and_relations_at_a_fixed_place(page: Page, start: Start) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    start()
-    bar = page.locator(".work__bar")
-    bar.get_by_text("N/A").click()
-    assert page.locator("#na").is_checked()
-    assert all(in_view(page, bar.get_by_text(text)) for text in ("N/A", "Submit and next"))
-    bar.get_by_role("button", name="Submit and next").click()
-    see(page, 2)
+    lines = [sentence(at, "word " * (at * at) + f"Ada was in Turin, s{at}.") for at in range(1, 11)]
+    start(*lines, labels=[asdict(entry) for entry in PRESETS["nyt10"].entries])
+    bar, first = page.locator(".work__bar"), page.locator(".rels .rel").first
+    places = set()
+    for at in range(1, 11):
+        see(page, at)
+        places.update(first.evaluate_all(PLACES))
+        bar.get_by_text("N/A").click()
+        assert page.locator("#na").is_checked()
+        places.update(first.evaluate_all(PLACES))
+        assert all(in_view(page, bar.get_by_text(text)) for text in ("N/A", "Submit and next"))
+        bar.get_by_role("button", name="Submit and next").click()
+    page.locator("#finished").wait_for()
+    assert len(places) == 1
+    assert places.pop() + 100 < 740  # the first row and more are in view
 
 
 def test_a_phone_shows_the_definition_above_the_buttons(page: Page, start: Start) -> None:

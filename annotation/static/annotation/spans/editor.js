@@ -7,6 +7,7 @@ import { wirePointer } from "./pointer.js";
 import { offsetAt, samePlaces, textOf, unitAt, wordsOf } from "./text.js";
 
 const digitOf = (event) => /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
+const isTouchScreen = matchMedia("(hover: none) and (pointer: coarse)").matches;
 const isField = (target) => target.matches?.("textarea, select, input, button, a, summary");
 
 // Letters by their character, in other scripts by their place on the keyboard.
@@ -345,6 +346,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     draw();
     const [head, tail] = [link.head, link.tail].map((at) => quoted(answer.spans[at]));
     const name = link.name ? relationTitle(link.name) : "Relation";
+    if (isTouchScreen) return say(`${name} from ${head}: tap the tail.`);
     return say(`${name} from ${head} to ${tail}: ↵ makes it, ⇥ goes to another tail, a click takes any.`);
   }
 

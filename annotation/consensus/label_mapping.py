@@ -78,18 +78,16 @@ class LabelMapping:
         if relations and isinstance(relations[0], str):
             relations = self.labels(relations)
         else:
-            moved = [[places[head], self.label(name), places[tail]] for head, name, tail in relations]
-            relations = [link for at, link in enumerate(moved) if None not in link and link not in moved[:at]]
+            moved = ((places[head], self.label(name), places[tail]) for head, name, tail in relations)
+            relations = [list(link) for link in dict.fromkeys(moved) if None not in link]
         mapped = payload | {"spans": spans, "relations": relations}
         return MappedAnswer(mapped, emptied=is_empty(mapped) and not is_empty(payload))
 
     def _spans(self, spans: list[list[Any]]) -> tuple[list[list[Any]], list[int | None]]:
         """Map spans, each once; return their new places too, None if deleted."""
-        mapped: list[list[Any]] = []
+        numbers: dict[tuple[int, int, str], int] = {}
         places: list[int | None] = []
         for start, end, label in spans:
-            span = [start, end, self.label(label)]
-            if span[2] is not None and span not in mapped:
-                mapped.append(span)
-            places.append(None if span[2] is None else mapped.index(span))
-        return mapped, places
+            now = self.label(label)
+            places.append(None if now is None else numbers.setdefault((start, end, now), len(numbers)))
+        return [list(span) for span in numbers], places

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import accumulate, pairwise
 from typing import Any
 
 from annotation.consensus.label_mapping import Payload
@@ -141,35 +142,40 @@ class _Spans:
         return sum(not answer for answer in self.answers)
 
     def disputed(self) -> bool:
-        clash = not self.may_overlap and any(_overlap(a, b) for a, b in combinations(self.accepted, 2))
-        return clash or any(self._is_left_over(span) for span in self.counts)
+        clash = not self.may_overlap and first_overlap(self.accepted)
+        return bool(clash) or any(self._is_left_over(span) for span in self.counts)
 
     def _is_left_over(self, span: Span) -> bool:
         """True if a span neither won nor overlaps a winner."""
-        if any(_overlap(span, winner) for winner in self.accepted):
+        if self._winners.touch(span):
             return False
         if self.policy == MAJORITY:
             return True
-        beside = sum(any(_overlap(span, other) for other in answer) for answer in self.answers)
+        beside = sum(covered.touch(span) for covered in self._covered)
         return 2 * beside >= len(self.answers)
+
+    @cached_property
+    def _winners(self) -> _Covered:
+        return _Covered(self.accepted)
+
+    @cached_property
+    def _covered(self) -> list[_Covered]:
+        return [_Covered(answer) for answer in self.answers]
 
     @cached_property
     def standing(self) -> set[Span]:
         """Return the accepted spans that clash with no other."""
         if self.may_overlap:
             return self.accepted
-        return {span for span in self.accepted if not any(_clash(span, other) for other in self.accepted)}
+        return self.accepted - _clashing(self.accepted)
 
     def open_parts(self) -> OpenParts:
         return OpenParts(frozenset(self.standing), frozenset(), self._regions(), [])
 
     def _regions(self) -> list[OpenPart]:
         """Join spans that overlap each other and nothing that stands; keep the disputed regions."""
-        contested = [
-            span
-            for span in sorted(self.counts.keys() - self.standing)
-            if not any(_overlap(span, winner) for winner in self.standing)
-        ]
+        standing = _Covered(self.standing)
+        contested = [span for span in sorted(self.counts.keys() - self.standing) if not standing.touch(span)]
         regions: list[list[Span]] = []
         end = 0
         for span in contested:
@@ -188,7 +194,7 @@ class _Spans:
         ways: dict[frozenset[Any], list[int]] = {}
         for at, answer in enumerate(self.answers):
             own = answer & region
-            clash = not self.may_overlap and any(_overlap(a, b) for a, b in combinations(own, 2))
+            clash = not self.may_overlap and first_overlap(own)
             for way in [frozenset([span]) for span in own] if clash else [own]:
                 ways.setdefault(way, []).append(at)
         return _alternatives(ways)
@@ -222,12 +228,17 @@ class _Joint(_Spans):
         return super().disputed() or any(self._pair_is_disputed(pair) for pair in pairs)
 
     def _pair_is_disputed(self, pair: tuple[Span, Span]) -> bool:
-        answers = self._between(pair)
+        answers = self._between[pair]
         return _some_but_none(answers, self.won, self.policy, na=sum(not answer for answer in answers))
 
-    def _between(self, pair: tuple[Span, Span]) -> list[frozenset[Link]]:
+    @cached_property
+    def _between(self) -> Mapping[tuple[Span, Span], list[set[Link]]]:
         """Return the relations of each answer from one span to another."""
-        return [frozenset(link for link in answer if (link[0], link[2]) == pair) for answer in self.links]
+        between: dict[tuple[Span, Span], list[set[Link]]] = defaultdict(lambda: [set() for _ in self.links])
+        for at, answer in enumerate(self.links):
+            for link in answer:
+                between[link[0], link[2]][at].add(link)
+        return between
 
     def open_parts(self) -> OpenParts:
         ends = self.standing
@@ -239,8 +250,8 @@ class _Joint(_Spans):
 
     def _pair(self, pair: tuple[Span, Span]) -> OpenPart:
         ways: dict[frozenset[Any], list[int]] = {}
-        for at, links in enumerate(self._between(pair)):
-            ways.setdefault(links, []).append(at)
+        for at, links in enumerate(self._between[pair]):
+            ways.setdefault(frozenset(links), []).append(at)
         start, end = min(pair[0][0], pair[1][0]), max(pair[0][1], pair[1][1])
         return OpenPart(start, end, _alternatives(ways), pair)
 
@@ -281,7 +292,7 @@ def _majority(counts: Counter[Any], n: int) -> set[Any]:
     return {choice for choice, votes in counts.items() if 2 * votes > n}
 
 
-def _some_but_none(answers: Sequence[frozenset[Hashable]], won: set[Any], policy: str, *, na: int) -> bool:
+def _some_but_none(answers: Sequence[Set[Hashable]], won: set[Any], policy: str, *, na: int) -> bool:
     """True if something was chosen but nothing won, nor N/A under `majority-na`."""
     chosen = frozenset[Any]().union(*answers)
     if not chosen or chosen & won:
@@ -295,12 +306,36 @@ def _alternatives(ways: Mapping[frozenset[Any], list[int]]) -> list[Alternative]
     return [Alternative(choices, tuple(answers)) for choices, answers in order]
 
 
-def _clash(a: Span, b: Span) -> bool:
-    return a != b and _overlap(a, b)
+class _Covered:
+    """Spans in order, to be asked which others they overlap."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        ordered = sorted(spans)
+        self._starts = [span[0] for span in ordered]
+        self._ends = list(accumulate((span[1] for span in ordered), max))  # the furthest so far
+
+    def touch(self, span: Span) -> bool:
+        """True if the span overlaps one of these."""
+        before = bisect_left(self._starts, span[1])
+        return before > 0 and self._ends[before - 1] > span[0]
 
 
-def _overlap(a: Span, b: Span) -> bool:
-    return a[0] < b[1] and b[0] < a[1]
+def first_overlap(spans: Iterable[Span]) -> tuple[Span, Span] | None:
+    """Return the first two spans that overlap, in the order of the text."""
+    pairs = pairwise(sorted(spans))
+    return next(((before, after) for before, after in pairs if after[0] < before[1]), None)
+
+
+def _clashing(spans: Iterable[Span]) -> set[Span]:
+    """Return the spans that overlap another one of these."""
+    clashing: set[Span] = set()
+    furthest: Span | None = None
+    for span in sorted(spans):
+        if furthest and span[0] < furthest[1]:
+            clashing |= {furthest, span}
+        if furthest is None or span[1] > furthest[1]:
+            furthest = span
+    return clashing
 
 
 def _tally(counts: Counter[Any], accepted: set[Any]) -> list[ChoiceCount]:

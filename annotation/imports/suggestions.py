@@ -8,10 +8,10 @@ import msgspec
 from django.db import transaction
 
 from annotation.consensus.label_mapping import Payload
-from annotation.consensus.majority import payload_of
+from annotation.consensus.majority import first_overlap, payload_of
 from annotation.imports.staging import CHUNK, negatives
 from annotation.models import Batch, OntologyLabel, Project, Suggestion
-from annotation.queue.answer_validation import MOST_MARKS, first_overlap
+from annotation.queue.answer_validation import MOST_MARKS
 from annotation.testset import Kind
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any, NoReturn
 
 from annotation.consensus.item_state import label_names
 from annotation.consensus.label_mapping import Payload
-from annotation.consensus.majority import Span
+from annotation.consensus.majority import first_overlap
 from annotation.models import Item, Project
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
@@ -63,12 +61,6 @@ def _spans(spans: list[Any], item: Item, project: Project) -> list[list[Any]]:
             field="spans",
         )
     return [list(span) for span in unique]
-
-
-def first_overlap(spans: Iterable[Span]) -> tuple[Span, Span] | None:
-    """Return the first two spans that overlap, in the order of the text."""
-    pairs = pairwise(sorted(spans))
-    return next(((before, after) for before, after in pairs if after[0] < before[1]), None)
 
 
 def _links(links: list[Any], spans: list[Any], unique: list[list[Any]], project: Project) -> list[list[Any]]:

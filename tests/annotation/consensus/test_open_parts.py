@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations, product
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.consensus.label_mapping import LabelMapping
 from annotation.consensus.majority import OpenParts, decide, open_parts
 
 Payload = dict[str, Any]
@@ -108,6 +110,63 @@ def test_parts_are_open_exactly_when_the_verdict_is_disputed(
     assert found.spans | found.links <= accepted
     if not found.parts:
         assert found.spans | found.links == accepted
+
+
+@pytest.mark.parametrize("policy", ["majority", "majority-na"])
+@given(answers=st.lists(payloads(), min_size=1, max_size=5))
+def test_overlaps_are_found_as_if_each_pair_of_spans_was_compared(
+    policy: str, answers: list[Payload]
+) -> None:
+    def beside(span: Any, others: Any) -> bool:
+        return any(span[0] < other[1] and other[0] < span[1] for other in others)
+
+    given = [{tuple(span) for span in answer["spans"]} for answer in answers]
+    counts = Counter(span for own in given for span in own)
+    won = {span for span, votes in counts.items() if 2 * votes > len(answers)}
+    clashing = {span for span in won if beside(span, won - {span})}
+    left = [span for span in counts if not beside(span, won)]
+    if policy == "majority-na":
+        left = [span for span in left if 2 * sum(beside(span, own) for own in given) >= len(answers)]
+    verdict = decide(answers, kind="entities", policy=policy, k=len(answers))
+    assert open_parts(answers, kind="entities", policy=policy).spans == won - clashing
+    assert (verdict.state == "disputed") == bool(clashing or left)
+
+
+class Place(int):
+    """A bound of a span that counts how often it is compared."""
+
+    compared = 0
+
+    def __lt__(self, other: Any) -> bool:
+        Place.compared += 1
+        return int(self) < int(other)
+
+    def __gt__(self, other: Any) -> bool:
+        Place.compared += 1
+        return int(self) > int(other)
+
+    def __eq__(self, other: Any) -> bool:
+        Place.compared += 1
+        return int(self) == int(other)
+
+    __hash__ = int.__hash__
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("policy", ["majority", "majority-na"])
+def test_each_mark_is_compared_with_few_others(policy: str, nested: bool) -> None:
+    def answer(shift: int) -> Payload:
+        ends = [(n, 2_000 - n) if nested else (3 * n + shift, 3 * n + shift + 2) for n in range(300)]
+        spans = [(Place(start), Place(end), "PO"[shift]) for start, end in ends]
+        return marked(*spans, links=tuple((n, "AB"[shift], (7 * n) % 300) for n in range(300)))
+
+    Place.compared = 0
+    renamed = LabelMapping({"P": "PER"})
+    answers = [renamed.payload(answer(shift)).payload for shift in (0, 0, 1)]
+    for overlap in (False, True):
+        decide(answers, kind="joint", policy=policy, k=3, may_overlap=overlap)
+        open_parts(answers, kind="joint", policy=policy, may_overlap=overlap)
+    assert Place.compared < 1_000 * 300
 
 
 @given(answers=st.lists(payloads(), min_size=1, max_size=4))

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -151,6 +152,16 @@ def update_state(item: Item, *, project: Project | None = None, records: ItemRec
     _save([item])
     changes.save()
     return item
+
+
+def rehearse(item: Item, *, project: Project, records: ItemRecords) -> None:
+    """Derive the state of a hidden check as if it was an ordinary item, and store nothing.
+
+    Otherwise a reply to a long answer would come sooner for checks.
+    """
+    twin = copy(item)
+    twin.use = Item.Use.WORK
+    derive_state(twin, records, Rules(project), DecisionChanges())
 
 
 def answers_needed(item: Item, project: Project) -> int:

@@ -141,6 +141,8 @@ def _vote(
     _update_answer(item, participant.annotator, vote, payload, records)
     if item.use:
         hidden = item.use == Item.Use.CHECK
+        if hidden:
+            item_state.rehearse(item, project=participant.project, records=records)
         graded = reason != "later" if hidden else number == 1
         return VoteResult(vote, feedback=gold_questions.grade(item, participant, payload) if graded else None)
     item_state.update_state(item, project=participant.project, records=records)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -12,6 +13,8 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from annotation.consensus import majority
+from annotation.consensus.majority import decide
 from annotation.models import Item, Lease, Project
 from annotation.queue import gold_questions, lease_endings, leases, votes
 from annotation.reports.progress import progress_of
@@ -210,3 +213,24 @@ def test_the_total_is_the_sum_of_own_counts_and_not_the_number_of_sentences(
         lease = leases.lease_next(project, people[0])
         assert lease is not None
         answer_item(lease.item, people[0], "A")
+
+
+def test_an_answer_to_a_check_is_decided_like_one_to_a_sentence_so_that_neither_reply_is_faster(
+    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = {lease.item: lease for user in people[:2] for lease in reserve(project, user)}
+    decided: list[int] = []
+
+    def counting(payloads: list[Any], **rules: Any) -> Any:
+        decided.append(len(payloads))
+        return decide(payloads, **rules)
+
+    monkeypatch.setattr(majority, "decide", counting)
+    work = {}
+    for item in held:
+        decided.clear()
+        for user in people[:2]:
+            answer_item(item, user, "A")
+        work.setdefault(item.use, set()).add(tuple(decided))
+    assert len(work[Item.Use.CHECK]) == 1
+    assert work[Item.Use.CHECK] == work[Item.Use.WORK]

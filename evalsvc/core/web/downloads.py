@@ -35,6 +35,11 @@ def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
     return response
 
 
+def text_file(name: str, text: str, content_type: str = "text/plain") -> HttpResponse:
+    """Text as a file."""
+    return HttpResponse(text, content_type=f"{content_type}; charset=utf-8", headers=_attached(name))
+
+
 def jsonl_file(name: str, lines: Iterable[bytes], **headers: str) -> StreamingHttpResponse:
     """Stream JSON lines as a file."""
     kept_nowhere = {"Cache-Control": "private, no-store"}  # gold, votes and inputs

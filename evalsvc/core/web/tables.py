@@ -1,0 +1,119 @@
+"""Tables for papers: one table as CSV, JSON, LaTeX and Markdown.
+
+A cell has a value, for programs, and a text, for people. Bold marks what a test shows, never a bare maximum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.http import Http404, HttpResponse, JsonResponse
+
+from evalsvc.core.web.downloads import csv_file, text_file
+
+LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#",
+    "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
+    "−": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", "≥": r"$\geq$", "≤": r"$\leq$", "–": "--",
+}  # fmt: skip
+MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
+LINE_ENDS = re.compile(r"\s+")
+
+
+class Cell(NamedTuple):
+    """Value for programs, text for people."""
+
+    value: object
+    text: str
+    bold: bool = False
+
+
+class Head(NamedTuple):
+    """Column: its key in CSV and JSON, its title elsewhere."""
+
+    key: str
+    title: str
+    numeric: bool = True
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """Rows of cells under heads, with a caption of whole sentences."""
+
+    name: str
+    caption: str
+    heads: Sequence[Head]
+    rows: Sequence[Sequence[Cell]]
+
+
+def latex_text(text: str) -> str:
+    """Escape a text for LaTeX, on one line."""
+    return "".join(LATEX.get(letter, letter) for letter in LINE_ENDS.sub(" ", text))
+
+
+def as_latex(table: PaperTable) -> str:
+    """Format a table for the package booktabs."""
+    columns = "".join("r" if head.numeric else "l" for head in table.heads)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        "\\begin{table}",
+        "\\centering",
+        f"\\caption{{{latex_text(table.caption)}}}",
+        f"\\label{{tab:{table.name}}}",
+        f"\\begin{{tabular}}{{{columns}}}",
+        "\\toprule",
+        f"{' & '.join(latex_text(head.title) for head in table.heads)} \\\\",
+        "\\midrule",
+        *(f"{' & '.join(map(_latex_cell, row))} \\\\" for row in table.rows),
+        "\\bottomrule",
+        "\\end{tabular}",
+        "\\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_cell(cell: Cell) -> str:
+    text = latex_text(cell.text)
+    return f"\\textbf{{{text}}}" if cell.bold else text
+
+
+def as_markdown(table: PaperTable) -> str:
+    """Format a table with pipes, and its caption below."""
+    rule = ["---:" if head.numeric else "---" for head in table.heads]
+    rows = ([f"**{_plain(c.text)}**" if c.bold else _plain(c.text) for c in row] for row in table.rows)
+    lines = [[_plain(head.title) for head in table.heads], rule, *rows]
+    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{body}\n\n{_plain(table.caption)}\n"
+
+
+def _plain(text: str) -> str:
+    return MARKDOWN.sub(r"\\\1", LINE_ENDS.sub(" ", text))
+
+
+def records(table: PaperTable) -> Iterator[dict[str, object]]:
+    """Yield the values of each row by the keys of its columns."""
+    for row in table.rows:
+        yield {head.key: cell.value for head, cell in zip(table.heads, row, strict=True)}
+
+
+def _csv(table: PaperTable) -> HttpResponse:
+    rows = ([cell.value for cell in row] for row in table.rows)
+    return csv_file(f"{table.name}.csv", [head.key for head in table.heads], rows)
+
+
+FORMATS: dict[str, Callable[[PaperTable], HttpResponse]] = {
+    "csv": _csv,
+    "json": lambda table: JsonResponse({"caption": table.caption, "rows": list(records(table))}),
+    "tex": lambda table: text_file(f"{table.name}.tex", as_latex(table), "application/x-tex"),
+    "md": lambda table: text_file(f"{table.name}.md", as_markdown(table), "text/markdown"),
+}
+
+
+def download(table: PaperTable, format: str) -> HttpResponse:
+    """Return a table as a file in one of the formats, else 404."""
+    if format not in FORMATS:
+        raise Http404
+    return FORMATS[format](table)

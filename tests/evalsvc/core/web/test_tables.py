@@ -1,0 +1,45 @@
+"""One table leaves as CSV, JSON, LaTeX and Markdown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.http import Http404
+
+from evalsvc.core.web.tables import Cell, Head, PaperTable, download
+
+TABLE = PaperTable(
+    "board",
+    "Means over 5 % of the runs.",
+    [Head("system", "System", numeric=False), Head("micro_f1", "micro F1")],
+    [
+        [Cell("R&D_1", "R&D_1"), Cell(0.7, "70.0 ± 0.4", bold=True)],
+        [Cell("=a|b\n", "=a|b\n"), Cell(None, "–")],
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("format", "parts"),
+    [
+        ("csv", ["system,micro_f1\r\nR&D_1,0.7\r\n", "'=a|b\n"]),
+        ("tex", [r"R\&D\_1 & \textbf{70.0 $\pm$ 0.4} \\", r"=a|b  & -- \\", r"5 \% of", "{lr}"]),
+        ("md", [r"| R&D\_1 | **70.0 ± 0.4** |", r"| =a\|b  | – |", "| --- | ---: |"]),
+    ],
+)
+def test_a_table_is_escaped_for_its_format(format: str, parts: list[str]) -> None:
+    response = download(TABLE, format)
+    assert response["Content-Disposition"] == f'attachment; filename="board.{format}"'
+    for part in parts:
+        assert part in response.content.decode()
+
+
+def test_json_has_values_by_key() -> None:
+    body = json.loads(download(TABLE, "json").content)
+    assert body["rows"] == [{"system": "R&D_1", "micro_f1": 0.7}, {"system": "=a|b\n", "micro_f1": None}]
+
+
+def test_an_unknown_format_is_not_found() -> None:
+    with pytest.raises(Http404):
+        download(TABLE, "xls")

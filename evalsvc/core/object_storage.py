@@ -11,6 +11,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
 
+from evalsvc.core.storage import StorageFault, is_elsewhere
+
 # Requests wait for it: a store that is away is noticed in seconds, not in the minutes of the defaults.
 TIMES = Config(connect_timeout=3, read_timeout=30, retries={"total_max_attempts": 2})
 IN_MEMORY_BYTES = 1 << 20
@@ -42,6 +44,7 @@ class ObjectStorage(S3Storage):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.client_config = self.client_config.merge(TIMES)
+        self._present: set[str] = set()  # folders that were seen to have files
 
     def get_default_settings(self) -> dict[str, Any]:
         defaults = {"file_overwrite": False, "max_memory_size": IN_MEMORY_BYTES}
@@ -53,7 +56,22 @@ class ObjectStorage(S3Storage):
         file.open()  # downloads it now: a later read finds it complete, on this machine
         return file
 
-    _save = with_file_errors(S3Storage._save)
+    @with_file_errors
+    def _save(self, name: str, content: Any) -> str:
+        self._require_present(name.partition("/")[0])
+        return str(super()._save(name, content))
+
+    def _require_present(self, folder: str) -> None:
+        """Reject a write to another bucket than the one that rows speak of."""
+        if folder in self._present:
+            return
+        if not any(self.bucket.objects.filter(Prefix=f"{folder}/").limit(1)) and is_elsewhere(
+            folder, self.exists
+        ):
+            bucket = self.bucket_name
+            raise StorageFault(f"The bucket {bucket} has none of the stored files. Check STORAGE_OPTIONS.")
+        self._present.add(folder)
+
     delete = with_file_errors(S3Storage.delete)
     exists = with_file_errors(S3Storage.exists)
     listdir = with_file_errors(S3Storage.listdir)

@@ -135,6 +135,14 @@ def save_verified(name: str, content: BinaryIO, *, sha256: str, size: int) -> st
     return saved
 
 
+def is_elsewhere(folder: str, exists: Callable[[str], bool]) -> bool:
+    """Return True if rows name files of a folder, and the storage has none of those named here."""
+    known: list[str] = []
+    with suppress(DatabaseError):  # a restore writes the files first
+        known += _names[folder]() if folder in _names else ()
+    return bool(known) and not any(map(exists, known))
+
+
 @deconstructible(path="evalsvc.core.storage.WholeFileStorage")
 class WholeFileStorage(FileSystemStorage):
     """Writes under a temporary name, flushes to the disk, then renames."""
@@ -158,12 +166,7 @@ class WholeFileStorage(FileSystemStorage):
         Where a mount is missing the file would be stored below it, and vanish when it is back.
         """
         folder = name.partition("/")[0]
-        if Path(self.path(folder)).is_dir():
-            return
-        known: list[str] = []
-        with suppress(DatabaseError):  # a restore writes the files first
-            known += _names[folder]() if folder in _names else ()
-        if known and not any(map(self.exists, known)):
+        if not Path(self.path(folder)).is_dir() and is_elsewhere(folder, self.exists):
             raise StorageFault(f"The stored files are not in {self.path('')}. Check that it is mounted.")
 
 

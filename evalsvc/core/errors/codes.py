@@ -149,6 +149,7 @@ ACCOUNTS: dict[str, str] = {
     "bad_token": "The token is unknown, expired or revoked. Create a new one on your team's page.",
     "csrf": "The form has expired or was sent from another site. Reload the page and try again.",
     "https_required": "The request came over plain HTTP. Use the https:// address, and another token.",
+    "database_away": "The database does not answer. Nothing was lost; send the request again in a minute.",
     "identity_taken": "This identity is connected to another account.",
     "invalid_input": "A field has an invalid value. See detail for each field.",
     "invitation_over": "The invitation was used, was revoked or has expired. Ask for a new one.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -12,6 +13,7 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig, Suspicio
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import exceptions as drf
 from rest_framework import serializers
@@ -19,6 +21,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from evalsvc.core import log_context
+from evalsvc.core.database import is_database_away
 from evalsvc.core.errors.codes import ACCOUNTS, BENCHMARKS, STATUSES
 from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
 from evalsvc.core.formats.problems import FileRejected
@@ -26,6 +29,7 @@ from evalsvc.core.formats.problems import FileRejected
 QUOTED = re.compile(r'"([^"]*)"')
 PLACE = re.compile(r"line \d+ column \d+")
 PROBLEM_JSON = "application/problem+json"
+RETRY_SECONDS = 5
 Described = tuple[int, dict[str, Any], dict[str, str]]
 
 
@@ -188,7 +192,15 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return problem_page(request, 500)
+    """Answer 503 while the database is away: what was asked for can be asked again."""
+    if not is_database_away(sys.exc_info()[1]):
+        return problem_page(request, 500)
+    body = problem(503, code="database_away", detail=ACCOUNTS["database_away"])
+    headers = {"Retry-After": str(RETRY_SECONDS)}
+    if is_api(request):
+        return JsonResponse(body, status=503, content_type=PROBLEM_JSON, headers=headers)
+    # without the request: who it is from is in the database
+    return HttpResponse(render_to_string("error.html", {"problem": body}), status=503, headers=headers)
 
 
 # ---- the OpenAPI description ---------------------------------------------------------------------

@@ -19,7 +19,7 @@ from moto.server import ThreadedMotoServer
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
-from evalsvc.core.storage import open_stored
+from evalsvc.core.storage import StorageFault, open_stored
 from evalsvc.core.upkeep import registry, stored_files
 from evalsvc.evaluation.models import PredictionFile, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
@@ -130,6 +130,20 @@ def test_objects_without_a_row_are_swept(
     assert names(bucket) == [submission.file.name]
 
 
+def test_a_bucket_without_the_files_of_the_rows_takes_no_new_ones(
+    cast: BenchmarkCast, bucket: Any, settings: Any, endpoint: str
+) -> None:
+    first = submitted(cast)
+    bucket.objects.delete()
+    use(settings, endpoint)  # as after a restart with another bucket
+    with pytest.raises(StorageFault, match="evalsvc has none of the stored files"):
+        default_storage.save("predictions/new", ContentFile(b"1"))
+    default_storage.save("imports/new", ContentFile(b"1"))  # no row names a file there
+    bucket.put_object(Key=first.file.name, Body=b"1")
+    assert default_storage.save("predictions/new", ContentFile(b"1")) == "predictions/new"
+
+
+@pytest.mark.usefixtures("db")
 def test_an_equal_name_does_not_replace_another_file(bucket: Any) -> None:
     first, second = (default_storage.save("imports/a", ContentFile(text)) for text in (b"1", b"2"))
     with default_storage.open(first) as file, default_storage.open(second) as other:

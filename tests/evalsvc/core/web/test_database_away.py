@@ -1,0 +1,47 @@
+"""Requests during an outage of the database: 503, on pages, in the API and of health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.test import Client
+from django.urls import reverse
+
+from tests.cast.basics import person
+
+
+@pytest.fixture
+def outage(db: None, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """A logged-in client of a service whose database just went away."""
+    client = Client(raise_request_exception=False)
+    client.force_login(person("kim"))
+
+    def away(*_: Any) -> None:
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(BaseDatabaseWrapper, "_cursor", away)
+    return client
+
+
+@pytest.mark.parametrize("name", ["home", "boards", "login"])
+def test_a_page_asks_to_come_back(outage: Client, name: str) -> None:
+    response = outage.get(reverse(name))
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert "The database does not answer" in response.content.decode()
+
+
+def test_the_api_says_when_to_try_again(outage: Client) -> None:
+    response = outage.get("/api/v1/projects")
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert response.json()["code"] == "database_away"
+
+
+def test_readiness_and_metrics_name_the_database(outage: Client, settings: Any) -> None:
+    settings.METRICS = True
+    outage.cookies.clear()
+    ready = outage.get("/readyz")
+    assert (ready.status_code, "database" in ready.json()["problems"]) == (503, True)
+    assert outage.get("/metrics").status_code == 503

@@ -15,14 +15,29 @@ function wire() {
   const editor = createEditor(root, {
     ...setup,
     onChange({ spans, relations }) {
-      field.value = JSON.stringify({ spans, relations });
-      lists.show(spans, relations);
+      done.push(field.value);
+      undone.length = 0;
+      put({ spans, relations });
     },
     announce(text) {
       $("own-note").textContent = text;
       showUnits();
+      for (const { dataset, classList } of document.querySelectorAll("[data-relate]"))
+        classList.toggle("rel--off", !editor.fits(setup.relations.find((entry) => entry.name === dataset.relate)));
     },
   });
+  const [done, undone] = [[], []];
+  function put({ spans, relations }) {
+    field.value = JSON.stringify({ spans, relations });
+    lists.show(spans, relations);
+  }
+  function step(from, to) {
+    if (!from.length) return;
+    to.push(field.value);
+    const answer = JSON.parse(from.pop());
+    editor.show(answer);
+    put(answer);
+  }
   const act = (change) => {
     change();
     root.focus({ preventScroll: true });
@@ -50,6 +65,8 @@ function wire() {
   handlesKey = (event) => {
     if (document.activeElement !== root) return false;
     editor.onKey(event);
+    if (event.key.toLowerCase() === "z" && !event.defaultPrevented)
+      step(...(event.shiftKey ? [undone, done] : [done, undone]));
     if (event.key === "Escape" && editor.selected < 0) root.blur();
     return event.defaultPrevented || event.key !== "Enter";
   };

@@ -121,6 +121,8 @@ def test_a_resized_relabelled_and_removed_span_comes_back_by_undo(page: Page) ->
     assert read_back(page) == "Nothing marked yet."
     press(page, "z", "z", "z")
     assert page.locator("#span-list").inner_text().split("\t") == ["Ada", "person", "2, 5"]
+    said = page.locator("#span-note").inner_text()
+    assert said == "Marked: “Ada” person. No longer marked: “Ada met” person."
     handle = page.locator(".marks__handle--end").bounding_box()
     assert handle is not None
     page.mouse.move(handle["x"] + 6, handle["y"] + 9)
@@ -132,16 +134,19 @@ def test_a_resized_relabelled_and_removed_span_comes_back_by_undo(page: Page) ->
 
 def test_the_caret_stays_in_view_in_a_long_text(page: Page) -> None:
     cast = ProjectCast.create(kind="entities", k=1, labels=LABELS)
-    cast.import_lines({"id": "s1", "text": "A sentence of seven words stands here. " * 120})
+    cast.import_lines({"id": "s1", "text": "A sentence of seven words stands here. " * 120 + "x" * 400})
     cast.open()
     open_form(page)
     page.locator("#sentence", has_text="seven").wait_for()
     press(page, "ArrowLeft")
     caret, bar = (
-        page.locator(name).evaluate("part => part.getBoundingClientRect().top")
+        page.locator(name).first.evaluate("part => part.getBoundingClientRect().top")
         for name in (".marks__range", ".work__bar")
     )
     assert 0 < caret < bar
+    press(page, "1")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert "x" * 59 + "…" in page.locator("#span-note").inner_text()
 
 
 def test_predictions_are_dashed_until_each_is_accepted_refused_or_changed(page: Page) -> None:
@@ -286,6 +291,43 @@ def test_arrows_follow_the_script_and_spans_count_tokens(live: str, page: Page) 
     place_editor(page, {"text": "", "tokens": ["שלום", "עולם", "רב", "."]})
     press(page, "ArrowLeft", "ArrowLeft", "Shift+ArrowLeft", "1", "ArrowRight", "2")
     assert marked(page) == [[0, 1, "B"], [1, 3, "A"]]
+    assert page.evaluate("own.note") == "“\u2068שלום\u2069” is marked as B."
+    left = "all => all.map(({ style }) => parseFloat(style.left))"
+    start, end = page.locator(".marks__handle").evaluate_all(left)
+    assert start > end
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "message"),
+    [
+        (" \n", ["ArrowRight"], "This text has no words to mark."),
+        ("Ada", ["ArrowRight", "Delete"], "Choose a span first: ⇥ goes through them, a click takes one."),
+        ("Ada", ["ArrowRight", "1", "t"], "The chosen span has no relation."),
+        ("Ada", ["ArrowRight", "Escape"], "Nothing is selected."),
+        ("Ada", ["ArrowRight", "1", "Escape", "Escape"], "Space marks nothing as A any more."),
+        ("Ada ran. Bob sat.", ["ArrowDown"], "Sentence 2 of 2. “Bob” is selected."),
+        (
+            "Ada Bob",
+            ["ArrowRight", "1", "ArrowRight", "1", "r", "ArrowLeft", "ArrowLeft", "2"],
+            "“Ada” is marked as B.",
+        ),
+    ],
+)
+def test_each_key_says_what_it_did(live: str, page: Page, text: str, keys: list[str], message: str) -> None:
+    place_editor(page, {"text": text}, relations=[{"name": "in", "title": "in"}], bySentence=True)
+    press(page, *keys)
+    assert page.evaluate("own.note") == message
+
+
+def test_a_drag_ends_when_the_button_is_released_outside_the_window(live: str, page: Page) -> None:
+    place_editor(page, {"text": "Ada met Bob in Turin"})
+    page.mouse.move(*place_of(page, "Ada"))
+    page.mouse.down()
+    page.mouse.move(*place_of(page, "Bob"))
+    x, y = place_of(page, "Turin")
+    page.locator("#sentence").dispatch_event("pointermove", {"clientX": x, "clientY": y})
+    assert page.evaluate("own.note") == "“Ada met Bob” is selected."
+    page.mouse.up()
 
 
 def test_a_click_takes_the_nested_span_and_again_the_one_around_it(live: str, page: Page) -> None:

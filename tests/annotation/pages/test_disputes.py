@@ -521,7 +521,7 @@ def test_an_answer_of_ones_own_is_marked_with_the_span_editor(live: str, page: P
     assert page.locator("#own").inner_text().startswith("Too cold.")
     page.get_by_role("button", name="Next sentence").click()
     assert page.locator("#sentence-at").inner_text() == "Sentence 2 of 2"
-    for key in ("2", "k", "[", "Enter"):
+    for key in ("2", "k", "[", "[", "z", "Enter"):
         page.keyboard.press(key)
     page.get_by_text("All disputes are decided").wait_for()
     assert cast.item(1).gold["spans"] == [[4, 8, "person"], [10, 16, "location"]]

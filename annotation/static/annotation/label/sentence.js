@@ -1,6 +1,7 @@
 // The sentence with its head and tail. Offsets count code points, not JavaScript's UTF-16 units.
 
 import { api, byName, clip, element, marksSpans, plural, relateTitle, titleOf } from "./page.js";
+import { quotable } from "../spans/text.js";
 
 // The text cut at the ends of the marks; spreading a string gives code points.
 function pieces(text, marks) {
@@ -63,7 +64,7 @@ function spansReadback(item, spans, chosen, na) {
   if (na) return "Your answer: nothing to mark here.";
   if (!spans.length) return "Nothing marked yet.";
   const units = item.tokens ?? [...item.text];
-  const words = ([start, end]) => units.slice(start, end).join(item.tokens ? " " : "");
+  const words = ([start, end]) => quotable(units.slice(start, end).join(item.tokens ? " " : ""));
   const phrase = (name) => document.querySelector(`[data-relate="${CSS.escape(name)}"]`)?.dataset.phrase || relateTitle(name);
   const links = chosen.map(([head, name, tail]) => `${words(spans[head])} ${phrase(name)} ${words(spans[tail])}`);
   return `Your answer: ${[plural(spans.length, "span"), ...links].join("; ")}.`;

@@ -44,7 +44,13 @@ function act(change) {
   $("sentence").focus({ preventScroll: true });
 }
 
-export const beginSpans = ({ item }) => editor.begin(item);
+const introduction = $("span-note")?.textContent;
+
+export function beginSpans({ item }) {
+  editor.begin(item);
+  $("span-note").textContent = introduction;
+}
+
 export const wordsOfSpan = (span) => editor.words(span);
 
 // True if the text has a sentence that was not on screen yet: it is now.

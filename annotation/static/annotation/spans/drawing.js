@@ -2,6 +2,7 @@
 // selected span. The text stays one node, so that marking never breaks a line differently.
 
 import { keysOf } from "./document.js";
+import { runsLeft, wordsOf } from "./text.js";
 
 const LANE = 18; // pixels
 const COLOURS = ["marks--person", "marks--org", "marks--place", "marks--date", "marks--head", "marks--tail"];
@@ -90,11 +91,17 @@ export function createDrawing(root) {
   function handleParts(span) {
     const lines = span ? boxesOf(span) : [];
     if (!lines.length) return [];
-    const last = lines.at(-1);
     return [
-      ["marks__handle marks__handle--start", lines[0].x - 6, lines[0].y, 12, lines[0].height, "", null],
-      ["marks__handle marks__handle--end", last.x + last.width - 6, last.y, 12, last.height, "", null],
+      handleOf("start", [span[0], span[0] + 1], lines[0]),
+      handleOf("end", [span[1] - 1, span[1]], lines.at(-1)),
     ];
+  }
+
+  // On the side of the character where the span begins or ends, which its script decides.
+  function handleOf(edge, place, line) {
+    const { x, y, width, height } = boxesOf(place)[0] ?? line;
+    const isRight = (edge === "end") !== runsLeft(wordsOf(text, place));
+    return [`marks__handle marks__handle--${edge}`, x + (isRight ? width : 0) - 6, y, 12, height, "", null];
   }
 
   function drawArcs({ spans, relations }, { selected, dashed, relationTitle }) {

@@ -4,7 +4,7 @@
 import * as model from "./document.js";
 import { createDrawing } from "./drawing.js";
 import { wirePointer } from "./pointer.js";
-import { offsetAt, samePlaces, textOf, unitAt, wordsOf } from "./text.js";
+import { offsetAt, quotable, samePlaces, textOf, unitAt, wordsOf } from "./text.js";
 
 const digitOf = (event) => /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
 const isTouchScreen = matchMedia("(hover: none) and (pointer: coarse)").matches;
@@ -23,7 +23,7 @@ function chordOf(event) {
 }
 
 // labels: [{name, title, key}]; relations: the same with {phrase, head, tail}, the expected labels.
-export function createEditor(root, { labels, relations = [], mayOverlap = false, bySentence = false, onChange, announce }) {
+export function createEditor(root, { labels, relations = [], mayOverlap = false, bySentence = false, onChange, announce: tell }) {
   const drawing = createDrawing(root);
   const label = new Map(labels.map((entry, at) => [entry.name, { ...entry, at }]));
   const relation = new Map(relations.map((entry) => [entry.name, entry]));
@@ -35,6 +35,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   let lanes = [];
   let guesses = []; // keys of predicted spans and relations that nobody has accepted, refused or changed
   let sentence = 0; // number of the sentence on show, where they are shown one at a time
+  let turned = ""; // said with the next message: that another sentence is shown
   let seen = new Set(); // numbers of those that were shown
   let resting = null; // offset of the caret while nothing is selected; null before it was anywhere
   let clicked = -1; // unit of the last click
@@ -51,12 +52,17 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     const [first, last] = [Math.min(...range), Math.max(...range)];
     return [units()[first][0], units()[last][1]];
   };
+  function announce(message, refused) {
+    tell(turned + message, refused);
+    turned = "";
+  }
+
   // True, as a key that only says something is handled too.
   const say = (message, refused) => {
     announce(message, refused);
     return true;
   };
-  const quoted = (span) => `“${wordsOf(text, span)}”`;
+  const quoted = (span) => `“${quotable(wordsOf(text, span))}”`;
 
   // ---- what is shown -------------------------------------------------------------------------------
 
@@ -82,6 +88,20 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     if (message) announce(message);
   }
 
+  // What undo, redo or N/A changed, in words.
+  function difference(next, back) {
+    const gone = answer.spans.filter((span) => model.numberOf(next, span) < 0);
+    const listed = (spans) =>
+      spans.length > 3 ? `${spans.length} spans` : spans.map((span) => `${quoted(span)} ${titleOf(span[2])}`).join(", ");
+    const [before, after] = [answer, next].map(({ relations: links, guesses: open = [] }) => [links.length, open.length]);
+    return [
+      back.length ? `Marked: ${listed(back)}.` : "",
+      gone.length ? `No longer marked: ${listed(gone)}.` : "",
+      before[0] === after[0] ? "" : `Relations: ${after[0]}.`,
+      before[1] === after[1] ? "" : `Predictions left: ${after[1]}.`,
+    ].filter(Boolean).join(" ") || "A relation is turned back.";
+  }
+
   // A refused change leaves everything as it is, and says why.
   function change(make, chosen, message) {
     try {
@@ -102,6 +122,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
 
   function showSentence(number) {
     sentence = number;
+    turned = `Sentence ${number + 1} of ${text.sentences.length}. `;
     seen.add(number);
     drawing.look(...text.sentences[number]);
   }
@@ -127,10 +148,10 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   // ---- carets and spans ----------------------------------------------------------------------------
 
   function moveTo(unit, extending = false) {
+    if (!units().length) return say("This text has no words to mark.", true);
     const focus = Math.min(Math.max(unit, 0), units().length - 1);
     range = extending && range ? [range[0], focus] : [focus, focus];
-    selected = -1;
-    preview = [];
+    [selected, preview, link] = [-1, [], null];
     follow(resting = units()[focus][0]);
     draw();
     announce(`${quoted(selection())} is selected.`);
@@ -181,6 +202,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   // A click takes the innermost span; again at the same place the one around it, and then the words.
   function chooseAt(at, byTouch) {
     const unit = unitAt(units(), at);
+    if (!units().length) return moveTo(unit);
     const [from, to] = units()[unit];
     const under = answer.spans.map((_, n) => n).filter((n) => answer.spans[n][0] <= at && at < answer.spans[n][1]);
     under.sort((a, b) => answer.spans[a][1] - answer.spans[a][0] - (answer.spans[b][1] - answer.spans[b][0]));
@@ -210,14 +232,16 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     return change(() => model.replace(answer, selected, span, mayOverlap), span, message);
   }
 
+  const sayNoneChosen = () => say("Choose a span first: ⇥ goes through them, a click takes one.", true);
+
   function nextLabel() {
-    if (selected < 0) return false;
+    if (selected < 0) return sayNoneChosen();
     const at = label.get(answer.spans[selected][2])?.at ?? -1;
     return relabel(labels[(at + 1) % labels.length].name);
   }
 
   function resize(edge, by) {
-    if (selected < 0) return false;
+    if (selected < 0) return sayNoneChosen();
     const [start, end] = answer.spans[selected];
     const at = unitAt(units(), edge === "end" ? end - 1 : start) + by;
     return units()[at] ? resizeTo(edge, units()[at][0]) : true;
@@ -241,7 +265,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   }
 
   function remove(number = selected) {
-    if (number < 0) return false;
+    if (number < 0) return sayNoneChosen();
     const span = answer.spans[number];
     const related = answer.relations.filter(([head, , tail]) => head === number || tail === number).length;
     const more = related ? ` Its relations are removed with it: ${related}.` : "";
@@ -364,7 +388,8 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   const lastLink = () => answer.relations.findLastIndex(([head, , tail]) => head === selected || tail === selected);
 
   function turn(number = lastLink()) {
-    if (number < 0) return false;
+    if (!relations.length) return false;
+    if (number < 0) return selected < 0 ? sayNoneChosen() : say("The chosen span has no relation.", true);
     const [head, name, tail] = answer.relations[number];
     const ends = [tail, head].map((at) => answer.spans[at]);
     const [from, to] = ends.map(quoted);
@@ -380,7 +405,11 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   function escape() {
     if (link) announce("No relation is made.");
     else if (preview.length) announce("The other places are left.");
-    else if (selected < 0 && !range) sticky = null;
+    else if (selected >= 0 || range) announce("Nothing is selected.");
+    else if (sticky) {
+      announce(`Space marks nothing as ${titleOf(sticky)} any more.`);
+      sticky = null;
+    }
     [link, preview, selected, range] = [null, [], -1, link || preview.length ? range : null];
     draw();
     return true;
@@ -420,7 +449,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     if (event.repeat && labelKeys.has(chord)) return;
     let handled;
     if (event.key === "Tab") handled = event.target === root && walk(event.shiftKey ? -1 : 1);
-    else handled = (labelKeys.get(chord) ?? keys[chord])?.();
+    else handled = (labelKeys.get(chord) ?? keys[chord] ?? (/[[\]{}]/.test(event.key) ? keys[event.key] : null))?.();
     if (!handled) return;
     event.preventDefault();
     drawing.reveal();
@@ -466,12 +495,14 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
       const { spans, relations: links, guesses: standing = guesses } = answer;
       if (next.spans === spans && next.relations === links && (next.guesses ?? guesses) === standing) return;
       const chosen = answer.spans[selected];
-      const back = answer === model.EMPTY ? [] : next.spans.filter((span) => model.numberOf(answer, span) < 0);
-      take(next, chosen && model.numberOf(next, chosen) >= 0 ? chosen : back.length === 1 ? back[0] : null);
+      if (answer === model.EMPTY) return take(next, null);
+      const back = next.spans.filter((span) => model.numberOf(answer, span) < 0);
+      const message = difference(next, back);
+      take(next, chosen && model.numberOf(next, chosen) >= 0 ? chosen : back.length === 1 ? back[0] : null, message);
     },
     onKey, mark, choose, remove, startLink, turn, unrelate, accept, refuse, acceptAll, refuseAll, acceptLink, page,
     advance, toggleCharacters,
-    words: (span) => wordsOf(text, span),
+    words: (span) => quotable(wordsOf(text, span)),
     // True if the chosen span may be the head, and another one the tail.
     fits(entry) {
       const head = answer.spans[selected];

@@ -22,6 +22,7 @@ export function wirePointer(root, { offsetAt, select, extend, chooseAt, choose, 
   root.addEventListener("mousedown", (event) => event.preventDefault());
 
   root.addEventListener("pointermove", (event) => {
+    if (drag && !(event.buttons & 1)) drag = null; // released outside the window
     if (!drag) return;
     const at = offsetAt(event.clientX, event.clientY);
     if (at === null) return;

@@ -35,6 +35,16 @@ function unitsOf(segmenter, text, offsets, places) {
 
 export const wordsOf = ({ text, places }, [start, end]) => text.slice(places[start].from, places[end - 1].to);
 
+const MOST = 60; // characters of a span that messages and lists quote
+export const runsLeft = (part) => /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(part);
+
+// Words as a message quotes them: shortened, and isolated where they run from right to left.
+export function quotable(part) {
+  const points = [...part];
+  const short = points.length > MOST ? `${points.slice(0, MOST - 1).join("")}…` : part;
+  return runsLeft(short) ? `\u2068${short}\u2069` : short;
+}
+
 // Index of the unit at an offset; between two units the one before.
 export function unitAt(units, offset) {
   const after = units.findIndex(([start]) => start > offset);

@@ -28,8 +28,9 @@ from annotation.pages.project_page import (
     project_for,
 )
 from annotation.pages.quality import GoldAnswerForm
-from annotation.pages.text_highlighting import mark_pair
+from annotation.pages.text_highlighting import mark_pair, shortened
 from annotation.queue import exclusions, gold_questions
+from annotation.queue.gold_questions import choices_in
 from annotation.reports import item_history, item_search
 from annotation.reports.item_search import ItemFilters
 from annotation.roles import display_names
@@ -52,6 +53,7 @@ USE_TITLES: dict[str, str] = {
     Item.Use.CHECK: "hidden check",
 }
 NAMED_PATTERNS = 8
+MAX_MARKS = 100  # spans, and relations, of an answer on these pages; the API has all
 # What a button does to the item, and the message afterwards
 ACTIONS: dict[str, tuple[Any, str]] = {
     "reopen": (decisions.reopen, "The decision no longer counts."),
@@ -173,17 +175,20 @@ def _text(item: Item, payload: Payload | None, titles: Mapping[str, str]) -> str
     """Write an answer as labels, or as its spans with their words."""
     if payload is None or not payload["spans"]:
         return answer_text(payload, titles)
-    words = [item.surface(span) for span in payload["spans"]]
-    labels = (titles.get(span[2], span[2]) for span in payload["spans"])
-    marked = [f"{word} ({label})" for word, label in zip(words, labels, strict=True)]
-    links = [f"{words[x[0]]} – {titles.get(x[1], x[1])} – {words[x[2]]}" for x in payload["relations"]]
-    return ", ".join([*marked, *links])
+    spans, relations = payload["spans"], payload["relations"][:MAX_MARKS]
+    words = [shortened(item.surface(span)) for span in spans]
+    marks = [f"{word} ({titles.get(span[2], span[2])})" for word, span in zip(words, spans[:MAX_MARKS])]
+    links = [f"{words[x[0]]} – {titles.get(x[1], x[1])} – {words[x[2]]}" for x in relations]
+    left = len(spans) + len(payload["relations"]) - len(marks) - len(links)
+    return ", ".join([*marks, *links, *([f"and {left:,} more"] if left else [])])
 
 
 def _summary(item: Item, answers: list[item_history.ItemAnswer], titles: Mapping[str, str]) -> str:
     """Count the answers that are not excluded by what they say."""
-    texts = Counter(_text(item, row.payload, titles) for row in answers if not row.answer.set_aside)
-    return " · ".join(f"{n} {text}" for text, n in texts.most_common())
+    counted = [(choices_in(row.payload), row.payload) for row in answers if not row.answer.set_aside]
+    payloads = dict(reversed(counted))
+    said = Counter(choices for choices, _ in counted).most_common()
+    return " · ".join(f"{n} {_text(item, payloads[choices], titles)}" for choices, n in said)
 
 
 def outcome(item: Item, titles: Mapping[str, str]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 from operator import itemgetter
 from typing import Any
 
@@ -25,7 +25,8 @@ from evalsvc.core.web.text_validation import check_storable
 
 MAX_TEXT, MAX_LINE = 40, 240
 MAX_ANSWERS = 9
-MAX_PARTS = 400
+MAX_PARTS = 400  # and as many relations
+MAX_LANES = 1_000
 PARTS, EDIT = "parts", "edit"
 FIELDS = ("link", "answer", *(f"part{number}" for number in range(MAX_PARTS)))
 
@@ -88,7 +89,12 @@ class SpanDisputeView(DisputeView):
             for count in self.details.tally
             if not _is_link(count.choice)
         ]
-        return text_with_lanes(self.item, lanes, colours=colours_of(list(self.choices)))
+        return text_with_lanes(self.item, lanes[:MAX_LANES], colours=colours_of(list(self.choices)))
+
+    @property
+    def is_cut(self) -> bool:
+        """True if there is more to decide than the page shows."""
+        return max(len(self.open.parts), len(self.open.loose)) > MAX_PARTS
 
     @cached_property
     def parts(self) -> list[PartView]:
@@ -114,7 +120,7 @@ class SpanDisputeView(DisputeView):
 
     def _option(self, way: Alternative, part: OpenPart, key: str) -> DecisionOption:
         none = "no relation" if part.pair else "nothing here"
-        title = ", ".join(map(self._words, sorted(way.choices))) or none.capitalize()
+        title = self._listed(sorted(way.choices)) or none.capitalize()
         return DecisionOption(key, title, self._given_by(way.answers), _value(way.choices))
 
     def _given_by(self, answers: Iterable[int]) -> str:
@@ -160,7 +166,7 @@ class SpanDisputeView(DisputeView):
         """Return the accepted spans and relations as a line."""
         return self._line(payload_of(self.open.spans, self.open.links))
 
-    @property
+    @cached_property
     def loose(self) -> list[LooseLink]:
         """Return the relations on spans without a majority."""
         asked = self.open.spans | self.open.competing
@@ -175,7 +181,7 @@ class SpanDisputeView(DisputeView):
                 {*count.choice[::2]} <= asked,
                 value in ticked or count.choice in before,
             )
-            for count in self.open.loose
+            for count in self.open.loose[:MAX_PARTS]
             for value in [as_json(count.choice)]
         ]
 
@@ -211,7 +217,10 @@ class SpanDisputeView(DisputeView):
 
     def _line(self, payload: Payload) -> str:
         spans, links = _canonical(payload)
-        line = ", ".join(map(self._words, [*sorted(spans), *sorted(links)]))
+        return self._listed([*sorted(spans), *sorted(links)])
+
+    def _listed(self, choices: Sequence[Any]) -> str:
+        line = ", ".join(map(self._words, choices[:MAX_LINE]))
         return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
 
     def _words(self, choice: Any) -> str:
@@ -231,8 +240,9 @@ def _ways(part: OpenPart) -> list[Alternative]:
     spans = [] if part.pair else sorted({span for way in given for span in way.choices})
     bounds, labels = (sorted({cut(span) for span in spans}) for cut in (itemgetter(0, 1), itemgetter(2)))
     voted = {way.choices for way in given}
-    mixed = [frozenset([(*ends, label)]) for ends, label in product(bounds, labels)]
-    more = [Alternative(way, ()) for way in mixed if way not in voted][: max(0, MAX_ANSWERS - len(given))]
+    mixed = (frozenset([(*ends, label)]) for ends, label in product(bounds, labels))
+    unvoted = (Alternative(way, ()) for way in mixed if way not in voted)
+    more = list(islice(unvoted, max(0, MAX_ANSWERS - len(given))))
     none = [way for way in part.alternatives if not way.choices] or [Alternative(frozenset(), ())]
     return [*given, *more, *none]
 

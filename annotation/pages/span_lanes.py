@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from annotation.consensus.majority import Span
 from annotation.models import Item
-from annotation.pages.text_highlighting import COLOURS
+from annotation.pages.text_highlighting import COLOURS, shortened
 
 MAX_COLUMNS = 12  # the style sheet has so many
 MAX_LENGTH = 80  # code points: longer clusters do not fit on lines of a phone
@@ -81,8 +81,8 @@ def _cluster_html(item: Item, cluster: list[Lane], colours: Mapping[str, str]) -
                 colours.get(lane.span[2], COLOURS[-1]),
                 "" if plain else f" k{column[lane.span[0]]} n{column[lane.span[1]] - column[lane.span[0]]}",
                 "" if lane.standing else " lane--open",
-                item.surface(lane.span),
-                f"“{_shortened(item.surface(lane.span))}” " if plain else "",
+                shortened(item.surface(lane.span)),
+                f"“{shortened(item.surface(lane.span))}” " if plain else "",
                 lane.title,
                 f"{lane.votes} ✓" if lane.standing else lane.votes,
             )
@@ -90,7 +90,3 @@ def _cluster_html(item: Item, cluster: list[Lane], colours: Mapping[str, str]) -
         ),
     )
     return format_html('<span class="lay{}">{}{}</span>', " lay--plain" if plain else "", words, rows)
-
-
-def _shortened(words: str) -> str:
-    return words if len(words) <= 40 else f"{words[:25]}…{words[-12:]}"

@@ -27,6 +27,11 @@ def readable(text: str, *, name: bool = False) -> str:
     return re.sub(r"(?<=[^\W_])_+(?=[^\W_])|(?<=[.,])_+(?=[^\W_])", lambda run: " " * len(run[0]), text)
 
 
+def shortened(words: str) -> str:
+    """Return the beginning and the end of words too long for a line."""
+    return words if len(words) <= 40 else f"{words[:25]}…{words[-12:]}"
+
+
 def mark_pair(item: Item) -> SafeString:
     """Mark head and tail in the text; they may overlap."""
     marks = [(role, mark) for role, mark in (("head", item.head), ("tail", item.tail)) if mark]

@@ -17,6 +17,8 @@ from annotation.roles import display_names
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import LogEntry, entries
 
+MOST_VOTES = 200  # of an item's history: anybody may answer an item again and again
+
 
 @dataclass(frozen=True, slots=True)
 class ItemAnswer:
@@ -94,7 +96,10 @@ def history(item: Item) -> list[Event]:
     names, mapping = display_names(project), item_state.Rules(project).mapping
     batch = item.batch
     events = [Event(batch.ended_at or batch.created_at, f"imported from {batch.filename}", _shown(batch.by))]
-    votes = item.votes.filter(Q(batch=None) | Q(batch__state="done")).select_related("annotator")
+    done = item.votes.filter(Q(batch=None) | Q(batch__state="done")).select_related("annotator")
+    votes = list(done.order_by("-pk")[: MOST_VOTES + 1])
+    if len(votes) > MOST_VOTES:
+        events.append(Event(votes.pop().at, "earlier answers are not listed", ""))
     people = {vote.annotator for vote in votes}
     events += [
         Event(

@@ -15,6 +15,7 @@ from annotation import projects
 from annotation.models import Item
 from annotation.ontology import inventory
 from annotation.queue import votes
+from annotation.reports import item_history
 from tests.cast.basics import sentence
 from tests.cast.projects import ProjectCast, annotators, create_project, curator, import_lines, seen
 
@@ -115,6 +116,32 @@ def test_answers_of_span_projects_show_the_words_that_were_marked() -> None:
     votes.answer(project.items.get(), user, client_id=uuid4(), payload=payload)
     page = seen(project, "sentences")
     assert "1 Ada (PER), Turin (PER), Ada – born in – Turin" in page
+
+
+def test_pages_stay_small_whatever_answers_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_history, "MOST_VOTES", 3)
+    project = create_project("joint", labels=("PER",), k=2)
+    inventory.add_labels(project, ["born_in"], by=curator(), part="relation")
+    projects.set_overlap(project, may_overlap=True, by=curator())
+    import_lines(project, [{"id": "s0", "text": "abcd " * 800}])
+    projects.open_for_work(project, by=curator())
+    item = project.items.get()
+    for shift, user in enumerate(annotators(project, 2)):
+        spans = [[n, 3_000 + n + shift, "PER"] for n in range(500)]
+        payload = {"spans": spans, "relations": [[n, "born_in", 499 - n] for n in range(500)]}
+        for base in range(2):
+            votes.answer(item, user, client_id=uuid4(), base=base, payload=payload)
+    browser = Client()
+    browser.force_login(curator())
+    pages = {
+        name: browser.get(reverse(name, args=[project.slug, *keys])).content.decode()
+        for name, *keys in (("sentences",), ("sentence", item.key), ("dispute", item.key))
+    }
+    assert "and 800 more" in pages["sentence"]
+    assert "earlier answers are not listed" in pages["sentence"]
+    assert "Only the first 400 parts" in pages["dispute"]
+    for name, most in (("sentences", 40_000), ("sentence", 90_000), ("dispute", 1_000_000)):
+        assert len(pages[name]) < most, (name, len(pages[name]))
 
 
 @pytest.mark.parametrize(

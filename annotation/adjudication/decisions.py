@@ -240,12 +240,12 @@ def decide(
 
 
 def _answer(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
-    if not finding and payload is None:
-        raise DomainError(
-            "nothing_chosen", "No answer or finding given.", hint="Send one of them.", field="payload"
-        )
     if not finding:
-        return validate_answer(payload or {}, item=item, project=project)
+        if payload is None:
+            raise DomainError(
+                "nothing_chosen", "No answer or finding given.", hint="Send one of them.", field="payload"
+            )
+        return validate_answer(payload, item=item, project=project)
     if finding not in FINDINGS:
         known = ", ".join(FINDINGS)
         raise DomainError(

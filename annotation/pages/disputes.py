@@ -227,9 +227,11 @@ def _submitted_choice(item: Item, sent: QueryDict, *, by: User) -> dict[str, Any
     choice, ticked = sent.get("choice", ""), sent.getlist("relation")
     if choice in decisions.FINDINGS:
         return {"finding": choice}
+    parts = None
     if choice in (span_dispute_view.PARTS, span_dispute_view.EDIT):
         parts = decisions.dispute_details(item, for_user=by).open_parts
-        return {"payload": span_dispute_view.submitted_answer(sent, parts) if parts else {}}
+    if parts:
+        return {"payload": span_dispute_view.submitted_answer(sent, parts)}
     if choice == "other" and ticked:
         return {"payload": {"spans": [], "relations": ticked}}
     if choice == "other":
@@ -242,7 +244,7 @@ def _submitted_choice(item: Item, sent: QueryDict, *, by: User) -> dict[str, Any
     except (ValueError, RecursionError) as error:
         raise DomainError("bad_payload", "The choice is not valid JSON.", hint=RELOAD) from error
     check_storable(payload, field="choice")
-    return {"payload": payload if isinstance(payload, dict) else {}}
+    return {"payload": payload}
 
 
 def _next_address(project: Project, item: Item, pattern: str) -> str:

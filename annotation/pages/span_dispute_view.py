@@ -247,11 +247,10 @@ def _ways(part: OpenPart) -> list[Alternative]:
     return [*given, *more, *none]
 
 
-def submitted_answer(sent: QueryDict, parts: OpenParts) -> Payload:
+def submitted_answer(sent: QueryDict, parts: OpenParts) -> Any:
     """Return the answer that the form says part by part, or in its own field."""
     if sent.get("choice") == EDIT:
-        payload = _read(sent.get("answer", ""), "answer")
-        return payload if isinstance(payload, dict) else {}
+        return _read(sent.get("answer", ""), "answer")
     names = [f"part{number}" for number in range(len(parts.parts[:MAX_PARTS]))]
     missing = [number for number, name in enumerate(names, 1) if not sent.get(name)]
     if missing:

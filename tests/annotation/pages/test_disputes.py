@@ -130,7 +130,17 @@ def test_a_decision_without_a_choice_is_rejected_and_keeps_the_reason(
     assert not Adjudication.objects.exists()
 
 
-@pytest.mark.parametrize("odd", ["{}", "[1]", '{"spans": 1, "relations": [2]}', "nonsense", ""])
+@pytest.mark.parametrize("odd", ["99999999999999999999", "[]", "0", '""', "false", "null", "[[]]"])
+def test_a_choice_that_is_no_answer_is_not_taken_for_na(client: Client, cast: ProjectCast, odd: str) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
+    for fields in ({"choice": odd}, {"choice": "edit", "answer": odd}):
+        page = client.post(address(item), decision(item) | fields)
+        assert page.context["problem"].code in ("bad_payload", "nothing_chosen")
+    assert not Adjudication.objects.exists()
+
+
+@pytest.mark.parametrize("odd", ["{}", "[1]", "5", "null", '{"spans": 1, "relations": [2]}', "nonsense", ""])
 def test_a_second_decision_is_rejected_and_shown(client: Client, cast: ProjectCast, odd: str) -> None:
     item = cast.dispute(1)
     client.force_login(cast.curator)

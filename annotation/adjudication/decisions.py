@@ -296,6 +296,12 @@ def ask_one_more(item: Item, *, by: User) -> Item:
             f"{item.extra} extra people were asked already; the limit is {project.most_extra}.",
             hint="Decide it, or ask a curator to raise the limit.",
         )
+    if role != CURATOR and not unanswerable_items.may_be_answered(item):
+        raise Conflict(
+            "nobody_left",
+            "Nobody who labels in this project is left who could answer this sentence.",
+            hint="Decide it, or ask a curator to add annotators or to open the project.",
+        )
     item.asked = item.extra + 1
     item.save(update_fields=["asked"])
     return item_state.update_state(item)

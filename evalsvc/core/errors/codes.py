@@ -67,6 +67,7 @@ ANNOTATION: dict[str, str] = {
     "already_aside": "This person's answers are already excluded.",
     "label_in_use": "An answer or an ontology change uses the label. Delete or merge it in the ontology.",
     "not_asked": "No extra answer to this sentence is pending.",
+    "nobody_left": "Nobody is left who could answer this sentence. Decide it.",
     "not_aside": "None of this person's answers are excluded.",
     "not_decided": "The sentence has no decision to reopen.",
     "no_known_answer": "The sentence is not a gold question.",

@@ -226,6 +226,9 @@ def test_a_lapsed_decision_is_proposed_to_any_adjudicator_with_its_reason() -> N
 
 def test_asking_one_more_annotator_opens_the_item_for_one_answer() -> None:
     item = disputed()
+    with pytest.raises(Conflict, check=code("nobody_left")):
+        decisions.ask_one_more(item, by=adjudicator(item.project))
+    annotators(item.project, 3)
     decisions.ask_one_more(item, by=adjudicator(item.project))
     item.refresh_from_db()
     assert (item.state, item.extra, item.free) == ("open", 1, 1)

@@ -168,6 +168,7 @@ def test_asking_one_more_annotator_returns_the_sentence_to_the_queue(
     client: Client, cast: ProjectCast
 ) -> None:
     item = cast.dispute(1)
+    projects.set_member(cast.project, user=cast.people["vera"], role="annotator", by=cast.curator)
     client.force_login(cast.people["judy"])
     client.post(address(item), {"action": "ask"})
     item.refresh_from_db()
@@ -177,6 +178,7 @@ def test_asking_one_more_annotator_returns_the_sentence_to_the_queue(
 
 def test_a_request_for_one_more_annotator_is_undone(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
+    projects.set_member(cast.project, user=cast.people["vera"], role="annotator", by=cast.curator)
     client.force_login(cast.people["judy"])
     client.post(address(item), {"action": "ask"})
     assert client.post(address(item), {"action": "unask"}).headers["Location"] == address(item)

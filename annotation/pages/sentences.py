@@ -177,7 +177,7 @@ def _text(item: Item, payload: Payload | None, titles: Mapping[str, str]) -> str
         return answer_text(payload, titles)
     spans, relations = payload["spans"], payload["relations"][:MAX_MARKS]
     words = [shortened(item.surface(span)) for span in spans]
-    marks = [f"{word} ({titles.get(span[2], span[2])})" for word, span in zip(words, spans[:MAX_MARKS])]
+    marks = [f"{words[at]} ({titles.get(span[2], span[2])})" for at, span in enumerate(spans[:MAX_MARKS])]
     links = [f"{words[x[0]]} – {titles.get(x[1], x[1])} – {words[x[2]]}" for x in relations]
     left = len(spans) + len(payload["relations"]) - len(marks) - len(links)
     return ", ".join([*marks, *links, *([f"and {left:,} more"] if left else [])])

@@ -57,6 +57,15 @@ NEXT_FREED_UNLOCKED_ITEMS = f"{NEXT_FREED_ITEMS} SKIP LOCKED"
 SEARCH_TIME = "SELECT {oldest change not seen}"
 SAVE_SEARCH = "UPDATE annotation_annotator SET none_since = %(time)s WHERE id = %(annotator)s"
 SAVE_SEARCH_OF_ALL = SAVE_SEARCH.replace("SET", "SET searched_at = %(time)s,")
+# One look-up for each vote, in the small index of items with room: SQLite would read the items' wide rows.
+VOTED_ITEMS_WITH_ROOM = """
+SELECT COUNT(*)
+FROM (SELECT DISTINCT item_id FROM annotation_vote WHERE annotator_id = %(annotator)s AND item_id >= (
+        SELECT MIN(id) FROM annotation_item WHERE project_id = %(project)s AND free > 0)) voted
+    CROSS JOIN annotation_item item {by item_room}
+WHERE item.project_id = %(project)s AND item.id = voted.item_id AND item.free > 0 AND item.use = ''
+    AND item.batch_id IN (SELECT id FROM annotation_batch
+        WHERE project_id = %(project)s AND state = 'done')"""
 TAKE_ITEM = "UPDATE annotation_item SET free = free - 1 WHERE id = %(item)s AND free > 0"
 GRANT_LEASE = """
 INSERT INTO annotation_lease (item_id, annotator_id, shown_id, ending, expires_at)

@@ -12,12 +12,13 @@ from django.db.models.functions import Now, TruncDay
 
 from annotation.adjudication import unanswerable_items
 from annotation.models import Annotator, Answer, Item, ItemCount, Lease, Project, Vote
-from annotation.queue import gold_questions, votes
+from annotation.queue import gold_questions, sql, votes
 from annotation.queue.leases import deferred_items, returned_items
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 
 RECENT_ANSWERS = 50
+NO_WORK: dict[str, Any] = {"answered": 0, "skipped": 0, "today": 0, "median_seconds": None}
 
 
 class UtcDay(Func):
@@ -58,19 +59,21 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
     """
     role = require(project, user)
     annotator = Annotator.objects.filter(project=project, user=user).first()
-    own = Vote.objects.filter(annotator=annotator) if annotator else Vote.objects.none()
-    recent = own.order_by("-pk").values_list("milliseconds", flat=True)[:20]
-    times = sorted(time for time in recent if time is not None)
-    answers = Answer.objects.filter(annotator=annotator) if annotator else Answer.objects.none()
-    answered, skipped = answers.count(), _skipped(project, annotator) if annotator else 0
-    waiting = available_items(project, user, role=role)
+    work = _own_work(project, annotator) if annotator else NO_WORK
+    waiting = _available_items(project, user, annotator, role=role)
+    # not the size of the project: its difference to the other counts would be the number of hidden checks
+    total = work["answered"] + work["skipped"] + waiting
+    return {"total": total, "waiting": waiting, **work}
+
+
+def _own_work(project: Project, annotator: Annotator) -> dict[str, Any]:
+    recent = Vote.objects.filter(annotator=annotator).order_by("-pk").values_list("milliseconds", flat=True)
+    times = sorted(time for time in recent[:20] if time is not None)
+    answers = Answer.objects.filter(annotator=annotator)
     return {
-        # not the size of the project: its difference to the other counts would be the number of hidden checks
-        "total": answered + skipped + waiting,
-        "answered": answered,
-        "skipped": skipped,
+        "answered": answers.count(),
+        "skipped": _skipped(project, annotator),
         "today": answers.filter(vote__annotator=annotator, vote__at__gte=TruncDay(Now())).count(),
-        "waiting": waiting,
         "median_seconds": round(times[len(times) // 2] / 1000, 1) if times else None,
     }
 
@@ -82,6 +85,10 @@ def available_items(project: Project, user: User, *, role: str) -> int:
     it changes the count like leasing any other item.
     """
     annotator = Annotator.objects.filter(project=project, user=user).first()
+    return _available_items(project, user, annotator, role=role)
+
+
+def _available_items(project: Project, user: User, annotator: Annotator | None, *, role: str) -> int:
     paused = annotator is not None and annotator.paused_at is not None
     if role not in MAY_LABEL or project.state != Project.State.OPEN or paused:
         return 0
@@ -168,15 +175,13 @@ def _unleased_work(project: Project, annotator: Annotator | None) -> int:
     total = ItemCount.objects.live(project).filter(free__gt=0).total()
     if annotator is None:
         return total
-    with_room = Item.objects.filter(project=project, free__gt=0).live()
-    first = with_room.order_by("pk").values_list("pk", flat=True).first()  # earlier votes need no look-up
-    seen = Vote.objects.filter(annotator=annotator, item__gte=first or 0)
-    voted = with_room.filter(pk__in=seen.values("item")).count()
+    voted = sql.value(sql.VOTED_ITEMS_WITH_ROOM, project=project.pk, annotator=annotator.pk)
     # counted apart from voted items: in one query PostgreSQL would read all votes again for each item
     own = Vote.objects.filter(item=OuterRef("item"), annotator=annotator)
     leases = Lease.objects.filter(annotator=annotator) if project.check_every else _leases(annotator)
+    with_room = Item.objects.filter(project=project, free__gt=0).live()
     leased = with_room.filter(pk__in=leases.exclude(Exists(own)).values("item")).count()
-    return total - voted - leased
+    return total - int(voted) - leased
 
 
 def _returned(project: Project, annotator: Annotator) -> int:

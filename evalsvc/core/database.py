@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -18,6 +19,7 @@ M = TypeVar("M", bound=Model)
 ROWS_PER_READ = 2_000
 CONNECTION_ENDED = ("25P03", "25P04")  # PostgreSQL's limits on idle and long transactions: InternalError
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
+INDEX = re.compile(r"\{by (\w+)\}")  # SQLite prefers a look-up of whole rows; PostgreSQL chooses itself
 log = logging.getLogger(__name__)
 
 
@@ -109,10 +111,10 @@ def execute(statement: str, **values: Any) -> int:
         return int(cursor.rowcount)
 
 
-def value(statement: str) -> Any:
+def value(statement: str, **values: Any) -> Any:
     """Return a single value as the database has it."""
     with connection.cursor() as cursor:
-        cursor.execute(_text(statement, connection.vendor), {})
+        cursor.execute(_text(statement, connection.vendor), _adapted(values))
         return cursor.fetchone()[0]
 
 
@@ -130,11 +132,12 @@ def _text(statement: str, vendor: str) -> str:
             "{oldest change not seen}": """(SELECT LEAST(STATEMENT_TIMESTAMP(), MIN(xact_start))
                 FROM pg_stat_activity WHERE datname = CURRENT_DATABASE())""",
         }
-        return _replaced(statement, moments)
+        return _replaced(INDEX.sub("", statement), moments)
     # SQLite has one writer at a time and no row locks
     unlocked = "\n".join(line for line in statement.splitlines() if not line.startswith("FOR "))
     now = "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW'{})"
     moments = {"{now + lasting}": now.format(", %(lasting)s"), "{now}": now.format("")}
+    unlocked = INDEX.sub(r"INDEXED BY \1", unlocked)
     return _replaced(unlocked, moments | {"{oldest change not seen}": now.format("")})
 
 

@@ -74,6 +74,12 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
                 read_items = sql.fetch(Item, statement, **where, after=after, n=n)
                 items = assignable.filter(rank__gt=after)[:n]
                 assert [fields(row) for row in read_items] == [fields(row) for row in items] != []
+        touched = Item.objects.filter(project=project, votes__annotator=annotator)
+        assert [item.free for item in touched] == [0]
+        voted = {"project": project.pk, "annotator": annotator.pk}
+        for free, n in ((1, 1), (0, 0)):
+            touched.update(free=free)
+            assert sql.value(sql.VOTED_ITEMS_WITH_ROOM, **voted) == n
         (row,) = sql.fetch(Vote, sql.LAST_VOTE, item=answered.pk, annotator=annotator.pk)
         assert fields(row) == fields(Vote.objects.get(pk=first_vote.pk))
 

@@ -20,6 +20,7 @@ from django.core.management import CommandError
 
 from evalsvc.local.child_process import ChildProcess
 from evalsvc.local.embedded_broker import BrokerFailed, EmbeddedBroker
+from evalsvc.local.process_guard import ProcessGuard
 
 START_SECONDS = 120
 STOP_SECONDS = 15
@@ -44,6 +45,7 @@ class Supervisor:
         self.broker: EmbeddedBroker | None = None
         self.children: list[ChildProcess] = []
         self.silent: Counter[str] = Counter()
+        self.guard = ProcessGuard()
 
     @property
     def hides_host_names(self) -> bool:
@@ -67,6 +69,7 @@ class Supervisor:
                 self.children.append(ChildProcess(name, command, env=env, log=log))
         for child in self.children:
             child.start()
+        self.watch_over()
         if not self.part:
             self.wait_for_web()
 
@@ -93,6 +96,13 @@ class Supervisor:
             message = child.watch()
             if message:
                 self.report(message)
+        self.watch_over()
+
+    def watch_over(self) -> None:
+        """Name the processes that the guard ends should this one be killed."""
+        processes = [child.process for child in self.children]
+        processes += [self.broker.process] if self.broker else []
+        self.guard.watch(process.pid for process in processes if process)
 
     def watch_broker(self) -> None:
         """Restart the broker; meanwhile jobs wait in their table."""
@@ -154,6 +164,7 @@ class Supervisor:
             child.wait_or_kill(until=deadline)
         if self.broker:
             self.broker.close()
+        self.guard.close()
 
 
 def commands(*, host: str, port: int) -> dict[str, list[str]]:

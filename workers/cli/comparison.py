@@ -17,37 +17,17 @@ from evalsvc.evaluation.measures.menu import compared_measures
 from workers.cli.arguments import Options
 from workers.cli.local_files import LEFT_OUT, gold_column, read_local_gold
 from workers.cli.report_output import Computed, computed, computed_lines, number, table, title
-from workers.cli.resampled_comparison import Draws, ResampledMeasure, resampled
 from workers.metrics.report import Report
-from workers.metrics.systems import holm, spread, welch
+from workers.metrics.systems import holm
 from workers.scoring.claims import answers_digest
+from workers.scoring.resampled_comparison import Draws
 from workers.scoring.scorer import ScoringCase, report_of
+from workers.scoring.significance import ComparedMeasure, compare_sides, median_runs
 
-UNDEFINED = "the measure is undefined for a run"
-NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
 WELCH = "Welch's t test over runs, two-sided; d is Cohen's with Sawilowsky's words"
 PAIRED = "{}: paired bootstrap interval and approximate randomisation over items, {:,} replicates"
 MEDIAN = "One run against the median of {}"
-NAN = float("nan")
 HEADS = ("measure", "A", "±", "B", "±", "A − B", "95 % interval", "p", "p (Holm)", "d", "", "key")
-
-
-class ComparedMeasure(NamedTuple):
-    """One measure: both systems, their difference, and its significance."""
-
-    measure: str
-    a: float = NAN
-    a_sd: float = NAN
-    b: float = NAN
-    b_sd: float = NAN
-    difference: float = NAN
-    low: float = NAN
-    high: float = NAN
-    p: float = NAN
-    p_holm: float = NAN
-    d: float = NAN
-    word: str | None = None
-    reason: str | None = None
 
 
 class Significance(NamedTuple):
@@ -84,13 +64,17 @@ def compare(
     _require_same_measures(paths, reports)
     names = _measures(measures, reports[0])
     notes = [*sides[0][1], *sides[1][1]]
-    if min(n, m) > 1:
-        test, rows = WELCH, [_welch(name, reports[:n], reports[n:]) for name in names]
-    else:
+    figures = [{name: run.values[name].value for name in names} for run in reports]
+    both = figures[:n], figures[n:]
+    test = WELCH
+    if min(n, m) == 1:
         test = PAIRED.format("One run each" if n == m else MEDIAN.format(max(n, m)), replicates)
-        medians = {name: _medians(name, reports, n) for name in names}
-        rows = _all_paired(cases, reports, medians, Draws(replicates, seed))
+        chosen = median_runs(names, *both)
+        medians = {name: (one, n + other) for name, (one, other) in chosen.items()}
         notes += [_median_note(paths, side, medians) for side, size in enumerate((n, m)) if size > 1]
+    rows = compare_sides(
+        names, *both, case=lambda side, at: cases[at + n * side], draws=Draws(replicates, seed)
+    )
     adjusted = holm([row.p for row in rows]).tolist()
     rows = [row._replace(p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
     facts = computed(options, gold, cases[0])
@@ -127,59 +111,6 @@ def _measures(requested: Sequence[str] | None, report: Report) -> list[str]:
     return list(requested) if requested else [name for name in compared_measures() if name in report.values]
 
 
-def _welch(name: str, a: list[Report], b: list[Report]) -> ComparedMeasure:
-    left, right = ([run.values[name].value for run in side] for side in (a, b))
-    if not np.isfinite([*left, *right]).all():
-        return ComparedMeasure(name, reason=UNDEFINED)
-    one, two, test = spread(left), spread(right), welch(left, right)
-    return ComparedMeasure(
-        name,
-        a=one.mean,
-        a_sd=one.deviation,
-        b=two.mean,
-        b_sd=two.deviation,
-        difference=test.difference,
-        low=test.low,
-        high=test.high,
-        p=test.p,
-        d=test.d,
-        word=test.word,
-        reason=test.reason,
-    )
-
-
-def _medians(name: str, reports: Sequence[Report], n: int) -> tuple[int, int]:
-    """Return the median run of each side.
-
-    Of an even number it is the lower middle one; ties go by place.
-    """
-    places = sorted(range(len(reports)), key=lambda at: (at >= n, reports[at].values[name].value, at))
-    return places[(n - 1) // 2], places[n + (len(reports) - n - 1) // 2]
-
-
-def _all_paired(
-    cases: Sequence[ScoringCase],
-    reports: Sequence[Report],
-    medians: Mapping[str, tuple[int, int]],
-    draws: Draws,
-) -> list[ComparedMeasure]:
-    """Compare the median runs by each measure.
-
-    Measures with the same runs share the replicates.
-    """
-    tested: dict[str, ResampledMeasure] = {}
-    for pair in set(medians.values()):
-        a, b = (cases[at] for at in pair)
-        tested |= resampled(a, b, measures=[name for name in medians if medians[name] == pair], draws=draws)
-    rows = []
-    for name, (one, other) in medians.items():
-        if np.isfinite([run.values[name].value for run in reports]).all() or len(reports) == 2:
-            rows.append(_paired(name, tested.get(name), reports[one], reports[other]))
-        else:
-            rows.append(ComparedMeasure(name, reason=UNDEFINED))
-    return rows
-
-
 def _median_note(paths: Sequence[Path], side: int, medians: Mapping[str, tuple[int, int]]) -> str:
     """Name the run that stands for several, by measure if it differs."""
     measures: dict[Path, list[str]] = {}
@@ -189,16 +120,6 @@ def _median_note(paths: Sequence[Path], side: int, medians: Mapping[str, tuple[i
         f"{path} ({', '.join(names)})" if len(measures) > 1 else str(path) for path, names in measures.items()
     ]
     return f"median run of {'AB'[side]}: {'; '.join(named)}"
-
-
-def _paired(name: str, tested: ResampledMeasure | None, a: Report, b: Report) -> ComparedMeasure:
-    if tested is None:
-        left, right = a.values[name].value, b.values[name].value
-        return ComparedMeasure(name, a=left, b=right, difference=left - right, reason=NOT_RESAMPLED)
-    low, high = tested.interval
-    return ComparedMeasure(
-        name, a=tested.a, b=tested.b, difference=tested.a - tested.b, low=low, high=high, p=tested.p
-    )
 
 
 def as_text(result: Significance) -> str:

@@ -1,0 +1,121 @@
+"""Tests of one measure between two systems: Welch over runs, else paired over items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from workers.metrics.systems import detectable_difference, spread, welch
+from workers.scoring.resampled_comparison import Draws, ResampledMeasure, resampled
+from workers.scoring.scorer import ScoringCase
+
+UNDEFINED = "the measure is undefined for a run"
+NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
+NAN = float("nan")
+Values = Mapping[str, float]
+
+
+class ComparedMeasure(NamedTuple):
+    """One measure: both systems, their difference, and its significance."""
+
+    measure: str
+    a: float = NAN
+    a_sd: float = NAN
+    b: float = NAN
+    b_sd: float = NAN
+    difference: float = NAN
+    low: float = NAN
+    high: float = NAN
+    p: float = NAN
+    p_holm: float = NAN
+    d: float = NAN
+    word: str | None = None
+    reason: str | None = None
+    detectable: float = NAN
+
+
+def _over_runs(name: str, left: Sequence[float], right: Sequence[float]) -> ComparedMeasure:
+    """Compare the figures of several runs on each side by Welch's test."""
+    if not np.isfinite([*left, *right]).all():
+        return ComparedMeasure(name, reason=UNDEFINED)
+    one, two, test = spread(left), spread(right), welch(left, right)
+    return ComparedMeasure(
+        name,
+        a=one.mean,
+        a_sd=one.deviation,
+        b=two.mean,
+        b_sd=two.deviation,
+        difference=test.difference,
+        low=test.low,
+        high=test.high,
+        p=test.p,
+        d=test.d,
+        word=test.word,
+        reason=test.reason,
+        detectable=detectable_difference(one, two),
+    )
+
+
+def median_runs(
+    names: Sequence[str], left: Sequence[Values], right: Sequence[Values]
+) -> dict[str, tuple[int, int]]:
+    """Return the places of the median runs of both sides, by measure.
+
+    Of an even number it is the lower middle one; ties go by place.
+    """
+
+    def median(runs: Sequence[Values], name: str) -> int:
+        places = sorted(range(len(runs)), key=lambda at: (runs[at][name], at))
+        return places[(len(runs) - 1) // 2]
+
+    return {name: (median(left, name), median(right, name)) for name in names}
+
+
+def compare_sides(
+    names: Sequence[str],
+    left: Sequence[Values],
+    right: Sequence[Values],
+    *,
+    case: Callable[[int, int], ScoringCase],
+    draws: Draws,
+) -> list[ComparedMeasure]:
+    """Compare two systems by each measure, given the figures of their runs.
+
+    With a single run on a side the median runs are resampled: `case` returns the run of a side and place.
+    Measures with the same runs share the replicates.
+    """
+    if min(len(left), len(right)) > 1:
+        sides = [([run[name] for run in left], [run[name] for run in right]) for name in names]
+        return [_over_runs(name, *both) for name, both in zip(names, sides, strict=True)]
+    medians = median_runs(names, left, right)
+    tested: dict[str, ResampledMeasure] = {}
+    for one, other in sorted(set(medians.values())):
+        of_pair = [name for name in names if medians[name] == (one, other)]
+        tested |= resampled(case(0, one), case(1, other), measures=of_pair, draws=draws)
+    single = len(left) == len(right)
+    rows = []
+    for name, (one, other) in medians.items():
+        if single or np.isfinite([run[name] for run in (*left, *right)]).all():
+            rows.append(_over_items(name, tested.get(name), left[one][name], right[other][name]))
+        else:
+            rows.append(ComparedMeasure(name, reason=UNDEFINED))
+    return rows
+
+
+def _over_items(name: str, tested: ResampledMeasure | None, a: float, b: float) -> ComparedMeasure:
+    """Compare two single runs with the figures a and b by resampling."""
+    if tested is None:
+        return ComparedMeasure(name, a=a, b=b, difference=a - b, reason=NOT_RESAMPLED)
+    low, high = tested.interval
+    return ComparedMeasure(
+        name,
+        a=tested.a,
+        b=tested.b,
+        difference=tested.a - tested.b,
+        low=low,
+        high=high,
+        p=tested.p,
+        detectable=tested.detectable,
+    )

@@ -38,6 +38,7 @@ HANDLER_PATHS = {
     "vote figures": "workers.handlers.annotation:figures",
     "recompute": "workers.handlers.annotation:recompute",
     "board": "workers.handlers.score:board",
+    "compare": "workers.handlers.compare:compare",
     "describe": "workers.handlers.describe:describe",
     "upkeep": "workers.handlers.upkeep:keep_up",
     "agreement": "workers.handlers.annotation:agree",

@@ -12,6 +12,7 @@ class EvaluationConfig(AppConfig):
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.evaluation import board_figures, roles
+        from evalsvc.evaluation.comparison import compared
         from evalsvc.evaluation.disclosure import gold_digest
         from evalsvc.evaluation.submission_states import follow
         from evalsvc.evaluation.submissions import file_store
@@ -20,6 +21,7 @@ class EvaluationConfig(AppConfig):
         register(Kind("check", queue="ingest", on_change=follow))
         register(Kind("predict", queue="heavy", on_change=follow))
         register(Kind(board_figures.KIND, queue="ingest"))
+        register(Kind(compared.KIND, queue="heavy"))
         invitations.register(roles.INVITATION_TARGET)
         register_use("settings", gold_digest.count_hiding)
         file_store.register()

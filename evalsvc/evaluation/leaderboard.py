@@ -399,6 +399,34 @@ def _class_rows(readings: Collection[_Reading]) -> dict[int, list[dict[str, Any]
     return dict(Evaluation.objects.filter(_evaluations(counting)).values_list("pk", "classes"))
 
 
+class ComparedRun(NamedTuple):
+    """Run whose figures a system shows, its evaluation and the digest of its answers."""
+
+    submission: int
+    evaluation: int
+    answers: str
+
+
+def compared_runs(board: Board, systems: Collection[int]) -> dict[int, list[ComparedRun]]:
+    """Return the distinct runs of systems under the version of a board.
+
+    Near-duplicates are replaced as on the board.
+    """
+    policy, number = board.policy, board.version.number
+    shown = versions.shown_by_setting([policy.setting], number)[policy.setting.pk]
+    shown = shown._replace(runs=[each for each in shown.runs if each.run.system_id in systems])
+    reading = _Reading(policy, shown, policy.setting.main)
+    system_of = {run.pk: system for system, runs in reading.runs.items() for run in runs}
+    [past] = histories([(policy, system_of)])
+    stored = {each.run.pk: ComparedRun(each.run.pk, each.evaluation, each.answers) for each in shown.runs}
+    compared: dict[int, list[ComparedRun]] = {system: [] for system in systems}
+    for pk, system in system_of.items():
+        run = past.earlier.get(pk, pk)
+        if run in stored and (run == pk or system_of.get(run) != system):
+            compared[system].append(stored[run])
+    return compared
+
+
 def _figures(reading: _Reading) -> Figures:
     """Return statistics by measure and system.
 

@@ -424,3 +424,23 @@ class StoredColumn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.measure} of {self.board}"
+
+
+class StoredComparison(models.Model):
+    """Tests between systems under one version, exact; each way out rounds them.
+
+    `runs` are the submission and evaluation of each run, by system; `identity` is the digest of all of it.
+    """
+
+    setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="comparisons")
+    version = models.ForeignKey(SettingVersion, on_delete=models.CASCADE, related_name="+")
+    identity = models.CharField(max_length=64, unique=True)
+    systems = models.JSONField(help_text="Keys of the systems, ascending.")
+    runs = models.JSONField(help_text="Submission and evaluation of each distinct run, by system.")
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")
+    tests = models.JSONField(null=True, help_text="By measure, a row per pair; null: not computed.")
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{len(self.systems)} systems under {self.setting}"

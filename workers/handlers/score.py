@@ -127,7 +127,7 @@ def _results(
     lines = int(submission.counts.get("lines", 0))
     steps = ScoringProgress(progress, total=lines + sum(2 * setting.test_set.rows for setting in settings))
     steps.begin("Reading predictions", lines)
-    predictions = _stored_predictions(submission, contract, steps.tick)
+    predictions = stored_predictions(submission, contract, steps.tick)
     for setting in settings:
         steps.begin(f"{setting.title}: reading the gold", setting.test_set.rows)
         gold = load_gold(setting, tick=steps.tick)
@@ -159,7 +159,7 @@ def _keep_earlier_claims(
     """
     for run, evaluation in near_duplicates.without_claims(submission, setting):
         try:
-            predictions = _stored_predictions(run, file_contract.of_submission(run), tick)
+            predictions = stored_predictions(run, file_contract.of_submission(run), tick)
         except InputFault:  # the contract has changed since
             continue
         except RetryLater as error:
@@ -170,7 +170,8 @@ def _keep_earlier_claims(
         near_duplicates.keep_claims(evaluation, claim_codes(case, positives))
 
 
-def _stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:
+def stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:
+    """Read the predictions of a run from its verified file."""
     with open_file(submission.file) as file:
         digest = hashlib.sha256()
         for piece in iter(lambda: file.read(PIECE_BYTES), b""):

@@ -106,6 +106,8 @@ def compare_sides(
 
 def _over_items(name: str, tested: ResampledMeasure | None, a: float, b: float) -> ComparedMeasure:
     """Compare two single runs with the figures a and b by resampling."""
+    if not np.isfinite([a, b]).all():
+        return ComparedMeasure(name, a=a, b=b, reason=UNDEFINED)
     if tested is None:
         return ComparedMeasure(name, a=a, b=b, difference=a - b, reason=NOT_RESAMPLED)
     low, high = tested.interval

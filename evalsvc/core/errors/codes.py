@@ -84,6 +84,8 @@ BENCHMARKS: dict[str, str] = {
     "bad_counts": "The training counts are not a list of labels with counts. See detail for the line.",
     "bad_key": "The Idempotency-Key is longer than 120 characters. Use a shorter one.",
     "bad_kind": "The test set contains a different kind of gold than the benchmark scores.",
+    "bad_comparison": "Compare 2 to 10 systems of one board.",
+    "too_many_comparisons": "Too many of your comparisons wait or run. Wait for one, or cancel it.",
     "bad_columns": "The file with the names of the columns is not text, or is too large.",
     "bad_measure": "The measure is not available for this unit.",
     "bad_option": "The value of an option is invalid.",

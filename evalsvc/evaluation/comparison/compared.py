@@ -1,0 +1,220 @@
+"""Comparison of 2 to 10 systems: what is compared, its stored tests, their job.
+
+A job tests once for all readers; each reader sees what disclosure lets out of the stored tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+from django.db import transaction
+
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs import queue as queueing
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.disclosure.shown_tests import ShownTest, StoredTest, shown_test
+from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, ComparedRun
+from evalsvc.evaluation.measures.menu import board_measures
+from evalsvc.evaluation.models import Setting, StoredComparison, Submission
+from evalsvc.evaluation.roles import Person
+
+KIND = "compare"
+FORMAT = 1  # of stored tests; those of another one are computed again
+LEAST, MOST = 2, 10
+AT_ONCE = 3  # comparisons of a person that wait or run
+REPLICATES, SEED = 1_000, 0
+_TESTS = dict[str, list[StoredTest]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems of a board, in its order, with their tests if computed."""
+
+    board: Board
+    rows: list[BoardRow]
+
+    @property
+    def setting(self) -> Setting:
+        return self.board.setting
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the systems, with the team where two share a name."""
+        named = Counter(row.system.name for row in self.rows)
+        return [
+            row.system.name + (f" ({row.system.team_name})" if named[row.system.name] > 1 else "")
+            for row in self.rows
+        ]
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """Measures that rank and that a system has, those of the board first."""
+        board = self.board
+        first = [measure.key for measure in board_measures(board.setting, board.columns)]
+        keys = dict.fromkeys(key for key in [board.order_by, *first, *board.columns] if key in board.columns)
+        board.columns.load(keys)
+        columns = [board.columns[key] for key in keys]
+        chosen = {row.system.pk for row in self.rows}
+        return [each for each in columns if each.measure.ranks and chosen & each.figures.keys()]
+
+    @cached_property
+    def runs(self) -> dict[int, list[ComparedRun]]:
+        """Distinct runs of the systems, ascending."""
+        runs = leaderboard.compared_runs(self.board, [row.system.pk for row in self.rows])
+        return {system: sorted(of_system) for system, of_system in sorted(runs.items())}
+
+    @cached_property
+    def identity(self) -> str:
+        version = self.board.version
+        answers = [(system, [run[1:] for run in runs]) for system, runs in self.runs.items()]
+        choices = (FORMAT, version.pk, is_hidden(self.setting), REPLICATES, SEED)
+        return hashlib.sha256(repr((*choices, answers)).encode()).hexdigest()
+
+    @cached_property
+    def stored(self) -> StoredComparison | None:
+        rows = StoredComparison.objects.select_related("job")
+        return rows.filter(identity=self.identity).first()
+
+    @property
+    def state(self) -> str:
+        """State of the tests: absent, or that of their job."""
+        if self.stored is None or (self.stored.tests is None and self.stored.job is None):
+            return "absent"
+        if self.stored.tests is not None or self.stored.job is None:
+            return Job.State.DONE
+        return self.stored.job.state
+
+    @cached_property
+    def tests(self) -> dict[str, list[ShownTest]]:
+        """Tests by measure, pairs in the order of the rows; empty until computed."""
+        if self.stored is None or self.stored.tests is None:
+            return {}
+        stored = msgspec.convert(self.stored.tests, _TESTS)
+        return {
+            column.measure.key: self._shown(column, stored[column.measure.key])
+            for column in self.columns
+            if column.measure.key in stored
+        }
+
+    def _shown(self, column: Column, stored: Sequence[StoredTest]) -> list[ShownTest]:
+        """Put stored tests, by key of system, into the order of the rows."""
+        systems = self.stored.systems if self.stored else []
+        order = {row.system.pk: place for place, row in enumerate(self.rows)}
+        shown = []
+        for test in stored:
+            a, b = order[systems[test.a]], order[systems[test.b]]
+            placed = _turned(test, a, b) if a < b else _turned(test, b, a, sign=-1)
+            difference = self._difference(column, placed)
+            measure = column.measure
+            better = measure.higher_is_better
+            policy = self.board.policy
+            shown.append(
+                shown_test(policy, measure.key, placed, difference=difference, higher_is_better=better)
+            )
+        return sorted(shown, key=lambda test: (test.a, test.b))
+
+    def _difference(self, column: Column, test: StoredTest) -> float | None:
+        a, b = (column.figures.get(self.rows[place].system.pk) for place in (test.a, test.b))
+        return a.mean - b.mean if a and b and a.mean is not None and b.mean is not None else None
+
+    def verdict(self, key: str, a: int, b: int) -> str:
+        """Return W, L, = or · (no test) for a pair of places."""
+        test = self.test(key, a, b)
+        if test is None or test.reason:
+            return "·"
+        return "=" if test.winner is None else "W" if test.winner == a else "L"
+
+    def test(self, key: str, a: int, b: int) -> ShownTest | None:
+        pair = (min(a, b), max(a, b))
+        return next((each for each in self.tests.get(key, ()) if (each.a, each.b) == pair), None)
+
+
+def _turned(test: StoredTest, a: int, b: int, *, sign: int = 1) -> StoredTest:
+    """Return a test with its systems at other places, the sides swapped if sign is −1."""
+
+    def times(value: float | None) -> float | None:
+        return None if value is None else sign * value
+
+    low, high = (test.low, test.high) if sign == 1 else (times(test.high), times(test.low))
+    return msgspec.structs.replace(
+        test, a=a, b=b, difference=times(test.difference), low=low, high=high, d=times(test.d)
+    )
+
+
+def requested(setting: Setting, systems: Collection[str], *, person: Person | None) -> Comparison:
+    """Return the comparison of systems, named as team/system, on a board."""
+    names = list(dict.fromkeys(systems))
+    if not LEAST <= len(names) <= MOST:
+        detail = f"{len(names)} systems are chosen, expected {LEAST} to {MOST}."
+        hint = "Mark systems on the board, then compare them."
+        raise Conflict("bad_comparison", detail, hint=hint)
+    board = leaderboard.board(setting, person=person)
+    if board.sealed:
+        raise Conflict("sealed", roles.sealed_until(setting))
+    by_name = {f"{row.system.team_slug}/{row.system.name}": row for row in board.rows}
+    for name in names:
+        if name not in by_name:
+            detail = f"{name[:200]!r} has no scored run under “{setting.title}”."
+            hint = "Name systems as team/system. Systems of different settings are not compared."
+            raise Conflict("unknown_system", detail, hint=hint)
+    chosen = {by_name[name].system.pk for name in names}
+    return Comparison(board, [row for row in board.rows if row.system.pk in chosen])
+
+
+# ---- the job -----------------------------------------------------------------------------------------
+def start(comparison: Comparison, *, by: User) -> StoredComparison:
+    """Queue the tests, unless they are stored, waiting or running."""
+    runs = comparison.runs
+    unfinished = StoredComparison.objects.filter(by=by).exclude(job__state__in=Job.ENDED).exclude(job=None)
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=by.pk)
+        row, _ = StoredComparison.objects.get_or_create(
+            identity=comparison.identity,
+            defaults={
+                "setting": comparison.setting,
+                "version": comparison.board.version,
+                "systems": list(runs),
+                "runs": [[run[:2] for run in of_system] for of_system in runs.values()],
+            },
+        )
+        row = StoredComparison.objects.select_for_update().get(pk=row.pk)
+        job = Job.objects.filter(pk=row.job_id or 0).first()
+        if row.tests is None and (job is None or job.state in Job.ENDED):
+            if unfinished.count() >= AT_ONCE:
+                detail = f"{AT_ONCE} of your comparisons are waiting or running."
+                raise Conflict("too_many_comparisons", detail, hint="Wait for one, or cancel it.")
+            row.job, row.by = queueing.enqueue(KIND, row.pk, lane=f"user {by.pk}"), by
+            row.save(update_fields=["job", "by"])
+    return row
+
+
+def cancel(comparison: Comparison, *, by: User) -> None:
+    """Cancel waiting or running tests; who began them and organisers may."""
+    row = comparison.stored
+    if row is None or row.job is None or row.job.state in Job.ENDED:
+        raise Conflict("ended", "These tests are not waiting or running.")
+    if not may_cancel(comparison, by):
+        roles.require(comparison.setting.benchmark, by, roles.ORGANISER)
+    queueing.request_cancel(row.job)
+
+
+def may_cancel(comparison: Comparison, person: Person) -> bool:
+    """True for who began the tests, and for organisers."""
+    row = comparison.stored
+    if row is None or not person.pk:
+        return False
+    return row.by_id == person.pk or roles.role_in(comparison.setting.benchmark, person) == roles.ORGANISER
+
+
+def submissions(row: StoredComparison) -> dict[int, Submission]:
+    """Return the submissions of a comparison by key, with what reading them needs."""
+    keys = [submission for runs in row.runs for submission, _ in runs]
+    return Submission.objects.select_related("benchmark", "file", "system").in_bulk(keys)

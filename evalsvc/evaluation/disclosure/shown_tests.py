@@ -1,0 +1,104 @@
+"""Tests between systems, as a policy lets them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.policy import Policy
+
+SIGNIFICANT = 0.05
+LADDER = "the board shows figures of the Ladder, which are not tested"
+
+
+class StoredTest(msgspec.Struct, frozen=True, array_like=True):
+    """Test of a measure between the systems at two places, exact.
+
+    Without p there is a reason. Differences under `detectable` would mostly go unseen.
+    """
+
+    a: int
+    b: int
+    test: str
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    d: float | None = None
+    word: str | None = None
+    detectable: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ShownTest:
+    """Test as it leaves; p as a number only while nothing is held back.
+
+    `winner` is the place of the system that is ahead by the test.
+    """
+
+    a: int
+    b: int
+    test: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    p_text: str
+    p_holm_text: str
+    d: float | None
+    word: str
+    detectable: float | None
+    reason: str
+    winner: int | None
+
+
+def shown_test(
+    policy: Policy, key: str, stored: StoredTest, *, difference: float | None, higher_is_better: bool
+) -> ShownTest:
+    """Round a test to the step of its measure, or withhold it.
+
+    `difference` is that of the figures shown, which a hidden gold lets out.
+    """
+    step = policy.step(key) if policy.hidden else None
+    if policy.hidden and (step is None or policy.setting.ladder):
+        return _untested(stored, difference, LADDER if policy.setting.ladder else policy.withheld)
+    if stored.p is None or stored.p_holm is None:
+        exact = stored.difference if not policy.hidden else difference
+        return _untested(stored, difference if exact is None else exact, stored.reason or "")
+    winner = None
+    if stored.p_holm < SIGNIFICANT and stored.difference:
+        winner = stored.a if (stored.difference > 0) == higher_is_better else stored.b
+    if step is None:
+        return ShownTest(
+            stored.a, stored.b, stored.test, stored.difference, stored.low, stored.high,
+            stored.p, stored.p_holm, p_text(stored.p), p_text(stored.p_holm),
+            stored.d, stored.word or "", stored.detectable, "", winner,
+        )  # fmt: skip
+    ends: tuple[float | None, float | None] = (None, None)
+    if stored.low is not None and stored.high is not None:
+        ends = rules.outward(stored.low, stored.high, step)
+    detectable = None if stored.detectable is None else rules.outward(0, stored.detectable, step)[1]
+    return ShownTest(
+        stored.a, stored.b, stored.test, difference, *ends,
+        None, None, rules.p_range(stored.p), rules.p_range(stored.p_holm),
+        None, "", detectable, "", winner,
+    )  # fmt: skip
+
+
+def _untested(stored: StoredTest, difference: float | None, reason: str) -> ShownTest:
+    return ShownTest(
+        stored.a, stored.b, "", difference, None, None, None, None, "", "", None, "", None, reason, None
+    )
+
+
+def p_text(p: float) -> str:
+    """Format p without its leading zero: .0025, .108, < .001."""
+    if p < 0.001:
+        return "< .001"
+    text = f"{p:.4f}" if p < 0.01 else f"{p:.3f}"
+    return text.removeprefix("0")

@@ -1,0 +1,127 @@
+"""Systems are tested by a job, once for all readers, and shown by the rules of the board."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation.comparison import compared
+from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.models import Benchmark, Setting, StoredComparison
+from tests.cast.benchmarks import BenchmarkCast
+from tests.evalsvc.evaluation.test_leaderboard import scored
+from workers.handlers import compare
+from workers.metrics.systems import welch
+from workers.runner import run_next
+
+
+@pytest.fixture
+def benchmark(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
+    """Two systems of several runs, and two of one."""
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Net", 4, 5, 6)
+    scored(cast, benchmark, "Tree", 1, 2)
+    scored(cast, benchmark, "Rules", 3)
+    scored(cast, benchmark, "Copy", 3)
+    monkeypatch.setattr(compared, "REPLICATES", 99)
+    return benchmark
+
+
+def of(cast: BenchmarkCast, benchmark: Benchmark, *names: str, person: Any = None) -> Comparison:
+    team = benchmark.systems.get(name=names[0]).team.slug
+    setting = benchmark.settings.select_related("benchmark", "test_set", "only").get()
+    return compared.requested(setting, [f"{team}/{name}" for name in names], person=person)
+
+
+def computed(cast: BenchmarkCast, benchmark: Benchmark, *names: str, person: Any = None) -> Comparison:
+    compared.start(of(cast, benchmark, *names), by=cast.kim)
+    while run_next("heavy"):
+        pass
+    return of(cast, benchmark, *names, person=person)
+
+
+def test_systems_with_several_runs_are_tested_over_runs(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    found = computed(cast, benchmark, "Tree", "Net")
+    [test] = found.tests["accuracy"]
+    expected = welch([4 / 6, 5 / 6, 1], [1 / 6, 2 / 6])
+    assert found.names == ["Net", "Tree"]
+    assert test.test == compare.WELCH
+    assert (test.difference, test.p, test.low) == pytest.approx(
+        (expected.difference, expected.p, expected.low)
+    )
+    assert (test.p_holm, test.word, test.winner) == (test.p, "huge", 0)
+    assert found.verdict("accuracy", 0, 1) + found.verdict("accuracy", 1, 0) == "WL"
+
+
+def test_a_system_with_one_run_is_tested_over_items(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    found = computed(cast, benchmark, "Net", "Rules", "Tree")
+    test = found.test("accuracy", 0, 1)
+    assert test is not None
+    assert test.test == "paired randomisation over sentences"
+    assert test.difference == pytest.approx(5 / 6 - 3 / 6)  # the median run
+    assert round((test.p or 0) * 100, 6).is_integer()
+    assert (test.detectable is None, test.winner) == (False, None)
+    smallest = min(found.tests["accuracy"], key=lambda test: test.p or 1)
+    assert smallest.p_holm == pytest.approx(min(1, 3 * (smallest.p or 0)))  # over the pairs of the measure
+
+
+def test_systems_with_the_same_run_are_not_tested(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    [test] = computed(cast, benchmark, "Copy", "Rules").tests["accuracy"]
+    assert (test.p, test.reason) == (None, compare.SAME_RUNS)
+
+
+def test_the_same_systems_are_computed_once(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    computed(cast, benchmark, "Net", "Tree")
+    computed(cast, benchmark, "Tree", "Net", person=cast.olga)
+    assert (StoredComparison.objects.count(), Job.objects.filter(kind=compared.KIND).count()) == (1, 1)
+    scored(cast, benchmark, "Net", 4, 5, 6, 2)
+    assert of(cast, benchmark, "Net", "Tree").state == "absent"
+
+
+def test_hidden_gold_lets_out_ranges_and_steps_alone(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    exact = computed(cast, benchmark, "Net", "Tree").tests["accuracy"][0]
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
+    shown = computed(cast, benchmark, "Net", "Tree").tests
+    organisers = computed(cast, benchmark, "Net", "Tree", person=cast.olga).tests["accuracy"][0]
+    assert set(shown) <= {"micro_f1", "accuracy"}
+    assert organisers == exact
+    for test in (test for tests in shown.values() for test in tests):
+        assert (test.p, test.p_holm, test.d, test.word) == (None, None, None, "")
+        assert test.difference is None or test.difference != exact.difference
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        (["Net"], "bad_comparison"),
+        (["Net", "Nobody"], "unknown_system"),
+        ([f"S{n}" for n in range(11)], "bad_comparison"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    cast: BenchmarkCast, benchmark: Benchmark, names: list[str], code: str
+) -> None:
+    setting = benchmark.settings.get()
+    with pytest.raises(Conflict) as refused:
+        compared.requested(setting, [f"kelpie/{name}" for name in names], person=None)
+    assert refused.value.code == code
+
+
+def test_a_cancelled_comparison_can_be_started_again(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    compared.start(of(cast, benchmark, "Net", "Tree"), by=cast.kim)
+    compared.cancel(of(cast, benchmark, "Net", "Tree"), by=cast.kim)
+    assert of(cast, benchmark, "Net", "Tree").state == Job.State.CANCELLED
+    assert computed(cast, benchmark, "Net", "Tree").state == Job.State.DONE
+
+
+def test_a_person_has_a_few_comparisons_at_once(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compared, "AT_ONCE", 1)
+    compared.start(of(cast, benchmark, "Net", "Tree"), by=cast.kim)
+    compared.start(of(cast, benchmark, "Net", "Tree"), by=cast.kim)
+    with pytest.raises(Conflict, match="waiting or running"):
+        compared.start(of(cast, benchmark, "Net", "Rules"), by=cast.kim)

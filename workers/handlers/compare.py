@@ -1,0 +1,147 @@
+"""Handler of the job kind `compare`: tests between the systems of a board."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations
+
+import msgspec
+
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.transitions import Store
+from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.comparison import compared
+from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.disclosure.shown_tests import StoredTest
+from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.models import Evaluation, Score, Setting, StoredComparison
+from workers.handlers import score
+from workers.metrics.systems import holm
+from workers.scoring.gold import Gold
+from workers.scoring.predictions import uncollected
+from workers.scoring.resampled_comparison import Draws
+from workers.scoring.scorer import ScoringCase
+from workers.scoring.significance import ComparedMeasure, Values, compare_sides
+
+WELCH = "Welch’s t over runs"
+PAIRED = "paired randomisation over {}"
+SAME_RUNS = "both have a run with the same answers"
+NO_RUNS = "a side has no run with figures of its own"
+EARLIER_GOLD = "a side has one run, and the setting has another gold by now"
+ITEMS = {"sentence": "sentences", "bag": "bags", "document": "documents"}
+Pair = tuple[int, int]
+
+
+def compare(subject: int, progress: Progress) -> Store:
+    """Test every pair by every measure; Holm over the pairs of a measure."""
+    related = ("version", "setting__benchmark", "setting__test_set", "setting__only")
+    row = StoredComparison.objects.select_related(*related).get(pk=subject)
+    with uncollected():
+        found = _Compared(row, progress).tests()
+
+    def store() -> None:
+        StoredComparison.objects.filter(pk=row.pk).update(tests=found)
+
+    return store
+
+
+class _Compared:
+    """Runs of a comparison; their files are read when an item test needs them."""
+
+    def __init__(self, row: StoredComparison, progress: Progress) -> None:
+        self.row, self.progress = row, progress
+        self.setting: Setting = row.setting
+        keys = [evaluation for runs in row.runs for _, evaluation in runs]
+        self.evaluations = Evaluation.objects.in_bulk(keys)
+        self.values: dict[int, dict[str, float]] = {key: {} for key in keys}
+        scores = Score.objects.filter(evaluation__in=keys).values_list("evaluation", "measure", "value")
+        for evaluation, measure, value in scores:
+            if measure in MENU and MENU[measure].ranks:
+                self.values[evaluation][measure] = math.nan if value is None else value
+        self.submissions = compared.submissions(row)
+        self.cases: dict[int, ScoringCase] = {}
+
+    def tests(self) -> dict[str, list[list[object]]]:
+        pairs = list(combinations(range(len(self.row.systems)), 2))
+        by_measure: dict[str, list[tuple[Pair, str, ComparedMeasure]]] = {}
+        for done, pair in enumerate(pairs):
+            self.report = (done, len(pairs), f"Pair {done + 1} of {len(pairs)}")
+            self.progress(*self.report)
+            name, rows = self._pair(*pair)
+            for row in rows:
+                by_measure.setdefault(row.measure, []).append((pair, name, row))
+        return {measure: _adjusted(rows) for measure, rows in by_measure.items()}
+
+    def _pair(self, a: int, b: int) -> tuple[str, Sequence[ComparedMeasure]]:
+        """Return the name of the test, and a row per measure that both sides have."""
+        sides = [self._values(place) for place in (a, b)]
+        runs = [*sides[0], *sides[1]]
+        names = [key for key in MENU if runs and all(key in run for run in runs)]
+        single = min(map(len, sides)) == 1
+        if reason := self._refusal(a, b, single=single):
+            return "", [ComparedMeasure(name, reason=reason) for name in names]
+        draws = Draws(compared.REPLICATES, compared.SEED, lambda: self.progress(*self.report))
+        rows = compare_sides(names, *sides, case=lambda side, at: self._case((a, b)[side], at), draws=draws)
+        return PAIRED.format(ITEMS[self.setting.unit]) if single else WELCH, rows
+
+    def _values(self, place: int) -> list[Values]:
+        return [self.values[evaluation] for _, evaluation in self.row.runs[place]]
+
+    def _refusal(self, a: int, b: int, *, single: bool) -> str:
+        if not self.row.runs[a] or not self.row.runs[b]:
+            return NO_RUNS
+        of_one_team = self._team(a) == self._team(b)
+        # equal answers of other teams are not told while figures are held back
+        if self._answers(a) & self._answers(b) and (of_one_team or not is_hidden(self.setting)):
+            return SAME_RUNS
+        version, setting = self.row.version, self.setting
+        present = (setting.test_set_id, setting.only_id) == (version.test_set_id, version.only_id)
+        return EARLIER_GOLD if single and not present else ""
+
+    def _team(self, place: int) -> int:
+        return self.submissions[self.row.runs[place][0][0]].system.team_id
+
+    def _answers(self, place: int) -> set[str]:
+        evaluations = (self.evaluations[key] for _, key in self.row.runs[place])
+        return {each.answers_sha256 or each.file_id for each in evaluations}
+
+    @cached_property
+    def gold(self) -> Gold:
+        return score.load_gold(self.setting, tick=lambda done: self.progress(*self.report))
+
+    def _case(self, place: int, at: int) -> ScoringCase:
+        """Read a run as it was scored."""
+        submission, evaluation = self.row.runs[place][at]
+        if evaluation not in self.cases:
+            run = self.submissions[submission]
+            contract = file_contract.of_submission(run)
+            predictions = score.stored_predictions(run, contract, lambda done: self.progress(*self.report))
+            options = score.scoring_options(self.evaluations[evaluation].options)
+            self.cases[evaluation] = ScoringCase.of(self.gold, predictions, options)
+        return self.cases[evaluation]
+
+
+def _adjusted(rows: list[tuple[Pair, str, ComparedMeasure]]) -> list[list[object]]:
+    """Return the stored rows of a measure, adjusted over its pairs."""
+    adjusted = holm([row.p for _, _, row in rows]).tolist()
+    stored = [
+        StoredTest(
+            a,
+            b,
+            name,
+            difference=score.number(row.difference),
+            low=score.number(row.low),
+            high=score.number(row.high),
+            p=score.number(row.p),
+            p_holm=score.number(p_holm),
+            d=score.number(row.d),
+            word=row.word,
+            detectable=score.number(row.detectable),
+            reason=row.reason,
+        )
+        for ((a, b), name, row), p_holm in zip(rows, adjusted, strict=True)
+    ]
+    built: list[list[object]] = msgspec.to_builtins(stored)
+    return built

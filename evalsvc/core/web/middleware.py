@@ -19,9 +19,11 @@ API = "/api/v1/"
 
 
 class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
-    """ETag and 304 for JSON reads; pages differ by CSRF token."""
+    """ETag and 304 for JSON reads; what differs by session is kept from shared caches."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if "Cookie" in response.get("Vary", "") and "Cache-Control" not in response:
+            patch_cache_control(response, private=True, no_cache=True)
         if not is_api(request) or response.status_code != 200 or response.streaming:
             return response
         patch_cache_control(response, private=True, no_cache=True)

@@ -146,6 +146,19 @@ def test_only_reads_of_the_api_have_an_etag(path: str, has_etag: bool) -> None:
     assert (response.headers.get("Cache-Control") == "private, no-cache") is has_etag
 
 
+@pytest.mark.parametrize(
+    ("set_by_view", "sent"), [("", "private, no-cache"), ("private, no-store", "private, no-store")]
+)
+def test_a_page_that_differs_by_session_is_kept_from_shared_caches(set_by_view: str, sent: str) -> None:
+    def view(request: object) -> HttpResponse:
+        return HttpResponse(
+            "mine", headers={"Vary": "Cookie"} | ({"Cache-Control": set_by_view} if set_by_view else {})
+        )
+
+    response = ApiConditionalGetMiddleware(view)(RequestFactory().get("/projects/"))
+    assert sorted(response.headers["Cache-Control"].split(", ")) == sorted(sent.split(", "))
+
+
 def test_an_unchanged_read_is_answered_304_and_keeps_retry_after() -> None:
     def view(request: object) -> HttpResponse:
         return JsonResponse({"a": 1}, headers={"Retry-After": "5"})

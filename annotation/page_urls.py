@@ -4,6 +4,7 @@ from django.urls import path
 
 from annotation.pages import (
     agreement,
+    bulk_actions,
     disputes,
     imports,
     labelling,
@@ -35,6 +36,8 @@ page_patterns = [
     path("projects/<slug:slug>/disputes/", disputes.index, name="disputes"),
     path("projects/<slug:slug>/disputes/<uuid:key>/", disputes.dispute, name="dispute"),
     path("projects/<slug:slug>/sentences/", sentences.index, name="sentences"),
+    path("projects/<slug:slug>/sentences.csv", sentences.table, name="sentences-csv"),
+    path("projects/<slug:slug>/sentences/selected/", bulk_actions.selected, name="sentences-selected"),
     path("projects/<slug:slug>/sentences/<uuid:key>/", sentences.sentence, name="sentence"),
     path("projects/<slug:slug>/comments/", disputes.comments, name="comments"),
     path("projects/<slug:slug>/mine/", my_work.mine, name="mine"),

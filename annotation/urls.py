@@ -25,6 +25,7 @@ api_patterns = [
     path("projects/<slug:slug>/history", labelling.History.as_view(), name="api-history"),
     path("projects/<slug:slug>/disputes", disputes.Disputes.as_view(), name="api-disputes"),
     path("projects/<slug:slug>/items", items.Items.as_view(), name="api-items"),
+    path("projects/<slug:slug>/items.csv", items.ItemTable.as_view(), name="api-items-csv"),
     path("projects/<slug:slug>/comments", disputes.Comments.as_view(), name="api-comments"),
     path("items/<uuid:id>/dispute", disputes.OneDispute.as_view(), name="api-dispute"),
     path("items/<uuid:id>/decision", disputes.Decision.as_view(), name="api-decision"),

@@ -163,14 +163,14 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
         votes_key=item.votes_key,
         open_parts=parts,
         precedents=precedents(item, parts),
-        may_ask_one_more=_may_ask_one_more(item, rules.project),
+        may_ask_one_more=may_ask_one_more(item, rules.project),
         surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
         passes=unanswerable_items.skip_notes(item) if item.state == Item.State.OPEN else [],
         former=_former_decision(item, for_user, rules),
     )
 
 
-def _may_ask_one_more(item: Item, project: Project) -> bool:
+def may_ask_one_more(item: Item, project: Project) -> bool:
     """True if the limit allows another person, and somebody can answer."""
     within = item.state != Item.State.OPEN and item_state.may_extend(item, project)
     return within and unanswerable_items.may_be_answered(item)

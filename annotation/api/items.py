@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404
+from django.http import Http404, StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound, ValidationError
@@ -17,14 +18,14 @@ from annotation import roles
 from annotation.api.labelling import ItemSerializer, PayloadSerializer
 from annotation.api.projects import project_of, state_parameter
 from annotation.models import Item, Project
-from annotation.reports import item_history, item_search
-from annotation.reports.item_search import MAX_SCANNED, REMARKS, ItemFilters
+from annotation.reports import item_history, item_search, item_table
+from annotation.reports.item_search import MAX_SCANNED, ORDERS, REMARKS, ItemFilters
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
+from evalsvc.core.web.downloads import long_csv_file
 from evalsvc.core.web.request_validation import query_choices, whole_number
 
 MAX_PAGE = 200
-ORDERS = ("imported", "newest")
 USES = [use for use in Item.Use.values if use]
 
 
@@ -89,20 +90,31 @@ def _filters(project: Project, request: Request) -> ItemFilters:
     return ItemFilters(annotator=annotator, **filters, **texts)
 
 
+ORDER_HELP = (
+    "As imported, newest first, by the last answer (sentences that have one), disputes with the most split "
+    "votes before all others, or by id."
+)
+FILTERS = [
+    state_parameter(Item.State),
+    OpenApiParameter("use", str, enum=USES, description="Gold questions instead of ordinary items."),
+    OpenApiParameter("pattern", str, description="Vote pattern of disputed items, such as 2–2."),
+    OpenApiParameter("label", str, description="Label in the outcome or in an answer."),
+    OpenApiParameter("annotator", str, description="Name of a person who answered or skipped."),
+    OpenApiParameter("remark", str, enum=[*REMARKS], description="With a comment, a flag, or either."),
+    OpenApiParameter("q", str, description="Text of the item, in any case; or its whole id."),
+    OpenApiParameter("order", str, enum=[*ORDERS], description=ORDER_HELP),
+]
+
+
+def _order(request: Request) -> str:
+    return query_choices(request, order=[*ORDERS]).get("order", "")
+
+
 class Items(APIView):
     @extend_schema(
         operation_id="items",
         parameters=[
-            state_parameter(Item.State),
-            OpenApiParameter("use", str, enum=USES, description="Gold questions instead of ordinary items."),
-            OpenApiParameter("pattern", str, description="Vote pattern of disputed items, such as 2–2."),
-            OpenApiParameter("label", str, description="Label in the outcome or in an answer."),
-            OpenApiParameter("annotator", str, description="Name of a person who answered or skipped."),
-            OpenApiParameter(
-                "remark", str, enum=[*REMARKS], description="With a comment, a flag, or either."
-            ),
-            OpenApiParameter("q", str, description="Text of the item, in any case; or its whole id."),
-            OpenApiParameter("order", str, enum=ORDERS, description="As imported, or newest first."),
+            *FILTERS,
             OpenApiParameter("after", UUID, description="`next` of the page before."),
             OpenApiParameter("before", UUID, description="`previous` of the page after."),
             OpenApiParameter(
@@ -125,10 +137,25 @@ class Items(APIView):
             project,
             _filters(project, request),
             for_user=user,
-            newest_first=query_choices(request, order=ORDERS).get("order") == "newest",
+            order=_order(request),
             after=_place(project, request, "after"),
             before=_place(project, request, "before"),
             size=whole_number(request, "page_size", most=MAX_PAGE) or item_search.PER_PAGE,
         )
         answers = item_history.answers_of(project, found.items)
         return Response(ItemsPageSerializer(found, context={"answers": answers}).data)
+
+
+class ItemTable(APIView):
+    @extend_schema(
+        operation_id="items_table",
+        parameters=FILTERS,
+        responses={(200, "text/csv"): OpenApiTypes.BINARY} | problems(400, 401, 403, 404),
+    )
+    def get(self, request: Request, slug: str) -> StreamingHttpResponse:
+        """Download all items that match as CSV, with their answers counted. For curators."""
+        project, user = project_of(request, slug), person(request)
+        roles.require(project, user, roles.CURATOR)
+        filters = _filters(project, request)
+        rows = item_table.rows(project, filters, for_user=user, order=_order(request))
+        return long_csv_file(f"{project.slug}-items.csv", item_table.HEADS, rows)

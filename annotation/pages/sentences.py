@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from rest_framework.exceptions import ValidationError
 
@@ -31,12 +31,13 @@ from annotation.pages.quality import GoldAnswerForm
 from annotation.pages.text_highlighting import mark_pair, shortened
 from annotation.queue import exclusions, gold_questions
 from annotation.queue.gold_questions import choices_in
-from annotation.reports import item_history, item_search
+from annotation.reports import item_history, item_search, item_table
 from annotation.reports.item_search import ItemFilters
 from annotation.roles import display_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.web.downloads import long_csv_file
 from evalsvc.core.web.formatting import counted, seconds
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import page, row_id, submit, submitted
@@ -80,7 +81,9 @@ class FilterForm(PageForm):
         label="Remarks",
         choices=[("", "any"), ("any", "comment or flag"), ("comment", "comment"), ("flag", "flag")],
     )
-    order = forms.ChoiceField(required=False, choices=[("", "as imported"), ("newest", "newest first")])
+    order = forms.ChoiceField(
+        required=False, choices=[("", "as imported"), *list(item_search.ORDERS.items())[1:]]
+    )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -130,6 +133,20 @@ def _filters(project: Project, request: HttpRequest, values: Mapping[str, str]) 
 
 
 @page()
+def table(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Download the list as CSV."""
+    project, _ = project_for(request, slug, roles.CURATOR)
+    form = FilterForm(request.GET, project=project)
+    if not form.is_valid():
+        raise Http404("There is no such filter.")
+    filters = _filters(project, request, form.cleaned_data)
+    rows = item_table.rows(
+        project, filters, for_user=person(request), order=form.cleaned_data.get("order", "")
+    )
+    return long_csv_file(f"{project.slug}-sentences.csv", item_table.HEADS, rows)
+
+
+@page()
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """List a project's sentences."""
     project, role = project_for(request, slug, roles.CURATOR)
@@ -140,7 +157,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         project,
         filters,
         for_user=person(request),
-        newest_first=values.get("order") == "newest",
+        order=values.get("order", ""),
         after=_place(project, request.GET.get("after", "")),
         before=_place(project, request.GET.get("before", "")),
     )
@@ -256,7 +273,11 @@ def _sentence_context(item: Item, role: str, **forms: Any) -> dict[str, Any]:
             for event in item_history.history(item)
         ],
         may_decide=not item.use and decisions.needs_decision(item),
-        may_ask=item.state in (Item.State.SETTLED, Item.State.DISPUTED) and not item.use,
+        may_ask=(
+            item.state in (Item.State.SETTLED, Item.State.DISPUTED)
+            and not item.use
+            and decisions.may_ask_one_more(item, project)
+        ),
         may_unask=decisions.may_cancel_one_more(item),
         may_exclude=not item.use and item.state != Item.State.UNUSABLE,
         may_be_gold=not used and not item.use and project.kind == Kind.RELATIONS,

@@ -1,24 +1,26 @@
 """Search of a project's items, in bounded time whatever its size.
 
-Items are read in order of work from the indexes by state, by vote pattern and by use. Filters that no index
-serves are applied to the next `MAX_SCANNED` items only; the result says where to continue. A person, remarks
-and an id give few items in most projects, and then only those are read.
+Items are read from an index of their order: of work, by id, by vote pattern, or by the votes of each person.
+Filters that this index doesn't serve are applied to the next `MAX_SCANNED` items only; the result says where
+to continue. A person, remarks and an id give few items in most projects, and then only those are read.
 """
 
 from __future__ import annotations
 
 import heapq
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Sum, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
@@ -29,9 +31,17 @@ from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
 
 PER_PAGE = 50
-CHUNK, MAX_SCANNED = 5_000, 50_000
+CHUNK, MAX_SCANNED, ANSWERS = 5_000, 50_000, 200
 REMARKS = {"comment": ~Q(comment=""), "flag": Q(flagged=True), "any": Q(flagged=True) | ~Q(comment="")}
-Place = tuple[int, int]  # rank and primary key
+ORDERS = {
+    "imported": "as imported",
+    "newest": "newest first",
+    "answered": "answered last first",
+    "split": "most split votes first",
+    "id": "by id",
+}
+UNDISPUTED = (2.0, 0, "")  # after every split
+Place = tuple[Any, ...]  # what the order compares, and the primary key
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ def search(
     filters: ItemFilters,
     *,
     for_user: User,
-    newest_first: bool = False,
+    order: str = "",
     after: Item | None = None,
     before: Item | None = None,
     size: int = PER_PAGE,
@@ -80,13 +90,15 @@ def search(
     require(project, for_user, CURATOR)
     backwards = before is not None
     start = before or after
-    descending, step = newest_first != backwards, CHUNK if filters.scans else size + 1
-    place = (start.rank, start.pk) if start else None
-    places = _places(project, filters, place, descending=descending, step=step)
+    descending = (order in ("newest", "answered")) != backwards
+    scans = filters.scans or (order in ("id", "answered") and bool(filters.state or filters.pattern))
+    step = CHUNK if scans else size + 1
+    place = _place_of(start, order) if start else None
+    places = _places(project, filters, order, place, descending=descending, step=step)
     found: list[int] = []
     scanned, last, complete = 0, 0, True
-    while len(found) <= size and complete and (chunk := [pk for _, pk in islice(places, step)]):
-        matching = set(_matching(project, filters, chunk) if filters.scans else chunk)
+    while len(found) <= size and complete and (chunk := [pk for *_, pk in islice(places, step)]):
+        matching = set(_matching(project, filters, chunk) if scans else chunk)
         found += [pk for pk in chunk if pk in matching]
         scanned, last = scanned + len(chunk), chunk[-1]
         if scanned >= MAX_SCANNED and len(found) <= size:
@@ -103,24 +115,110 @@ def search(
 
 
 # ---- candidates, in order ---------------------------------------------------------------------------
+def _place_of(item: Any, order: str) -> Place:
+    """Return the place of an item; answers that come later may move it."""
+    if order == "id":
+        return item.external_id, item.pk
+    if order == "split":
+        split = _split(item.pattern) if item.state == Item.State.DISPUTED else UNDISPUTED
+        return split, item.rank, item.pk
+    if order == "answered":
+        return _last_answers([item.pk]).get(item.pk, 0), item.pk
+    return item.rank, item.pk
+
+
+def _last_answers(items: Collection[int]) -> dict[int, int]:
+    """Return the last vote with an answer to each of these items."""
+    votes = Vote.objects.filter(item__in=items, act=Vote.Act.ANSWER).order_by()
+    return dict(votes.values_list("item").annotate(last=Max("pk")))
+
+
+def _split(pattern: str) -> tuple[float, int, str]:
+    """Return the share of the most frequent answer, and what decides ties."""
+    votes = [int(number) for number in re.findall(r"\d+", pattern)]
+    return (max(votes) / max(1, sum(votes)), -len(votes), pattern) if votes else (1.5, 0, pattern)
+
+
 def _places(
-    project: Project, filters: ItemFilters, start: Place | None, *, descending: bool, step: int
+    project: Project,
+    filters: ItemFilters,
+    order: str,
+    start: Place | None,
+    *,
+    descending: bool,
+    step: int,
 ) -> Iterator[Place]:
     """Yield the places of candidates beyond `start`, from indexes only."""
     done = set(project.batches.filter(state=Batch.State.DONE).values_list("pk", flat=True))
-    few = _few(project, filters)
+    few = _few(project, filters, order)
     if few is not None:
-        return iter(_sorted(project, filters, few, done, start, descending=descending))
+        return iter(_sorted(project, filters, order, few, done, start, descending=descending))
     read = partial(_ranked, project, done=done, use=filters.use, descending=descending, step=step)
+    if order == "answered":
+        return _answered(project, start, done=done, descending=descending)
+    if order == "id":
+        return read({}, start=start, column="external_id")
     if filters.use:
         return read({"use": filters.use}, start=start)
+    if filters.pattern and filters.state not in ("", Item.State.DISPUTED):
+        return iter(())
     pattern = {"pattern": filters.pattern} if filters.pattern else {}
     states = [Item.State.DISPUTED] if pattern else [filters.state] if filters.state else Item.State.values
-    if pattern and filters.state not in ("", Item.State.DISPUTED):
-        return iter(())
+    if order == "split":
+        return _by_split(project, filters.pattern, states, start, read, descending=descending)
     return heapq.merge(
         *(read({"state": state} | pattern, start=start) for state in states), reverse=descending
     )
+
+
+def _by_split(
+    project: Project,
+    pattern: str,
+    states: Sequence[str],
+    start: Place | None,
+    read: Callable[..., Iterator[Place]],
+    *,
+    descending: bool,
+) -> Iterator[Place]:
+    """Yield disputes, the most split patterns first, then other items."""
+    disputed = Item.State.DISPUTED
+    patterns = [pattern] if pattern else [*counts(project)[1]]
+    parts: list[tuple[Any, list[dict[str, str]]]] = [
+        (_split(name), [{"state": disputed, "pattern": name}]) for name in patterns if disputed in states
+    ]
+    parts.append((UNDISPUTED, [{"state": state} for state in states if state != disputed]))
+    for split, wheres in sorted(parts, key=itemgetter(0), reverse=descending):
+        if start is not None and (split > start[0] if descending else split < start[0]):
+            continue
+        begin = start[1:] if start is not None and split == start[0] else None
+        rows = heapq.merge(*(read(where, start=begin) for where in wheres), reverse=descending)
+        yield from ((split, *place) for place in rows)
+
+
+def _answered(project: Project, start: Place | None, *, done: set[int], descending: bool) -> Iterator[Place]:
+    """Yield items in the order of their last answers, from those of each person."""
+
+    def answers(annotator: int) -> Iterator[tuple[int, int]]:
+        votes = Vote.objects.filter(annotator=annotator).order_by("-pk" if descending else "pk")
+        at = start[0] if start else None
+        while True:
+            bound = {} if at is None else {"pk__lt" if descending else "pk__gt": at}
+            rows = list(votes.filter(**bound).values_list("pk", "item", "act", "batch")[:ANSWERS])
+            yield from (
+                (pk, item)
+                for pk, item, act, batch in rows
+                if act == Vote.Act.ANSWER and (batch is None or batch in done)
+            )
+            if len(rows) < ANSWERS:
+                return
+            at = rows[-1][0]
+
+    people = project.annotators.order_by().values_list("pk", flat=True)
+    every = heapq.merge(*map(answers, people), reverse=descending)
+    while chunk := list(islice(every, ANSWERS)):
+        ordinary = Item.objects.filter(pk__in={item for _, item in chunk}, batch__in=done, use="")
+        last = _last_answers(ordinary.values_list("pk", flat=True))
+        yield from ((pk, item) for pk, item in chunk if last.get(item) == pk)
 
 
 def _ranked(
@@ -132,17 +230,19 @@ def _ranked(
     use: str,
     descending: bool,
     step: int,
+    column: str = "rank",
 ) -> Iterator[Place]:
     """Yield places in the order of one index, `step` rows a query."""
-    order = ("-rank", "-pk") if descending else ("rank", "pk")
+    order = (f"-{column}", "-pk") if descending else (column, "pk")
     items = Item.objects.filter(project=project, **where).order_by(*order)
     while True:
-        bound = {} if start is None else {"rank__lte" if descending else "rank__gte": start[0]}
-        rows = items.filter(**bound).values_list("rank", "pk", "batch", "use")[:step]
+        bound = {} if start is None else {f"{column}__{'lte' if descending else 'gte'}": start[0]}
+        rows = items.filter(**bound).values_list(column, "pk", "batch", "use")[:step]
         n, at = 0, start
-        for rank, pk, batch, of_use in rows:
-            n, place = n + 1, (rank, pk)
-            if start is not None and (place >= start if descending else place <= start):
+        for value, pk, batch, of_use in rows:
+            n, place = n + 1, (value, pk)
+            # only equal values are compared here: databases have orders of text of their own
+            if start is not None and value == start[0] and (pk >= start[1] if descending else pk <= start[1]):
                 continue
             at = place
             if batch in done and of_use == use:
@@ -152,10 +252,12 @@ def _ranked(
         start = at
 
 
-def _few(project: Project, filters: ItemFilters) -> set[int] | None:
+def _few(project: Project, filters: ItemFilters, order: str) -> set[int] | None:
     """Return the items of a selective filter, None if there are too many."""
     if by_name := _by_name(project, filters.text):
         return by_name
+    if filters.use and order not in ("", "imported", "newest"):
+        return set(project.items.filter(use=filters.use).values_list("pk", flat=True)[:MAX_SCANNED])
     sources: list[QuerySet[Vote]] = []
     if filters.annotator:
         sources.append(Vote.objects.filter(annotator=filters.annotator))
@@ -179,6 +281,7 @@ def _by_name(project: Project, text: str) -> set[int]:
 def _sorted(
     project: Project,
     filters: ItemFilters,
+    order: str,
     pks: set[int],
     done: set[int],
     start: Place | None,
@@ -186,10 +289,15 @@ def _sorted(
     descending: bool,
 ) -> list[Place]:
     where = {name: getattr(filters, name) for name in ("state", "pattern") if getattr(filters, name)}
+    read = ("pk", "rank", "external_id", "state", "pattern", "batch")
     ordered, places = sorted(pks), []
     for at in range(0, len(ordered), CHUNK):
-        rows = Item.objects.filter(pk__in=ordered[at : at + CHUNK], use=filters.use, **where)
-        places += [(rank, pk) for rank, pk, batch in rows.values_list("rank", "pk", "batch") if batch in done]
+        items = Item.objects.filter(pk__in=ordered[at : at + CHUNK], use=filters.use, **where)
+        rows = [row for row in items.values_list(*read, named=True) if row.batch in done]
+        if order == "answered":
+            places += [(last, pk) for pk, last in _last_answers([row.pk for row in rows]).items()]
+        else:
+            places += [_place_of(row, order) for row in rows]
     beyond = [p for p in places if start is None or (p < start if descending else p > start)]
     return sorted(beyond, reverse=descending)
 
@@ -197,7 +305,8 @@ def _sorted(
 # ---- filters without an index ------------------------------------------------------------------------
 def _matching(project: Project, filters: ItemFilters, pks: Sequence[int]) -> QuerySet[Any, int]:
     """Return those of the items that match."""
-    items: QuerySet[Item] = Item.objects.filter(pk__in=pks).order_by()
+    where = {name: getattr(filters, name) for name in ("state", "pattern") if getattr(filters, name)}
+    items: QuerySet[Item] = Item.objects.filter(pk__in=pks, **where).order_by()
     votes = Vote.objects.filter(item=OuterRef("pk"))
     if filters.text and not _by_name(project, filters.text):
         items = items.filter(text__icontains=filters.text)

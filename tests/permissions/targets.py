@@ -100,6 +100,8 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
             "disputes",
             "comments",
             "sentences",
+            "sentences-csv",
+            "sentences-selected",
             "freeze",
         ),
         harbour,
@@ -176,6 +178,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("api-reserve", "api-insight", "api-quality", "api-agreement", "api-judgments"), harbour),
     "api-project-log": harbour,
     "api-items": harbour,
+    "api-items-csv": harbour,
     "api-project-effects": harbour,
     **dict.fromkeys(
         [f"api-annotator-{act}" for act in ("pause", "resume", "set-aside", "put-back")],
@@ -283,6 +286,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
         {"action": "settings", "pass_percent": 70, "check_every": 5} | {"least_checks": 5, "most_extra": 3}
     ),
     "sentence": lambda cast: {"action": "exclude", "finding": "broken"},
+    "sentences-selected": lambda cast: {"action": "exclude", "item": str(cast.item(3).key)},
     "annotator": lambda cast: {"action": "pause", "reason": "To look at the answers."},
     "project-members": lambda cast: {"user": "sam", "role": "viewer"},
     "dispute": lambda cast: decision(cast) | {"choice": json.dumps({"spans": [], "relations": ["died_in"]})},

@@ -1,22 +1,74 @@
-// Keys of a list: J and K move between the links of its rows, Enter opens one, / searches.
+// Keys of a list: J and K or arrows move between the links of its rows, Enter opens one, X or space selects it,
+// D decides it; O and E reopen and exclude the selected rows, or the one in focus. / searches.
 
 const links = [...document.querySelectorAll("#rows tbody th a")];
+const boxes = [...document.querySelectorAll("#rows tbody input[name=item]")];
 const search = document.querySelector("input[name=q]");
+const all = document.getElementById("all");
+const number = document.getElementById("n-selected");
+
+const row = () => document.activeElement?.closest("#rows tbody tr");
+const boxOf = (line) => line?.querySelector("input[name=item]");
 
 function move(step) {
-  const at = links.indexOf(document.activeElement);
+  const at = links.findIndex((link) => link.closest("tr") === row());
   const next = at < 0 ? (step > 0 ? 0 : links.length - 1) : at + step;
   links[Math.min(Math.max(next, 0), links.length - 1)]?.focus();
 }
 
-const commands = { j: () => move(1), k: () => move(-1), "/": () => search?.focus() };
+function showNumber() {
+  const n = boxes.filter((box) => box.checked).length;
+  all.checked = n > 0 && n === boxes.length;
+  all.indeterminate = n > 0 && n < boxes.length;
+  number.textContent = `${n} selected`;
+}
+
+function select() {
+  const box = boxOf(row());
+  if (!box) return false;
+  box.checked = !box.checked;
+  showNumber();
+}
+
+function press(action) {
+  const button = document.querySelector(`#selection button[value=${action}]`);
+  const box = boxOf(row());
+  if (box && !boxes.some((each) => each.checked)) box.checked = true;
+  if (!button || !boxes.some((each) => each.checked)) return false;
+  showNumber();
+  button.click();
+}
+
+function decide() {
+  const address = row()?.dataset.decide;
+  if (!address) return false;
+  location.assign(address);
+}
+
+const walk = (step) => (row() ? move(step) : false); // elsewhere the arrows scroll the page
+
+const commands = {
+  j: () => move(1), k: () => move(-1), ArrowDown: () => walk(1), ArrowUp: () => walk(-1),
+  x: select, " ": select, d: decide, o: () => press("reopen"), e: () => press("exclude"), "/": () => search?.focus(),
+};
+
+const isTyping = (target) => target.matches?.("input:not([type=checkbox]), select, textarea");
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && event.target === search) search.blur();
-  if (event.target.matches?.("input, select, textarea")) return;
-  const command = commands[event.key.toLowerCase()];
-  if (!command) return;
-  event.preventDefault();
-  command();
+  if (isTyping(event.target)) return;
+  if (event.key === " " && event.target.matches?.("input, button, summary")) return; // these have it themselves
+  const command = commands[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (command && command() !== false) event.preventDefault();
 });
+
+if (all) {
+  all.closest("label").hidden = false;
+  all.addEventListener("change", () => {
+    for (const box of boxes) box.checked = all.checked;
+    showNumber();
+  });
+  for (const box of boxes) box.addEventListener("change", showNumber);
+  addEventListener("pageshow", showNumber); // a browser ticks boxes again on the way back
+}

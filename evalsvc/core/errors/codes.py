@@ -53,6 +53,7 @@ ANNOTATION: dict[str, str] = {
     "span_missing": "A relation needs both of its spans. Choose its spans too, or leave the relation out.",
     "spans_overlap": "Spans of this project may not overlap. Remove or resize one of them.",
     "target_in_use": "Undoing this change would leave answers without a label.",
+    "too_many_items": "At most 100 sentences are changed at once. Select fewer.",
     "too_many_leases": "You have reached the limit of reserved sentences. Answer or release some.",
     "too_many_marks": "An answer has at most 2,000 spans and 2,000 relations. Remove some of them.",
     "unknown_import": "This kind of import does not exist.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from django.http import HttpResponse, StreamingHttpResponse
@@ -12,6 +12,8 @@ from evalsvc.core.web.svg import literal
 
 # Wide forms too: some spreadsheets read them like the narrow ones.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+STORED_NOWHERE = {"Cache-Control": "private, no-store"}  # gold, votes and inputs
 
 
 def svg_file(drawn: str, name: str) -> HttpResponse:
@@ -25,14 +27,33 @@ def svg_file(drawn: str, name: str) -> HttpResponse:
 
 def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
     """Table as CSV, safe to open in a spreadsheet."""
-    response = HttpResponse(content_type="text/csv; charset=utf-8", headers=_attached(name))
-    lines = csv.writer(response)
-    # an apostrophe before text that a spreadsheet would execute as a formula
-    lines.writerows(
-        [f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value for value in row]
-        for row in chain([heads], rows)
+    lines = b"".join(_csv_lines(heads, rows))
+    return HttpResponse(lines, content_type="text/csv; charset=utf-8", headers=_attached(name))
+
+
+def long_csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> StreamingHttpResponse:
+    """Stream a table of answers or sentences as CSV, stored by no cache."""
+    lines = _csv_lines(heads, rows)
+    return StreamingHttpResponse(
+        lines, content_type="text/csv; charset=utf-8", headers=_attached(name) | STORED_NOWHERE
     )
-    return response
+
+
+class _LastLine:
+    """File of one line for the writer of the standard library."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def _csv_lines(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[bytes]:
+    lines = csv.writer(_LastLine())
+    for row in chain([heads], rows):
+        # an apostrophe before text that a spreadsheet would execute as a formula
+        cells = [
+            f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value for value in row
+        ]
+        yield lines.writerow(cells).encode()
 
 
 def text_file(name: str, text: str, content_type: str = "text/plain") -> HttpResponse:
@@ -42,9 +63,8 @@ def text_file(name: str, text: str, content_type: str = "text/plain") -> HttpRes
 
 def jsonl_file(name: str, lines: Iterable[bytes], **headers: str) -> StreamingHttpResponse:
     """Stream JSON lines as a file."""
-    kept_nowhere = {"Cache-Control": "private, no-store"}  # gold, votes and inputs
     return StreamingHttpResponse(
-        lines, content_type="application/x-ndjson", headers=_attached(name) | kept_nowhere | headers
+        lines, content_type="application/x-ndjson", headers=_attached(name) | STORED_NOWHERE | headers
     )
 
 

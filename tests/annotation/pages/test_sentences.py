@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 from uuid import uuid4
 
@@ -12,11 +13,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation import projects
+from annotation.adjudication import bulk_actions
 from annotation.models import Item
 from annotation.ontology import inventory
 from annotation.queue import votes
-from annotation.reports import item_history
-from tests.cast.basics import sentence
+from annotation.reports import item_history, item_table
+from evalsvc.core.activity.models import entries
+from evalsvc.core.errors.exceptions import DomainError
+from tests.cast.basics import person, sentence
 from tests.cast.projects import ProjectCast, annotators, create_project, curator, import_lines, seen
 
 pytestmark = pytest.mark.django_db
@@ -169,3 +173,90 @@ def test_the_api_lists_the_same_with_names_of_downloads(cast: ProjectCast) -> No
     by_person = browser.get(address, {"annotator": "bob", "label": "died_in"}).json()
     assert [row["external_id"] for row in by_person["results"]] == ["s2"]
     assert browser.get(address, {"annotator": "nobody"}).status_code == 404
+
+
+# ---- several sentences at once -------------------------------------------------------------------------
+def select(cast: ProjectCast, action: str, *at: int, do: str = "apply", **fields: Any) -> Any:
+    browser = Client()
+    browser.force_login(cast.curator)
+    items = [str(cast.item(number).key) for number in at]
+    address = reverse("sentences-selected", args=["harbour"]) + "?order=id"
+    return browser.post(address, {"action": action, "do": do, "item": items, **fields}, follow=do == "apply")
+
+
+def states(cast: ProjectCast) -> dict[str, str]:
+    return {item.external_id: item.use or item.state for item in cast.project.items.order_by("rank")}
+
+
+STATES = {"s1": "disputed", "s2": "settled", "s3": "open"}
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "after", "message"),
+    [
+        ("exclude", {"finding": "broken"}, dict.fromkeys(STATES, "unusable"), "3 sentences excluded."),
+        ("reopen", {}, {"s2": "open"}, "1 sentence reopened. Not changed: 1. This sentence is disputed"),
+        (
+            "include",
+            {},
+            {},
+            "0 sentences included again. Not changed: 3. This sentence is not excluded.",
+        ),
+        (
+            "gold",
+            {"use": "check", "answer": ["born_in"]},
+            {"s3": "check"},
+            "1 sentence made gold questions. Not changed: 2. This sentence was already answered",
+        ),
+    ],
+)
+def test_selected_sentences_change_together_once_the_effect_was_shown(
+    cast: ProjectCast, action: str, fields: dict[str, Any], after: dict[str, str], message: str
+) -> None:
+    projects.set_member(cast.project, user=person("dora"), role="annotator", by=cast.curator)
+    page = select(cast, action, 1, 2, 3, do="show").content.decode()
+    assert f"{len(after)} sentence" in page
+    assert states(cast) == STATES
+    assert message in select(cast, action, 1, 2, 3, **fields).content.decode()
+    assert states(cast) == STATES | after
+    entry = entries(cast.project)[0]
+    assert (entry.after == sorted(after)) is bool(after)
+
+
+def test_excluded_sentences_are_included_together_and_log_their_states(cast: ProjectCast) -> None:
+    select(cast, "exclude", 1, 2, finding="broken")
+    select(cast, "include", 1, 2, 3)
+    assert states(cast) == STATES
+    entry = entries(cast.project)[0]
+    logged = (entry.action, entry.about, entry.before, entry.after)
+    assert logged == ("sentences included", "2 of 3 selected", {"unusable": 2}, ["s1", "s2"])
+
+
+def test_a_selection_is_bounded_and_never_leaves_its_project(
+    cast: ProjectCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = create_project()
+    import_lines(other, [sentence(1)], by=curator())
+    stranger = other.items.get()
+    with pytest.raises(DomainError, match="No sentence is selected"):
+        bulk_actions.apply(cast.project, [stranger.key], "exclude", by=cast.curator, finding="broken")
+    monkeypatch.setattr(bulk_actions, "MAX_ITEMS", 2)
+    page = select(cast, "exclude", 1, 2, 3, finding="broken").content.decode()
+    assert "3 sentences are selected; the limit is 2." in page
+    assert states(cast) == STATES
+
+
+@pytest.mark.parametrize("name", ["sentences-csv", "api-items-csv"])
+def test_the_filtered_list_is_downloaded_in_its_order_and_kept_by_no_cache(
+    cast: ProjectCast, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(item_table, "SIZE", 1)
+    browser = Client()
+    browser.force_login(cast.curator)
+    address = reverse(name, args=["harbour"])
+    response = browser.get(address, {"annotator": "bob", "order": "newest"})
+    rows = list(csv.DictReader(b"".join(response).decode().splitlines()))
+    assert [row["id"] for row in rows] == ["s2", "s1"]
+    assert (rows[0]["state"], rows[0]["outcome"], rows[0]["answers"]) == ("settled", "died_in", "2 died_in")
+    assert (rows[1]["votes"], rows[1]["n_answers"], rows[1]["n_comments"]) == ("1–1", "2", "1")
+    assert response["Cache-Control"] == "private, no-store"

@@ -45,9 +45,7 @@ def project() -> Project:
 
 
 def found(project: Project, **values: Any) -> list[str]:
-    paging = {
-        name: values.pop(name) for name in ("newest_first", "after", "before", "size") if name in values
-    }
+    paging = {name: values.pop(name) for name in ("order", "after", "before", "size") if name in values}
     page = item_search.search(project, ItemFilters(**values), for_user=curator(), **paging)
     return [item.external_id for item in page.items]
 
@@ -56,7 +54,14 @@ def found(project: Project, **values: Any) -> list[str]:
     ("filters", "expected"),
     [
         ({}, "s0 s1 s2 s3 s4 s5"),
-        ({"newest_first": True}, "s5 s4 s3 s2 s1 s0"),
+        ({"order": "newest"}, "s5 s4 s3 s2 s1 s0"),
+        ({"order": "id"}, "s0 s1 s2 s3 s4 s5"),
+        ({"order": "id", "state": "disputed"}, "s1 s2"),
+        ({"order": "split"}, "s2 s1 s0 s3 s4 s5"),
+        ({"order": "split", "state": "settled"}, "s0 s3"),
+        ({"order": "answered"}, "s4 s3 s2 s1 s0"),
+        ({"order": "answered", "state": "settled"}, "s3 s0"),
+        ({"order": "answered", "remark": "any"}, "s2 s0"),
         ({"state": "settled"}, "s0 s3"),
         ({"state": "disputed"}, "s1 s2"),
         ({"pattern": "1–1"}, "s1"),
@@ -91,18 +96,16 @@ def test_items_are_found_by_the_current_name_of_their_label(project: Project) ->
     assert found(project, label="B") == []
 
 
-@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("order", ["", *item_search.ORDERS])
 @pytest.mark.parametrize("filters", [{}, {"remark": "any"}, {"label": "A"}, {"state": "disputed"}])
 def test_pages_add_up_to_the_list_in_both_directions(
-    project: Project, filters: dict[str, Any], newest_first: bool
+    project: Project, filters: dict[str, Any], order: str
 ) -> None:
-    every = found(project, newest_first=newest_first, **filters)
+    every = found(project, order=order, **filters)
 
     def page(**place: Item) -> item_search.ItemPage:
         filtered = ItemFilters(**filters)
-        return item_search.search(
-            project, filtered, for_user=curator(), newest_first=newest_first, size=1, **place
-        )
+        return item_search.search(project, filtered, for_user=curator(), order=order, size=1, **place)
 
     def walk(first: item_search.ItemPage, step: str, place: str) -> Iterator[str]:
         at: item_search.ItemPage | None = first

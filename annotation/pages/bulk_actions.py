@@ -1,0 +1,140 @@
+"""Page of one action on the selected sentences: its effect first, then the change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from rest_framework.exceptions import ValidationError
+
+from annotation import roles
+from annotation.adjudication import bulk_actions
+from annotation.adjudication.bulk_actions import EXCLUDE, GOLD, INCLUDE, REOPEN, ItemEffect
+from annotation.models import Adjudication, Item, Project
+from annotation.ontology.inventory import inventory
+from annotation.pages.project_page import project_context, project_for
+from annotation.pages.quality import GoldAnswerForm
+from annotation.pages.sentences import STATE_TITLES, USE_TITLES, ExclusionForm
+from annotation.testset import Kind
+from evalsvc.core.accounts.users import person
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.views import attempt, page
+
+# Button, what is done to one or several, and the words on what follows
+ACTIONS: dict[str, tuple[str, str, str]] = {
+    REOPEN: (
+        "Reopen",
+        "reopened",
+        "Decided sentences are disputed again, settled ones get one more person. Frozen sets stay the same.",
+    ),
+    EXCLUDE: (
+        "Exclude",
+        "excluded",
+        "They leave the queue and are not frozen. Their answers stay stored, and you can include them again.",
+    ),
+    INCLUDE: ("Include again", "included again", "They return to the queue or to their former outcome."),
+    GOLD: (
+        "Make gold question",
+        "made gold questions",
+        "They leave the queue: answers to them are checked against yours and never count as votes.",
+    ),
+}
+PREVIEW_VALUES: dict[str, dict[str, Any]] = {
+    EXCLUDE: {"finding": Adjudication.Finding.BROKEN},
+    GOLD: {"use": Item.Use.CHECK, "payload": {"spans": [], "relations": []}},
+}
+
+
+class SelectionForm(PageForm):
+    """The selected sentences; the action needs no more."""
+
+    OTHER_NAMES = ("item",)
+
+    def values(self) -> dict[str, Any]:
+        return {}
+
+
+class ExcludeAllForm(SelectionForm, ExclusionForm):
+    def values(self) -> dict[str, Any]:
+        return self.cleaned_data
+
+
+class GoldAllForm(SelectionForm, GoldAnswerForm):
+    def values(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        payload = {"spans": [], "relations": values["answer"]}
+        return {"payload": payload, "use": values["use"], "explains": values["explains"]}
+
+
+@page("POST", names=("action", "do", "item", "finding", "reason", "use", "answer", "explains"))
+def selected(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show what an action would do to the selected sentences, or do it."""
+    project, role = project_for(request, slug, roles.CURATOR)
+    action, user, keys = request.POST.get("action", ""), person(request), _keys(request)
+    if action not in ACTIONS or (action == GOLD and project.kind != Kind.RELATIONS):
+        raise ValidationError({"action": f"There is no action {action[:40]!r}. Reload the page."})
+    form = _form(action, project, request.POST if request.POST.get("do") == "apply" else None)
+    back = f"{reverse('sentences', args=[slug])}?{request.GET.urlencode()}"
+    if form.is_valid():
+        done = attempt(form, lambda: bulk_actions.apply(project, keys, action, by=user, **form.values()))
+        if done is not None:
+            messages.info(request, _message(done, ACTIONS[action][1]))
+            return redirect(back)
+    try:
+        effects = bulk_actions.preview(project, keys, action, by=user, **PREVIEW_VALUES.get(action, {}))
+    except DomainError as error:
+        messages.info(request, f"{error.detail} {error.hint}".strip())
+        return redirect(back)
+    context = project_context(
+        project, role, form=form, action=action, back=back, **_effect_context(effects, action)
+    )
+    return render(request, "annotation/sentences_selected.html", context)
+
+
+def _keys(request: HttpRequest) -> list[UUID]:
+    keys = []
+    for text in request.POST.getlist("item"):
+        with suppress(ValueError):
+            keys.append(UUID(text))
+    return keys
+
+
+def _form(action: str, project: Project, data: Any) -> SelectionForm:
+    if action == GOLD:
+        return GoldAllForm(data, choices=[(choice.name, choice.title) for choice in inventory(project)])
+    return ExcludeAllForm(data) if action == EXCLUDE else SelectionForm(data)
+
+
+def _message(effects: list[ItemEffect], done: str) -> str:
+    """Say how many sentences changed, and why others did not."""
+    problems = Counter(effect.problem for effect in effects if effect.problem)
+    kept = [f"Not changed: {n:,}. {problem}" for problem, n in problems.most_common()]
+    return " ".join([f"{counted(len(effects) - problems.total(), 'sentence')} {done}.", *kept])
+
+
+def _effect_context(effects: list[ItemEffect], action: str) -> dict[str, Any]:
+    title, done, words = ACTIONS[action]
+    titles = {**STATE_TITLES, **USE_TITLES}
+    n = sum(not effect.problem for effect in effects)
+    after = [
+        "gold question" if action == GOLD else titles.get(effect.after, effect.after) for effect in effects
+    ]
+    return {
+        "title": title,
+        "done": done,
+        "words": words,
+        "n": n,
+        "n_kept": len(effects) - n,
+        "rows": [
+            (effect.item, titles.get(effect.before, effect.before), now, effect.problem)
+            for effect, now in zip(effects, after, strict=True)
+        ],
+    }

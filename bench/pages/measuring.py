@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Iterator
@@ -99,6 +100,8 @@ def measure(page: Page) -> Measured:
     with CaptureQueriesContext(connection) as queries:
         seconds, size = _request(client, page)
     n_queries = len(queries)
+    gc.collect()
+    gc.freeze()  # as web processes do with what is loaded
     rounds = []
     for _ in range(1 if seconds > LONG else ROUNDS):
         seconds, size = _request(client, page)

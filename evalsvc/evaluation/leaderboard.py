@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -11,7 +12,9 @@ from itertools import combinations
 from math import fsum, sqrt
 from typing import Any, NamedTuple
 
-from django.db.models import F, Q
+import msgspec
+from django.db.models import F, Q, TextField
+from django.db.models.functions import Cast
 from msgspec.structs import replace
 
 from evalsvc.core.errors.exceptions import DomainError
@@ -58,22 +61,33 @@ class Column:
     @cached_property
     def ranks(self) -> dict[int, int]:
         """Ranks by mean; equal means share the better one, undefined have none."""
-        means = {system: figure.mean for system, figure in self.figures.items() if figure.mean is not None}
-        first: dict[float, int] = {}
-        for rank, mean in enumerate(sorted(means.values(), reverse=self.measure.higher_is_better), start=1):
-            first.setdefault(mean, rank)
-        return {system: first[mean] for system, mean in means.items()}
+        ranks: dict[int, int] = {}
+        rank, previous = 0, None
+        for place, system in enumerate(self.order, start=1):
+            if (mean := self.figures[system].mean) != previous:
+                rank, previous = place, mean
+            ranks[system] = rank
+        return ranks
 
     @cached_property
     def order(self) -> list[int]:
-        return sorted(self.ranks, key=lambda system: (self.ranks[system], system))
+        """Systems with a mean, the best first."""
+        sign = -1 if self.measure.higher_is_better else 1
+        figures = self.figures.items()
+        means = [(sign * each.mean, system) for system, each in figures if each.mean is not None]
+        return [system for _, system in sorted(means)]
 
-    def ahead(self, first: int, second: int) -> float | None:
-        """Return the lead of one system over another, if both are defined."""
-        a, b = self.figures.get(first), self.figures.get(second)
-        if a is None or b is None or a.mean is None or b.mean is None:
-            return None
-        return (a.mean - b.mean) * (1 if self.measure.higher_is_better else -1)
+    def titled(self, title: str) -> Column:
+        """Return the column under another title, with the ranks already computed."""
+        column = copy(self)
+        vars(column)["title"] = title
+        return column
+
+    def leads(self, systems: Collection[int]) -> list[float | None]:
+        """Return the means of systems, the higher the better."""
+        sign = 1 if self.measure.higher_is_better else -1
+        figures = [self.figures.get(system) for system in systems]
+        return [None if each is None or each.mean is None else sign * each.mean for each in figures]
 
 
 class Columns(Mapping[str, Column]):
@@ -108,7 +122,7 @@ class BoardSystem(NamedTuple):
 
     pk: int
     name: str
-    tags: dict[str, Any]
+    tags: str
     baseline: bool
     team_id: int
     team_name: str
@@ -117,7 +131,9 @@ class BoardSystem(NamedTuple):
     @property
     def declared(self) -> dict[str, Any]:
         """Tags of the team; only organisers name a baseline."""
-        return {key: value for key, value in self.tags.items() if key != "baseline"}
+        tags: dict[str, Any] = msgspec.json.decode(self.tags)
+        tags.pop("baseline", None)
+        return tags
 
 
 class Systems:
@@ -129,12 +145,12 @@ class Systems:
     @cached_property
     def by_key(self) -> dict[int, BoardSystem]:
         rows = System.objects.filter(benchmark__in=self.benchmarks)
-        fields = ("pk", "name", "tags", "baseline", "team_id", "team__name", "team__slug")
+        tags = Cast("tags", TextField())  # thousands are read, and fifty shown
+        fields = ("pk", "name", tags, "baseline", "team_id", "team__name", "team__slug")
         return {row[0]: BoardSystem(*row) for row in rows.values_list(*fields)}
 
 
-@dataclass(frozen=True, slots=True)
-class BoardRow:
+class BoardRow(NamedTuple):
     """System on a board, with its rank by the ordering measure.
 
     Equal means share a rank, an undefined mean has none.
@@ -495,15 +511,16 @@ class Reversal:
 
 def reversals(here: Column, others: Collection[Column]) -> list[Reversal]:
     """Return pairs of systems that another column reverses, the widest first."""
-    pairs = []
-    for pair in combinations(here.order[:COMPARED], 2):
-        gain = here.ahead(*pair) or 0.0
+    pairs, compared = [], here.order[:COMPARED]
+    elsewhere = [(there, there.leads(compared)) for there in others]
+    for (a, first), (b, second) in combinations(enumerate(here.leads(compared)), 2):
+        gain = (first or 0.0) - (second or 0.0)
         if gain <= 0:
             continue
-        for there in others:
-            loss = there.ahead(*pair)
-            if loss is not None and loss < 0:
-                pairs.append(Reversal(*pair, here, there, gain, loss))
+        for there, leads in elsewhere:
+            one, other = leads[a], leads[b]
+            if one is not None and other is not None and one < other:
+                pairs.append(Reversal(compared[a], compared[b], here, there, gain, one - other))
     return sorted(pairs, key=lambda pair: -min(pair.gain, -pair.loss))
 
 

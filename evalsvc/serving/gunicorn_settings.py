@@ -1,5 +1,6 @@
 """Settings of gunicorn, on one machine and in containers alike."""
 
+import gc
 import os
 from datetime import timedelta
 from typing import Any
@@ -32,6 +33,18 @@ accesslog = "-"
 access_log_format = '%(h)s %(l)s %(u)s %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %({x-request-id}o)s'
 control_socket_disable = True
 sendfile = False  # sent in slices, with a deadline for each
+
+
+def post_worker_init(_worker: object) -> None:
+    """Keep the loaded application out of garbage collections.
+
+    A full one looks through all of it, for tens of milliseconds, in the midst of a request.
+    """
+    from django.urls import get_resolver
+
+    get_resolver().url_patterns  # noqa: B018  loads the views
+    gc.collect()
+    gc.freeze()
 
 
 class MaskedLogger(Logger):

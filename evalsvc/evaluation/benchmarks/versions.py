@@ -120,6 +120,8 @@ def shown_by_setting(settings: Collection[Setting], number: int | None = None) -
     meanwhile were never on that board and don't delay the switch; a run that fails, is cancelled or
     withdrawn doesn't either.
     """
+    if not settings:  # large boards are read as stored
+        return {}
     numbered: dict[int, dict[int, SettingVersion]] = defaultdict(dict)
     for version in SettingVersion.objects.filter(setting__in=settings).select_related("test_set", "only"):
         numbered[version.setting_id][version.number] = version

@@ -13,7 +13,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.api.projects import project_of
-from annotation.models import Item, Lease, Suggestion
+from annotation.consensus import item_state
+from annotation.models import Item, Lease, Project, Suggestion
 from annotation.queue import lease_endings, leases, votes
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
@@ -157,21 +158,27 @@ class NextLease(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Lease the next item for you. 204 when no item is available."""
         holding = validated(request, HeldLeasesSerializer)["holding"]
-        lease = leases.lease_next(project_of(request, slug), person(request), current_leases=holding)
-        return Response(status=204) if lease is None else represented(LeaseSerializer, _lease_body(lease))
+        project = project_of(request, slug)
+        lease = leases.lease_next(project, person(request), current_leases=holding)
+        return (
+            Response(status=204)
+            if lease is None
+            else represented(LeaseSerializer, _lease_body(lease, project))
+        )
 
 
-def _lease_body(lease: Lease) -> dict[str, Any]:
-    """Return a lease with its item and any prediction to show."""
+def _lease_body(lease: Lease, project: Project) -> dict[str, Any]:
+    """Return a lease with its item and any prediction to show, in present labels."""
     suggestion = (
         Suggestion.objects.filter(item=lease.item, batch=lease.shown_id).first() if lease.shown_id else None
     )
+    present = suggestion and item_state.Rules(project).mapping.payload(suggestion.payload)
     return {
         "lease": lease.pk,
         "item": lease.item,
         "base": votes.last_vote_number(lease),
         "expires_at": lease.expires_at,
-        "suggestion": suggestion.payload if suggestion else None,
+        "suggestion": present.payload if present and not present.emptied else None,
     }
 
 
@@ -189,7 +196,7 @@ class Reserve(APIView):
         body = validated(request, ReserveRequestSerializer)
         project, user, current = project_of(request, slug), person(request), body["holding"]
         reserve = leases.lease_several(project, user, n=body["n"], current_leases=current)
-        return represented(ReserveSerializer, {"leases": [_lease_body(lease) for lease in reserve]})
+        return represented(ReserveSerializer, {"leases": [_lease_body(lease, project) for lease in reserve]})
 
 
 class Heartbeat(APIView):

@@ -115,6 +115,9 @@ function scrollToMarks() {
 
 const focusSentence = () => answer.current && $("sentence").focus({ preventScroll: true });
 
+// Keys go on to act on the text after a click on a button, which would keep them.
+const afterPointer = () => marksSpans && !document.activeElement.matches(":focus-visible") && focusSentence();
+
 // A sentence answered in another tab needs no second answer, unless one was begun here.
 async function onAnsweredElsewhere() {
   if (!answer.isUntouched()) return;
@@ -265,9 +268,16 @@ function wire() {
     event.preventDefault();
     run("submit");
   });
-  $("na").addEventListener("change", () => run("na"));
+  $("na").addEventListener("change", () => {
+    run("na");
+    afterPointer();
+  });
   $("comment").addEventListener("blur", answer.saveComment);
-  for (const [id, command] of Object.entries(BUTTONS)) $(id).addEventListener("click", () => run(command));
+  for (const [id, command] of Object.entries(BUTTONS))
+    $(id).addEventListener("click", () => {
+      run(command);
+      if (["undo", "redo", "flag"].includes(command)) afterPointer();
+    });
   $("look-again").addEventListener("click", next);
   wireRelations();
   wireDialogs();

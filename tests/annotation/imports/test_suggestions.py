@@ -48,6 +48,16 @@ def test_a_vote_records_the_prediction_that_was_shown(client: Client) -> None:
     assert Vote.objects.get().shown == Suggestion.objects.get(item__external_id="s0").batch
 
 
+@pytest.mark.parametrize(("target", "shown"), [("A", {"spans": [], "relations": ["A"]}), ("", None)])
+def test_a_prediction_follows_a_merged_or_deleted_label(client: Client, target: str, shown: object) -> None:
+    project = predicted(on=True)
+    if target:
+        inventory.merge(project, ["B", "A"], target=target, by=curator())
+    else:
+        inventory.delete(project, ["B"], by=curator())
+    assert handed(project, client)["suggestion"] == shown
+
+
 def test_a_vote_without_a_shown_prediction_records_none() -> None:
     project = predicted(on=False)
     lease = leases.lease_next(project, annotators(project, 1)[0])

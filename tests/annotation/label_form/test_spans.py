@@ -119,10 +119,13 @@ def test_a_resized_relabelled_and_removed_span_comes_back_by_undo(page: Page) ->
     assert page.locator("#span-list").inner_text().split("\t") == ["Ada met", "place", "2, 9"]
     press(page, "Delete")
     assert read_back(page) == "Nothing marked yet."
-    press(page, "z", "z", "z")
+    press(page, "z", "z")
+    page.locator("#undo").click()
     assert page.locator("#span-list").inner_text().split("\t") == ["Ada", "person", "2, 5"]
     said = page.locator("#span-note").inner_text()
     assert said == "Marked: “Ada” person. No longer marked: “Ada met” person."
+    press(page, "]", "[")
+    assert page.locator("#span-note").inner_text() == "“Ada” is the span now."
     handle = page.locator(".marks__handle--end").bounding_box()
     assert handle is not None
     page.mouse.move(handle["x"] + 6, handle["y"] + 9)

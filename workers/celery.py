@@ -36,7 +36,7 @@ for step in (Preload, "workers.sandbox.readiness:ModelSelfTest", "workers.interr
 class TickScheduler(PersistentScheduler):
     """Beat's scheduler; without jobs for a minute it sends a tick every IDLE_SECONDS only."""
 
-    IDLE_SECONDS, BUSY_SECONDS = 10, 60
+    IDLE_SECONDS, BUSY_SECONDS = 30, 60
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.last_ticks: dict[str, float] = {}

@@ -39,8 +39,8 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-def test_an_idle_queue_gets_a_tick_every_ten_seconds(ticks: Any) -> None:
-    assert ticks() == {"score": 5, "heavy": 5}
+def test_an_idle_queue_gets_a_tick_every_half_minute(ticks: Any) -> None:
+    assert ticks() == {"score": 2, "heavy": 2}
 
 
 @pytest.mark.parametrize("state", [Job.State.QUEUED, Job.State.RUNNING])

@@ -78,12 +78,16 @@ def require_organiser(user: User) -> None:
 
 
 # ---- names ----------------------------------------------------------------------------------------
+NAME_FIELDS = ("username", "first_name", "last_name")  # of users; their rows are wide
+
+
 def display_names(project: Project, *members: User) -> dict[str, str]:
     """Map the names in downloads to display names, unique within the project.
 
     `members` are people who have not answered yet.
     """
     annotators = Annotator.objects.filter(project=project).select_related("user").order_by("pk")
+    annotators = annotators.only("name", *(f"user__{field}" for field in NAME_FIELDS))
     names = {user.username: user.shown_name for user in members}
     names |= {row.name: row.user.shown_name if row.user else row.name for row in annotators}
     uses = Counter(names.values())

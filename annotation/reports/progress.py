@@ -59,20 +59,21 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
     """
     role = require(project, user)
     annotator = Annotator.objects.filter(project=project, user=user).first()
-    work = _own_work(project, annotator) if annotator else NO_WORK
-    waiting = _available_items(project, user, annotator, role=role)
+    deferred = _deferred(project, annotator) if annotator else 0
+    work = _own_work(annotator, deferred) if annotator else NO_WORK
+    waiting = _available_items(project, user, annotator, deferred, role=role)
     # not the size of the project: its difference to the other counts would be the number of hidden checks
     total = work["answered"] + work["skipped"] + waiting
     return {"total": total, "waiting": waiting, **work}
 
 
-def _own_work(project: Project, annotator: Annotator) -> dict[str, Any]:
+def _own_work(annotator: Annotator, deferred: int) -> dict[str, Any]:
     recent = Vote.objects.filter(annotator=annotator).order_by("-pk").values_list("milliseconds", flat=True)
     times = sorted(time for time in recent[:20] if time is not None)
     answers = Answer.objects.filter(annotator=annotator)
     return {
         "answered": answers.count(),
-        "skipped": _skipped(project, annotator),
+        "skipped": _skipped(annotator) - deferred,
         "today": answers.filter(vote__annotator=annotator, vote__at__gte=TruncDay(Now())).count(),
         "median_seconds": round(times[len(times) // 2] / 1000, 1) if times else None,
     }
@@ -85,17 +86,20 @@ def available_items(project: Project, user: User, *, role: str) -> int:
     it changes the count like leasing any other item.
     """
     annotator = Annotator.objects.filter(project=project, user=user).first()
-    return _available_items(project, user, annotator, role=role)
+    deferred = _deferred(project, annotator) if annotator else 0
+    return _available_items(project, user, annotator, deferred, role=role)
 
 
-def _available_items(project: Project, user: User, annotator: Annotator | None, *, role: str) -> int:
+def _available_items(
+    project: Project, user: User, annotator: Annotator | None, deferred: int, *, role: str
+) -> int:
     paused = annotator is not None and annotator.paused_at is not None
     if role not in MAY_LABEL or project.state != Project.State.OPEN or paused:
         return 0
     leased = again = 0
     if annotator:
         leased = _leases(annotator).count()
-        again = _returned(project, annotator) + _deferred(project, annotator)
+        again = _returned(project, annotator) + deferred
     work = _unleased_work(project, annotator)
     qualifying = gold_questions.must_qualify(project, user, role=role)
     questions = _gold_questions(project, annotator, Item.Use.QUALIFY) if qualifying else 0
@@ -211,10 +215,9 @@ def _leases(annotator: Annotator) -> QuerySet[Lease]:
     return Lease.objects.filter(annotator=annotator, ending="")
 
 
-def _skipped(project: Project, annotator: Annotator) -> int:
-    """Count the items a person skipped for good."""
+def _skipped(annotator: Annotator) -> int:
+    """Count the items a person skipped, for good or until later, and has not leased again."""
     own = Vote.objects.filter(annotator=annotator)
     later = own.filter(item=OuterRef("item"), number__gt=OuterRef("number"))
     skipped = own.filter(act=Vote.Act.SKIP).exclude(Exists(later))
-    final = skipped.exclude(item__in=_leases(annotator).values("item")).count()
-    return final - _deferred(project, annotator)
+    return skipped.exclude(item__in=_leases(annotator).values("item")).count()

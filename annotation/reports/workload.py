@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import Annotator, Lease, Project, Vote
 from annotation.reports.progress import answers_needed
 from annotation.reports.vote_figures import WEEK, VoteFigures, figures_of
-from annotation.roles import ANNOTATOR, CURATOR, MAY_OVERSEE, display_names, require
+from annotation.roles import ANNOTATOR, CURATOR, MAY_OVERSEE, NAME_FIELDS, display_names, require
 from evalsvc.core.accounts.models import User
 
 LEAST_FOR_PACE = 20  # answers in a week that tell a pace
@@ -89,12 +89,14 @@ def idle_annotators(project: Project, *, for_user: User) -> list[IdleAnnotator]:
     newest = Vote.objects.filter(annotator=OuterRef("pk")).order_by("-at").values("at")[:1]
     leases = Lease.objects.filter(annotator=OuterRef("pk"), ending="")
     annotators = Annotator.objects.filter(project=project, user__isnull=False)
+    annotators = annotators.only("user", "name", "paused_at")
     begun = {
         row.user_id: row for row in annotators.annotate(last=Subquery(newest), is_leasing=Exists(leases))
     }
     recent = timezone.now() - timedelta(days=IDLE_DAYS)
     people: list[tuple[User, str, datetime | None]] = []
-    for member in project.members.filter(role=ANNOTATOR).select_related("user"):
+    members = project.members.filter(role=ANNOTATOR).select_related("user")
+    for member in members.only("project", *(f"user__{field}" for field in NAME_FIELDS)):
         row = begun.get(member.user_id)
         if row is None:
             people.append((member.user, "", None))

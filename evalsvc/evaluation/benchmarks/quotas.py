@@ -117,7 +117,7 @@ def allowances_of(
     """Return the use of quotas on many benchmarks in few queries."""
     at = now or timezone.now()
     if hidden is None:
-        settings = Setting.objects.filter(benchmark__in=benchmarks)
+        settings = Setting.objects.filter(benchmark__in=benchmarks, disclosure=Setting.Disclosure.HIDDEN)
         related = settings.select_related("test_set", "only", "benchmark")
         found: dict[int, list[Setting]] = defaultdict(list)
         for setting in hidden_settings(related, at):

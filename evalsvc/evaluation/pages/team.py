@@ -44,8 +44,9 @@ def team_page(request: HttpRequest, slug: str) -> HttpResponse:
     systems = _systems(team) if inside else _ranked_systems(team, user)
     if not (inside or boards or systems):
         raise Http404
-    counted_runs = Submission.objects.filter(system__in=systems)
+    counted_runs = submissions
     if not inside:
+        counted_runs = Submission.objects.filter(system__in=systems)
         listed_runs = Q(pk__in=_ranked(user).values("pk")) | Q(pk__in=submissions.values("pk"))
         counted_runs = counted_runs.filter(listed_runs)
     counts = counts_by_system(counted_runs)
@@ -54,7 +55,7 @@ def team_page(request: HttpRequest, slug: str) -> HttpResponse:
     if inside or boards:
         show = request.GET.get("show", "all")
         in_progress = submissions.filter(state__in=run_list.IN_PROGRESS).count()
-        scored = sum(counts_by_system(submissions).values())
+        scored = sum((counts if inside else counts_by_system(submissions)).values())
         parts = [f"{counted(scored, 'run')} scored"] if scored else []
         parts += [f"{in_progress:,} in progress"] if in_progress else []
         listed, older = run_list.page_of(

@@ -186,6 +186,34 @@ def _is_valid_text(name: str, value: Any) -> bool:
     return is_short and (name != "title" or bool(value.strip()))
 
 
+@transaction.atomic
+def set_order(project: Project, rows: Sequence[int], *, part: str, by: User) -> list[Choice]:
+    """Order the current labels, given by row; keys follow it."""
+    require(project, by, CURATOR)
+    lock_project(project)
+    before = inventory(project, part)
+    names = {choice.row: choice.name for choice in before}
+    if sorted(rows) != sorted(names):
+        raise Conflict(
+            "labels_changed",
+            "Labels were added, merged or deleted while you ordered them.",
+            hint="Reload the page, and order them again.",
+        )
+    mapping, place = mapping_of(project), {names[row]: at for at, row in enumerate(rows)}
+    labels = list(project.labels.filter(part=part))
+    # merged labels follow the one that they became, for the day the merge is undone
+    labels.sort(
+        key=lambda label: (place.get(mapping.label(label.name) or "", len(place)), label.pk not in names)
+    )
+    for rank, label in enumerate(labels, 1):
+        label.rank = rank
+    OntologyLabel.objects.bulk_update(labels, ["rank"], batch_size=500)
+    renew_stamp(project)
+    after = [names[row] for row in rows]
+    record(project, "label order", by=by, about=part, before=[choice.name for choice in before], after=after)
+    return inventory(project, part)
+
+
 def renew_stamp(project: Project) -> None:
     """Renew the stamp, which invalidates cached inventories."""
     project.inventory_stamp = uuid4()

@@ -93,6 +93,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
             "project",
             "project-import",
             "ontology",
+            "ontology-order",
             "project-members",
             "project-guideline",
             "project-quality",
@@ -280,6 +281,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "project": lambda cast: {"action": "close"},
     "project-import": lambda cast: {"what": "items", "upload": file(sentences())},
     "ontology": lambda cast: {"action": "labels", "labels": "worked_in"},
+    "ontology-order": lambda cast: {"part": "relation"},
     "ontology-label": lambda cast: {"title": "place of death", "definition": "Died there."},
     "project-guideline": lambda cast: {"guideline": "Read it.", "na_means": "none of these"},
     "project-quality": lambda cast: (

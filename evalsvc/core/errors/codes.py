@@ -37,6 +37,7 @@ ANNOTATION: dict[str, str] = {
     "import_done": "The import is complete and its rows are in use. It cannot be undone.",
     "import_not_done": "The import that adds this sentence is not complete. Wait until it is.",
     "import_running": "Another import into this project is still running. Wait until it is complete.",
+    "labels_changed": "The labels changed while you ordered them. Reload the page.",
     "last_curator": "A project needs at least one curator. Make someone else a curator first.",
     "lease_ended": "Your reservation of this sentence has ended. Request the next sentence.",
     "no_items": "The project has no sentences. Import some first.",

@@ -43,6 +43,21 @@ def test_keys_follow_the_groups_of_the_form() -> None:
     assert {choice.name: choice.key for choice in choices} == {"a": "1", "c": "2", "b": "3"}
 
 
+def test_a_saved_order_sets_the_keys_and_outlasts_imports_and_an_undone_merge() -> None:
+    project = create_project(labels=["a", "b", "c", "d"])
+    step = inventory.merge(project, ["b", "c"], target="c", by=curator())
+    rows = {choice.name: choice.row for choice in inventory.inventory(project)}
+    ordered = inventory.set_order(project, [rows[x] for x in "dca"], part="relation", by=curator())
+    assert [(choice.name, choice.key) for choice in ordered] == [("d", "1"), ("c", "2"), ("a", "3")]
+    project.refresh_from_db()
+    inventory.add_labels(project, ["new"], by=curator())
+    assert names(project) == ["d", "c", "a", "new"]
+    inventory.undo(step, by=curator())
+    assert names(project) == ["d", "c", "b", "a", "new"]
+    with pytest.raises(Conflict, match="while you ordered"):
+        inventory.set_order(project, [rows["a"]], part="relation", by=curator())
+
+
 def test_the_nyt10_preset_leaves_24_of_52_relations() -> None:
     project = create_project(labels=())
     choices = inventory.apply_preset(project, "nyt10", by=curator())

@@ -14,7 +14,7 @@ from annotation.ontology import inventory
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.markdown import section_html as section
 from tests.annotation.browser_keyboard import Start, press
-from tests.cast.projects import ProjectCast
+from tests.cast.projects import ProjectCast, create_project, curator
 from tests.errors import code
 
 if TYPE_CHECKING:
@@ -191,3 +191,20 @@ def test_the_guideline_stays_in_view_for_a_label_without_texts(page: Page, start
     press(page, "ArrowDown")
     page.get_by_text("Read the whole sentence.").wait_for()
     assert page.get_by_text("A town or a country.").is_visible()
+
+
+def test_curators_order_groups_and_labels_by_buttons_and_save(cast: ProjectCast, client: Client) -> None:
+    project = create_project(labels=[{"name": name, "group": name[0]} for name in ("x1", "x2", "x3", "y1")])
+    client.force_login(curator())
+    address = f"/projects/{project.slug}/ontology/order/"
+    row = {choice.name: choice.row for choice in inventory.inventory(project)}
+    rows = [*row.values()]
+    for move in (f"label {row['x3']} first", f"label {row['x1']} down", f"group {row['y1']} up"):
+        page = client.post(address, {"part": "relation", "label": rows, "move": move}).content.decode()
+        assert f'value="{move}"' in page.replace("\n", "")
+        assert re.search(rf'value="{move}"[^>]*autofocus', page)
+        rows = [int(pk) for pk in re.findall(r'name="label" value="(\d+)"', page)]
+    assert [choice.name for choice in inventory.inventory(project)] == [*row]
+    client.post(address, {"part": "relation", "label": rows, "action": "save"})
+    keys = [(choice.name, choice.key) for choice in inventory.inventory(project)]
+    assert keys == [("y1", "1"), ("x3", "2"), ("x2", "3"), ("x1", "4")]

@@ -288,10 +288,13 @@ def undo(batch: Batch, *, by: User) -> None:
         raise Conflict("import_done", "A test set is being frozen.", hint="Wait until it is complete.")
     if Vote.objects.filter(item__batch=batch).exists():
         raise Conflict("import_done", "Sentences of this import were answered or skipped already.")
-    files = (repeat.get("file") for repeats in _repeats(batch) for repeat in repeats)
-    if other := next((name for name in files if name != batch.filename), ""):
+    # files of one name are told apart by their counts: those without repeats brought all that they have
+    later = project.batches.filter(pk__gt=batch.pk, what=Batch.What.ITEMS, state=Batch.State.DONE)
+    again = {name for name, counts in later.values_list("filename", "counts") if counts.get("repeated_items")}
+    files = (repeat.get("file") for repeats in _repeats(batch) for repeat in repeats) if again else ()
+    if other := next((name for name in files if name in again), ""):
         message = f"Sentences of this import came again in {other}, which was imported later."
-        raise Conflict("import_done", message, hint="Exclude single sentences instead.")
+        raise Conflict("import_done", message, hint="Undo that import first, or exclude single sentences.")
     reason = f"Undone by {by.shown_name}."
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.CANCELLED, reason=reason)
     record(project, "import undone", by=by, about=batch.filename)

@@ -243,7 +243,13 @@ def _act(request: HttpRequest, batch: Batch, job: Job | None) -> None:
         return
     if action == "undo":
         batches.undo(batch, by=user)
-        messages.info(request, "Import undone. Its sentences are no longer in the project.")
+        stay = batch.counts.get("repeated_items", 0)
+        kept = (
+            f" {counted(stay, 'sentence')} of other imports stay, with the source labels of both."
+            if stay
+            else ""
+        )
+        messages.info(request, f"Import undone. Its sentences are no longer in the project.{kept}")
         return
     if action is None or project is None:
         return

@@ -361,12 +361,21 @@ def test_an_import_into_an_open_project_or_with_answers_is_not_undone() -> None:
     assert project.items.live().count() == 1
 
 
-def test_an_import_whose_sentences_came_again_is_not_undone() -> None:
+@pytest.mark.parametrize("name", ["lines.jsonl", "later.jsonl"])
+def test_an_import_whose_sentences_came_again_is_undone_after_the_later_one(name: str) -> None:
     project = create_project()
-    batch = import_lines(project, [sentence("s0")])
-    Item.objects.update(repeats=[{"file": "later.jsonl", "line": 3, "id": "s9"}])
-    with pytest.raises(Conflict, match=r"later\.jsonl"):
+    batch = import_lines(project, [sentence("s0"), sentence("s1")])
+    again = import_lines(project, [sentence("s0"), sentence("s2")])
+    assert (again.counts["items"], again.counts["repeated_items"]) == (1, 1)
+    Batch.objects.filter(pk=again.pk).update(filename=name)
+    Item.objects.exclude(repeats=[]).update(repeats=[{"file": name, "line": 1, "id": "s0"}])
+    with pytest.raises(Conflict, match=name):
         batches.undo(batch, by=curator())
+    batches.undo(again, by=curator())
+    assert [item.external_id for item in project.items.live()] == ["s0", "s1"]
+    batches.undo(batch, by=curator())
+    assert not project.items.live().exists()
+    assert import_lines(project, [sentence("s0")]).counts["items"] == 1
 
 
 def test_only_curators_undo_imports() -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 FILES = {
     *("health", "ready", "metrics", "client", "schema", "board-csv", "board-json", "board-ranks"),
     *("setting-inputs", "board-inputs"),
-    *("submission-curve-svg", "submission-curve-csv", "test-set-lines", "judgments"),
+    *("submission-curve-svg", "submission-curve-csv", "test-set-lines", "judgments", "board-compare-file"),
     *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv"),
     *("progress-days-svg", "progress-days-csv", "progress-people-csv", "progress-labels-csv"),
 }
@@ -68,9 +68,9 @@ class Site:
         page = self.window.open()
         page.context.clear_cookies()
         if PEOPLE[who]:
-            open_as(page, self.requester.cast[PEOPLE[who]].username, self.requester.address(row))
+            open_as(page, self.requester.cast[PEOPLE[who]].username, self.requester.address_with_query(row))
         else:
-            page.goto(self.requester.address(row))
+            page.goto(self.requester.address_with_query(row))
         return page
 
 

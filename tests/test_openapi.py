@@ -151,10 +151,12 @@ def test_an_unchanged_read_is_answered_with_304(
 ) -> None:
     if (endpoints()[row.partition(":")[0]], "get") not in json_reads(schema):
         return
-    who = next(person for person, cell in API[row, "GET"].items() if cell in ("200", "204"))
+    who = next((person for person, cell in API[row, "GET"].items() if cell in ("200", "204")), "")
+    if not who:  # a comparison of a board without runs
+        return
     if requester.request(row, "GET", who).outcome == "204":
         return
-    address = requester.address(row)
+    address = requester.address_with_query(row)
     first = requester.send(address, "GET", who)
     again = requester.send(address, "GET", who, headers={"If-None-Match": first.response["ETag"]})
     assert (again.response.status_code, again.response.content) == (304, b"")

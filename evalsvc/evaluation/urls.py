@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from evalsvc.evaluation.api import benchmarks, status
+from evalsvc.evaluation.api import benchmarks, comparisons, status
 from evalsvc.evaluation.api import oversight as api_ledger
 from evalsvc.evaluation.api import oversight as api_log
 from evalsvc.evaluation.api import submissions as api_submissions
-from evalsvc.evaluation.pages import boards, organise, submissions, submit, team
+from evalsvc.evaluation.pages import boards, compare, organise, submissions, submit, team
 
 page_patterns = [
     path("boards/", boards.boards, name="boards"),
@@ -14,6 +14,8 @@ page_patterns = [
     path("boards/<slug:slug>/", boards.board_page, name="board"),
     path("boards/<slug:slug>/board.csv", boards.board_csv, name="board-csv"),
     path("boards/<slug:slug>/board.json", boards.board_json, name="board-json"),
+    path("boards/<slug:slug>/compare/", compare.compare_page, name="board-compare"),
+    path("boards/<slug:slug>/compare.<slug:format>", compare.compare_file, name="board-compare-file"),
     path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),
     path("boards/<slug:slug>/inputs/", boards.all_inputs, name="board-inputs"),
     path("boards/<slug:slug>/people/", organise.people, name="board-people"),
@@ -52,6 +54,12 @@ api_patterns = [
     path("benchmarks/<slug:slug>/inputs", benchmarks.AllInputs.as_view(), name="api-benchmark-inputs"),
     path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),
+    path("benchmarks/<slug:slug>/compare", comparisons.Comparisons.as_view(), name="api-compare"),
+    path(
+        "benchmarks/<slug:slug>/compare/cancel",
+        comparisons.CancelComparison.as_view(),
+        name="api-compare-cancel",
+    ),
     path("benchmarks/<slug:slug>/log", api_log.BenchmarkLog.as_view(), name="api-benchmark-log"),
     path("benchmarks/<slug:slug>/ledger", api_ledger.Ledgers.as_view(), name="api-ledger"),
     path("benchmarks/<slug:slug>/submissions", api_submissions.Submissions.as_view(), name="api-submissions"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db import connection, transaction
 from django.http import HttpResponseBase
@@ -14,7 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from tests.cast.service import ServiceCast
-from tests.permissions.targets import ADDRESSES, request_body
+from tests.permissions.targets import ADDRESSES, QUERIES, request_body
 
 PEOPLE = {
     "anon": "",
@@ -103,10 +104,15 @@ class Requester:
         arguments = ADDRESSES[row](self.cast) if row in ADDRESSES else {}
         return reverse(row.partition(":")[0], kwargs=arguments)
 
+    def address_with_query(self, row: str) -> str:
+        """The address of a table row, with the query that it needs."""
+        query = QUERIES[row](self.cast) if row in QUERIES else {}
+        return self.address(row) + (f"?{urlencode(query, doseq=True)}" if query else "")
+
     def request(self, row: str, method: str, who: str) -> Reply:
         """Request a table row; a POST carries a valid body."""
         body = request_body(row, self.cast) if method == "POST" else {}
-        return self.send(self.address(row), method, who, **body)
+        return self.send(self.address_with_query(row), method, who, **body)
 
     def send(self, address: str, method: str, who: str, **body: Any) -> Reply:
         client = self.client(who)

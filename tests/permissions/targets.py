@@ -130,6 +130,12 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
     **dict.fromkeys(("board-json", "board-organise", "board-ledger", "board-change", "board-inputs"), tides),
     "board-inputs:hidden": vault,
+    "board-compare": tides,
+    "board-compare:hidden": vault,
+    "board-compare-file": lambda cast: tides(cast) | {"format": "csv"},
+    "board-compare-file:hidden": lambda cast: vault(cast) | {"format": "csv"},
+    **dict.fromkeys(("api-compare", "api-compare-cancel"), tides),
+    **dict.fromkeys(("api-compare:hidden", "api-compare-cancel:hidden"), vault),
     **dict.fromkeys(
         ("board:hidden", "board-csv:hidden", "board-ranks:hidden", "setting-new:hidden", "submit:hidden"),
         vault,
@@ -227,6 +233,15 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     ),
     "api-submission-cancel": queued,
 }
+
+
+def two_systems(cast: ServiceCast) -> Fields:
+    return {"systems": ["kelpie/Net of kelpie", "lugworm/Net of lugworm"]}
+
+
+QUERIES: dict[str, Callable[[ServiceCast], Fields]] = dict.fromkeys(
+    ("board-compare", "board-compare-file", "api-compare", "api-compare-cancel"), two_systems
+)
 
 
 def file(content: bytes, name: str = "lines.jsonl") -> SimpleUploadedFile:

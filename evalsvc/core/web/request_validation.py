@@ -92,29 +92,40 @@ def query_errors(view: Callable[[], APIView], method: str, query: QueryDict) -> 
     if not query or view.__module__.startswith("drf_spectacular."):  # the pages of the description itself
         return {}
     method = "GET" if method == "HEAD" else method
-    errors = unknown_names(query, _described(view, method)[0], "query parameter")
+    errors = unknown_names(query, _described(view, method).names, "query parameter")
     if method == "GET":
-        repeated = (name for name, values in query.lists() if len(set(values)) > 1)
+        several = _described(view, method).several
+        repeated = (name for name, values in query.lists() if len(set(values)) > 1 and name not in several)
         errors |= dict.fromkeys(repeated, "Sent more than once, with different values. Send one.")
     return errors
 
 
+class Described(NamedTuple):
+    """Query parameters of an endpoint, those that repeat, and its body."""
+
+    names: frozenset[str] = frozenset()
+    several: frozenset[str] = frozenset()
+    has_body: bool = False
+
+
 @cache
-def _described(view: Callable[[], APIView], method: str) -> tuple[frozenset[str], bool]:
+def _described(view: Callable[[], APIView], method: str) -> Described:
     """Return the described query parameters, and True for a described body."""
     handler = getattr(view, method.lower(), None)
     described = getattr(handler, "kwargs", {}).get("schema")
     if described is None:
-        return frozenset(), False
+        return Described()
     schema: Any = described()
     instance: Any = view()
     instance.kwargs, instance.request = {}, None
     schema.view, schema.method = instance, method
-    names = {each.name for each in schema.get_override_parameters() if each.location == "query"}
+    parameters = [each for each in schema.get_override_parameters() if each.location == "query"]
+    names = {each.name for each in parameters}
     paginator = getattr(instance, "paginator", None) if method == "GET" else None
     if paginator is not None:
         names |= {each["name"] for each in paginator.get_schema_operation_parameters(instance)}
-    return frozenset(names), schema.get_request_serializer() is not None
+    several = frozenset(each.name for each in parameters if each.many)
+    return Described(frozenset(names), several, schema.get_request_serializer() is not None)
 
 
 def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, str]:
@@ -124,7 +135,7 @@ def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, 
     """
     if request.method not in WRITES or not hasattr(view, request.method.lower()):
         return {}
-    if _described(view, request.method)[1]:
+    if _described(view, request.method).has_body:
         return {}
     names: Iterable[str] = [*request.POST, *request.FILES]
     is_read = request.content_type == "multipart/form-data"  # by then, it has no other body than fields

@@ -170,7 +170,7 @@ def requested(setting: Setting, systems: Collection[str], *, person: Person | No
 
 
 # ---- the job -----------------------------------------------------------------------------------------
-def start(comparison: Comparison, *, by: User) -> StoredComparison:
+def start(comparison: Comparison, *, by: User) -> None:
     """Queue the tests, unless they are stored, waiting or running."""
     runs = comparison.runs
     unfinished = StoredComparison.objects.filter(by=by).exclude(job__state__in=Job.ENDED).exclude(job=None)
@@ -193,7 +193,7 @@ def start(comparison: Comparison, *, by: User) -> StoredComparison:
                 raise Conflict("too_many_comparisons", detail, hint="Wait for one, or cancel it.")
             row.job, row.by = queueing.enqueue(KIND, row.pk, lane=f"user {by.pk}"), by
             row.save(update_fields=["job", "by"])
-    return row
+    comparison.__dict__.pop("stored", None)
 
 
 def cancel(comparison: Comparison, *, by: User) -> None:
@@ -204,6 +204,7 @@ def cancel(comparison: Comparison, *, by: User) -> None:
     if not may_cancel(comparison, by):
         roles.require(comparison.setting.benchmark, by, roles.ORGANISER)
     queueing.request_cancel(row.job)
+    comparison.__dict__.pop("stored", None)
 
 
 def may_cancel(comparison: Comparison, person: Person) -> bool:

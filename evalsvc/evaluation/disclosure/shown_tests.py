@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -55,6 +55,13 @@ class ShownTest:
     detectable: float | None
     reason: str
     winner: int | None
+
+    def turned(self) -> ShownTest:
+        """Return the same test of B − A."""
+        difference, low, high, d = (
+            None if x is None else -x for x in (self.difference, self.high, self.low, self.d)
+        )
+        return replace(self, a=self.b, b=self.a, difference=difference, low=low, high=high, d=d)
 
 
 def shown_test(

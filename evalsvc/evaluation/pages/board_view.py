@@ -129,6 +129,7 @@ def board_context(
         "rescoring": board.rescoring,
         "computed_at": board.computed_at,
         "past": past,
+        "comparable": len(board.rows) > 1 and not past,
         "at_version": f"&version={board.version.number}" if past else "",
     }
     if not board.figures.runs:

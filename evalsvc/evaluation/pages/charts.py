@@ -263,3 +263,34 @@ def _system(
     if not narrow:
         parts.append(element("text", f"{scores[-1]}  {clip(name, letters=16)}", x=x2 + 12, y=y2 + 4, **text))
     return element("g", *parts, class_="mark-g")
+
+
+# ---- differences ---------------------------------------------------------------------------------
+INTERVAL_WIDTH = 200
+
+
+def interval_scale(ends: Iterable[float]) -> Scale:
+    return Scale([0.0, *ends], start=8, stop=INTERVAL_WIDTH - 8)
+
+
+def interval_axis(scale: Scale) -> SafeString:
+    """Axis over intervals: its ends and zero, in points."""
+    digits = 0 if scale.step >= 0.01 else 1
+    texts = []
+    for value in sorted({scale.low, 0.0, scale.high}):
+        anchor = "start" if value == scale.low else "end" if value == scale.high else "middle"
+        label = percent(value, digits=digits)
+        texts.append(element("text", label, class_="ax", x=scale(value), y=11, text_anchor=anchor))
+    return drawing(INTERVAL_WIDTH, 14, "Difference in points", *texts, class_="fix")
+
+
+def interval(difference: float, ends: Point | None, *, scale: Scale, series: int, name: str) -> SafeString:
+    """Difference with its interval; grey unless a test confirms it."""
+    zero, at = scale(0.0), scale(difference)
+    parts = [element("path", class_="zero", d=f"M{zero:.1f} 0V18")]
+    if ends:
+        left, right = scale(ends[0]), scale(ends[1])
+        line = f"M{left:.1f} 9H{right:.1f}M{left:.1f} 5v8M{right:.1f} 5v8"
+        parts.append(element("path", class_=f"l{series}", d=line))
+    parts.append(element("path", class_=f"f{series} halo", d=f"M{at:.1f} 9{MARKS[max(series - 1, 0)]}"))
+    return drawing(INTERVAL_WIDTH, 18, name, *parts, class_="fix")

@@ -8,7 +8,7 @@ import pytest
 
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation.comparison import compared
+from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.models import Benchmark, Setting, StoredComparison
 from tests.cast.benchmarks import BenchmarkCast
@@ -16,18 +16,6 @@ from tests.evalsvc.evaluation.test_leaderboard import scored
 from workers.handlers import compare
 from workers.metrics.systems import welch
 from workers.runner import run_next
-
-
-@pytest.fixture
-def benchmark(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
-    """Two systems of several runs, and two of one."""
-    benchmark = cast.relations()
-    scored(cast, benchmark, "Net", 4, 5, 6)
-    scored(cast, benchmark, "Tree", 1, 2)
-    scored(cast, benchmark, "Rules", 3)
-    scored(cast, benchmark, "Copy", 3)
-    monkeypatch.setattr(compared, "REPLICATES", 99)
-    return benchmark
 
 
 def of(cast: BenchmarkCast, benchmark: Benchmark, *names: str, person: Any = None) -> Comparison:
@@ -53,6 +41,9 @@ def test_systems_with_several_runs_are_tested_over_runs(cast: BenchmarkCast, ben
         (expected.difference, expected.p, expected.low)
     )
     assert (test.p_holm, test.word, test.winner) == (test.p, "huge", 0)
+    assert words.sentence(found, found.board.columns["accuracy"], 0, 1) == (
+        "Net is ahead of Tree by 58.3 accuracy (p .021, Welch’s t over runs)."
+    )
     assert found.verdict("accuracy", 0, 1) + found.verdict("accuracy", 1, 0) == "WL"
 
 

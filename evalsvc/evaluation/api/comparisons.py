@@ -1,0 +1,146 @@
+"""API of comparisons: figures, tests and sentences of 2 to 10 systems of a board."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsvc.core.accounts import users
+from evalsvc.core.errors.handlers import problems
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.api.benchmarks import ComputationSerializer, RowSerializer, setting_of
+from evalsvc.evaluation.comparison import compared, words
+from evalsvc.evaluation.comparison.compared import LEAST, MOST, Comparison
+from evalsvc.evaluation.disclosure import gold_digest
+from evalsvc.evaluation.measures.computation import of_setting
+
+ABSENT = "absent"
+QUERY = [
+    OpenApiParameter("setting", str, description="Key of the setting; default: the first."),
+    OpenApiParameter(
+        "systems", str, many=True, description=f"{LEAST} to {MOST} systems, each as team/system."
+    ),
+]
+
+
+class SystemTestSerializer(serializers.Serializer[Any]):
+    measure = serializers.CharField()
+    title = serializers.CharField()
+    a = serializers.CharField(help_text="As team/system.")
+    b = serializers.CharField()
+    difference = serializers.FloatField(allow_null=True, help_text="A − B; of median runs if over items.")
+    low = serializers.FloatField(allow_null=True, help_text="95 % interval of the difference.")
+    high = serializers.FloatField(allow_null=True)
+    p = serializers.FloatField(allow_null=True, help_text="Null while only its range is shown.")
+    p_holm = serializers.FloatField(allow_null=True, help_text="Adjusted over the pairs of the measure.")
+    p_text = serializers.CharField(allow_blank=True, help_text="p or its range, such as < .05.")
+    p_holm_text = serializers.CharField(allow_blank=True)
+    d = serializers.FloatField(allow_null=True, help_text="Cohen's d; null for tests over items.")
+    word = serializers.CharField(allow_blank=True, help_text="Sawilowsky's word for d.")
+    detectable = serializers.FloatField(
+        allow_null=True, help_text="Smaller differences would mostly go unseen: α .05, power 80 %."
+    )
+    test = serializers.CharField(allow_blank=True)
+    reason = serializers.CharField(allow_blank=True, help_text="Reason why there is no test.")
+    ahead = serializers.CharField(allow_blank=True, help_text="The system ahead by the test, if one is.")
+
+
+class ComparisonSerializer(serializers.Serializer[Comparison]):
+    setting = serializers.CharField(source="setting.key")
+    version = serializers.IntegerField(source="board.version.number")
+    state = serializers.ChoiceField(
+        choices=[ABSENT, *Job.State.values], help_text="Of the tests; absent: POST computes them."
+    )
+    reason = serializers.SerializerMethodField(help_text="Reason of failed tests.")
+    held_back = serializers.CharField(source="board.held_back")
+    order_by = serializers.CharField(source="board.order_by")
+    systems = RowSerializer(source="rows", many=True)
+    tests = serializers.SerializerMethodField(help_text="A row per measure and pair.")
+    sentences = serializers.SerializerMethodField(help_text="For a paper; nothing else is claimed.")
+    method = serializers.SerializerMethodField()
+    computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
+
+    def get_reason(self, comparison: Comparison) -> str:
+        job = comparison.stored.job if comparison.stored else None
+        return job.error if job and comparison.state == Job.State.FAILED else ""
+
+    @extend_schema_field(SystemTestSerializer(many=True))
+    def get_tests(self, comparison: Comparison) -> list[dict[str, Any]]:
+        names = [f"{row.system.team_slug}/{row.system.name}" for row in comparison.rows]
+        rows = []
+        for column in comparison.columns:
+            for test in comparison.tests.get(column.measure.key, ()):
+                row = vars(test) | {"a": names[test.a], "b": names[test.b]}
+                ahead = "" if test.winner is None else names[test.winner]
+                rows.append(row | {"measure": column.measure.key, "title": column.title, "ahead": ahead})
+        return [dict(SystemTestSerializer(row).data) for row in rows]
+
+    def get_sentences(self, comparison: Comparison) -> list[str]:
+        return words.paragraph(comparison)
+
+    def get_method(self, comparison: Comparison) -> str:
+        return words.METHOD
+
+    @extend_schema_field(ComputationSerializer)
+    def get_computation(self, comparison: Comparison) -> dict[str, Any]:
+        version = comparison.board.version
+        return of_setting(comparison.setting, version, gold=gold_digest.of_version(version))
+
+
+def requested(request: Request, slug: str) -> Comparison:
+    """Return the comparison in the query, or refuse it."""
+    query = request.query_params
+    setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
+    return compared.requested(setting, query.getlist("systems"), person=request.user)
+
+
+class Comparisons(APIView):
+    needs_scope = "submit"
+
+    @extend_schema(
+        operation_id="comparison",
+        parameters=QUERY,
+        responses={200: ComparisonSerializer} | problems(400, 401, 404, 409),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Compare systems: figures, and tests once they are computed."""
+        return Response(ComparisonSerializer(requested(request, slug)).data)
+
+    @extend_schema(
+        operation_id="comparison_compute",
+        parameters=QUERY,
+        request=None,
+        responses={200: ComparisonSerializer, 202: ComparisonSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Compute the tests, unless they are stored."""
+        comparison = requested(request, slug)
+        compared.start(comparison, by=users.person(request))
+        return _answer(comparison)
+
+
+class CancelComparison(APIView):
+    needs_scope = "submit"
+
+    @extend_schema(
+        operation_id="comparison_cancel",
+        parameters=QUERY,
+        request=None,
+        responses={200: ComparisonSerializer, 202: ComparisonSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Cancel tests that wait or run."""
+        comparison = requested(request, slug)
+        compared.cancel(comparison, by=users.person(request))
+        return _answer(comparison)
+
+
+def _answer(comparison: Comparison) -> Response:
+    waits = comparison.state in (Job.State.QUEUED, Job.State.RUNNING)
+    return Response(ComparisonSerializer(comparison).data, status=202 if waits else 200)

@@ -1,0 +1,212 @@
+"""Page that compares 2 to 10 systems of a board, and its downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods, require_safe
+
+from evalsvc.core.accounts import users
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.downloads import text_file
+from evalsvc.core.web.formatting import DASH, counted, signed
+from evalsvc.core.web.svg import Scale
+from evalsvc.core.web.tables import download
+from evalsvc.core.web.views import takes
+from evalsvc.evaluation.comparison import compared, words
+from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.disclosure.shown_tests import ShownTest
+from evalsvc.evaluation.leaderboard import Column
+from evalsvc.evaluation.measures.menu import board_measures
+from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages.boards import chosen
+
+Row = TypeVar("Row")
+TABLES = {"systems": words.figures_table, "tests": words.tests_table}
+VERDICTS = {"W": "ahead of", "L": "behind", "=": "no difference shown from", "·": "not tested against"}
+
+
+def requested(request: HttpRequest, slug: str) -> Comparison:
+    """Return the comparison in the query, or refuse it."""
+    _, _, setting = chosen(request, slug)
+    if setting is None:
+        raise Http404
+    return compared.requested(setting, request.GET.getlist("systems"), person=request.user)
+
+
+@takes((), compute=(), cancel=())
+@require_http_methods(["GET", "HEAD", "POST"])
+def compare_page(request: HttpRequest, slug: str) -> HttpResponse:
+    if request.method == "POST" and not request.user.is_authenticated:
+        return redirect_to_login(request.get_full_path())
+    comparison = requested(request, slug)
+    if request.method == "POST":
+        act = compared.cancel if request.POST.get("action") == "cancel" else compared.start
+        act(comparison, by=users.person(request))
+        return redirect(request.get_full_path())
+    waits = comparison.state in (Job.State.QUEUED, Job.State.RUNNING)
+    response = render(request, "evaluation/compare.html", _context(request, comparison) | {"waits": waits})
+    if request.headers.get("HX-Request") and not waits:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_safe
+def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
+    """Download a table of the comparison, or its BibTeX entries."""
+    comparison = requested(request, slug)
+    if format == "bib":
+        address = request.build_absolute_uri(reverse("board", args=[slug]))
+        return text_file(f"{slug}.bib", words.bibtex(comparison, address=address), "application/x-bibtex")
+    table = TABLES.get(request.GET.get("table", "systems"))
+    if table is None:
+        raise Http404
+    return download(table(comparison), format)
+
+
+def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
+    setting = comparison.setting
+    systems = [(f"{row.system.team_slug}/{row.system.name}") for row in comparison.rows]
+    query = urlencode([("setting", setting.key), *(("systems", name) for name in systems)])
+    pair = _pair(request, systems)
+    stored = comparison.stored
+    job = stored.job if stored else None
+    return {
+        "benchmark": setting.benchmark,
+        "setting": setting,
+        "title": f"{counted(len(systems), 'system')} on {setting.benchmark}",
+        "systems": list(zip(systems, comparison.names, comparison.rows, strict=True)),
+        "query": query,
+        "state": comparison.state,
+        "job": job,
+        "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
+        "may_cancel": compared.may_cancel(comparison, request.user),
+        "held_back": comparison.board.held_back,
+        "main": comparison.board.ordering,
+        "paragraph": words.paragraph(comparison),
+        "matrix": _matrix(comparison),
+        "figures": _figures(comparison),
+        "columns": comparison.columns,
+        "pair": pair,
+        "pair_names": [comparison.names[place] for place in pair],
+        "pair_values": [systems[place] for place in pair],
+        "differences": _differences(comparison, *pair),
+        "method": words.METHOD,
+        "version": comparison.board.version.number,
+        "counts": " ".join(
+            f"{name}: {counted(row.n, 'run')}."
+            for name, row in zip(comparison.names, comparison.rows, strict=True)
+        ),
+        "computation": words.computation(comparison),
+    }
+
+
+def _pair(request: HttpRequest, systems: list[str]) -> tuple[int, int]:
+    """Return the places of the pair in the query, else the first two."""
+    names = (request.GET.get("a", ""), request.GET.get("b", ""))
+    places = [systems.index(name) for name in names if name in systems]
+    return (places[0], places[1]) if len(set(places)) == 2 else (0, 1)
+
+
+def _matrix(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the verdicts by the main measure, with their words, in the board's order."""
+    key, names = comparison.board.order_by, comparison.names
+    places = range(len(names))
+
+    def cell(a: int, b: int) -> tuple[str, str]:
+        if a == b:
+            return "", ""
+        verdict = comparison.verdict(key, a, b)
+        test = comparison.test(key, a, b)
+        reason = f": {test.reason}" if test and test.reason else ""
+        return verdict, f"{VERDICTS[verdict]} {names[b]}{reason}"
+
+    return [(names[a], [cell(a, b) for b in places]) for a in places]
+
+
+def _figures(comparison: Comparison) -> list[list[tuple[str, list[tuple[str, bool, str]]]]]:
+    """Return rows per measure: mean ± deviation, best by test, and the reason of a dash."""
+    rows = []
+    for column in comparison.columns:
+        cells = []
+        for place in range(len(comparison.rows)):
+            shown = words.figure(comparison, column, place)
+            text = words.with_deviation(shown, column.measure)
+            best = words.is_best(comparison, column.measure.key, place)
+            reason = "" if text != DASH else (shown.reason if shown else words.NO_SHARED_MEASURE)
+            cells.append((text, best, reason))
+        rows.append((column.title, cells))
+    return _groups(comparison, comparison.columns, rows)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Row of the table of differences: A − B by a measure."""
+
+    title: str
+    difference: str
+    drawing: SafeString | str
+    interval: str
+    p: str
+    p_holm: str
+    d: str
+    effect: str
+    reason: str
+    confirmed: bool
+
+
+def _differences(comparison: Comparison, a: int, b: int) -> dict[str, Any]:
+    """Return the differences of a pair, drawn on one scale where they are percentages."""
+    tests = [
+        (column, test if test.a == a else test.turned())
+        for column in comparison.columns
+        if (test := comparison.test(column.measure.key, a, b))
+    ]
+    percentages = [test for column, test in tests if column.measure.unit == "%"]
+    ends = [end for test in percentages for end in (test.difference, test.low, test.high) if end is not None]
+    scale = charts.interval_scale(ends) if ends else None
+    rows = [_difference(column, test, scale, a) for column, test in tests]
+    axis = charts.interval_axis(scale) if scale else ""
+    return {"axis": axis, "groups": _groups(comparison, [column for column, _ in tests], rows)}
+
+
+def _groups(comparison: Comparison, columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Row]]:
+    """Part the rows of the measures that the board shows from the rest."""
+    board = comparison.board
+    first = {board.order_by, *(measure.key for measure in board_measures(board.setting, board.columns))}
+    parts: tuple[list[Row], list[Row]] = ([], [])
+    for column, row in zip(columns, rows, strict=True):
+        parts[column.measure.key not in first].append(row)
+    return [part for part in parts if part]
+
+
+def _difference(column: Column, test: ShownTest, scale: Scale | None, a: int) -> Difference:
+    measure = column.measure
+    ends = (test.low, test.high) if test.low is not None and test.high is not None else None
+    text = DASH if test.difference is None else words.points(test.difference, measure)
+    interval = f"{words.points(ends[0], measure)} to {words.points(ends[1], measure)}" if ends else DASH
+    drawn: SafeString | str = ""
+    if scale and measure.unit == "%" and test.difference is not None:
+        series = 0 if test.winner is None else 1 if test.winner == a else 2
+        name = f"{column.title}: {text}" + (f", {interval}" if ends else "")
+        drawn = charts.interval(test.difference, ends, scale=scale, series=series, name=name)
+    return Difference(
+        title=column.title,
+        difference=text,
+        drawing=drawn,
+        interval=interval,
+        p=test.p_text or DASH,
+        p_holm=test.p_holm_text or DASH,
+        d=DASH if test.d is None else signed(test.d, digits=2),
+        effect=f"{test.word}{'' if test.winner is not None else ' (not confirmed)'}" if test.word else "",
+        reason=test.reason,
+        confirmed=test.winner is not None,
+    )

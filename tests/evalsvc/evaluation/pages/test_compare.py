@@ -1,0 +1,110 @@
+"""The page of a comparison, its button, its downloads and its sentences."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.evaluation.models import Benchmark, Setting
+from tests.cast.benchmarks import BenchmarkCast
+from workers.runner import run_next
+
+
+def address(cast: BenchmarkCast, *names: str, view: str = "board-compare", **query: str) -> str:
+    args = ["rel", query.pop("format")] if "format" in query else ["rel"]
+    systems = {"systems": [f"{cast.kelpie.slug}/{name}" for name in names]}
+    return reverse(view, args=args, query=systems | query)
+
+
+def compute(client: Client, cast: BenchmarkCast, *names: str) -> str:
+    """Press the button, run the job, and return the page."""
+    client.force_login(cast.kim)
+    assert client.post(address(cast, *names), {"action": "compute"}).status_code == 302
+    while run_next("heavy"):
+        pass
+    return client.get(address(cast, *names)).content.decode()
+
+
+def test_a_reader_sees_figures_before_and_a_test_after_the_job(
+    client: Client,
+    cast: BenchmarkCast,
+    benchmark: Benchmark,
+) -> None:
+    before = client.get(address(cast, "Net", "Tree")).content.decode()
+    assert "Log in to compute the tests" in before
+    assert "nothing is claimed: the tests are not computed yet." in before
+    assert client.post(address(cast, "Net", "Tree"), {"action": "compute"}).status_code == 302
+    page = compute(client, cast, "Net", "Tree", "Rules")
+    assert "No difference between Net and Tree could be shown: +53.9, 95 % interval −7.7 to +115.5;" in page
+    assert "differences under 76.9 would mostly go unseen." in page
+    assert "Compute the tests" not in page
+    turned = client.get(address(cast, "Net", "Tree", "Rules", a="kelpie/Tree", b="kelpie/Net"))
+    assert "Tree − Net" in turned.content.decode()
+
+
+def test_a_waiting_comparison_updates_itself_and_can_be_cancelled(
+    client: Client,
+    cast: BenchmarkCast,
+    benchmark: Benchmark,
+) -> None:
+    client.force_login(cast.kim)
+    url = address(cast, "Net", "Tree")
+    client.post(url, {"action": "compute"})
+    waiting = client.get(url, headers={"HX-Request": "true"})
+    assert "HX-Refresh" not in waiting.headers
+    assert 'hx-select="#tests"' in waiting.content.decode()
+    client.force_login(cast.lars)
+    assert client.post(url, {"action": "cancel"}).status_code == 403
+    client.force_login(cast.kim)
+    client.post(url, {"action": "cancel"})
+    ended = client.get(url, headers={"HX-Request": "true"})
+    assert ended.headers["HX-Refresh"] == "true"
+    assert "The tests were not computed: cancelled." in ended.content.decode()
+
+
+def test_tables_leave_as_files_with_bold_where_a_test_says_so(
+    client: Client,
+    cast: BenchmarkCast,
+    benchmark: Benchmark,
+) -> None:
+    compute(client, cast, "Net", "Tree")
+
+    def download(format: str, **query: str) -> str:
+        url = address(cast, "Net", "Tree", view="board-compare-file", format=format, **query)
+        return client.get(url).content.decode()
+
+    assert r"\textbf{83.3 $\pm$ 16.7}" in download("tex")
+    assert json.loads(download("json"))["rows"][0]["system"] == "Net"
+    tests = json.loads(download("json", table="tests"))["rows"]
+    assert {row["a"] for row in tests} == {"Net"}
+    assert "accuracy,Net,Tree," in download("csv", table="tests")
+    assert download("bib").count("@misc{rel-") == 2
+    url = address(cast, "Net", "Tree", view="board-compare-file", format="xls")
+    assert client.get(url).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"), [(["Net"], "1 systems are chosen"), (["Net", "Nobody"], "has no scored run under")]
+)
+def test_a_refusal_says_why(
+    client: Client,
+    cast: BenchmarkCast,
+    benchmark: Benchmark,
+    names: list[str],
+    reason: str,
+) -> None:
+    response = client.get(address(cast, *names))
+    assert response.status_code == 409
+    assert reason in response.content.decode()
+
+
+def test_sealed_scores_are_not_compared(
+    client: Client,
+    cast: BenchmarkCast,
+    benchmark: Benchmark,
+) -> None:
+    Setting.objects.update(sealed=True, closes_at="2999-01-01T00:00Z")
+    assert client.get(address(cast, "Net", "Tree")).status_code == 409

@@ -117,7 +117,7 @@ class AgreementSerializer(serializers.ModelSerializer[AgreementReport]):
 
 class Insight(APIView):
     @extend_schema(
-        operation_id="project_insight", responses={200: InsightSerializer} | problems(401, 403, 404)
+        operation_id="project_insight", responses={200: InsightSerializer} | problems(401, 403, 404, 503)
     )
     def get(self, request: Request, slug: str) -> Response:
         """Get progress by day, counts by annotator and disputes by relation."""

@@ -223,11 +223,12 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
     if any(submit_or_show(request, form, project, partial(form.apply, by=user)) for form in forms.values()):
         return redirect("ontology", slug)
     steps, figures = project.steps.select_related("by"), figures_of(project)
-    frequencies = figures["gold"]
+    frequencies = {} if figures.awaited else figures["gold"]
+    none = None if figures.awaited else 0
     context = project_context(
         project,
         role,
-        choices=[(choice, frequencies.get(choice.name, 0)) for choice in choices.values()],
+        choices=[(choice, frequencies.get(choice.name, none)) for choice in choices.values()],
         computed_at=figures.computed_at,
         steps=steps,
         last=steps.filter(undone_at=None).last(),

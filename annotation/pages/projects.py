@@ -250,6 +250,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
     limits = builder.answers_per_item(project)
     settled = builder.settled_by_label_count(project)
     steps = checklist(project, counts) if role == roles.CURATOR else []
+    figures = figures_of(project)
     return project_context(
         project,
         role,
@@ -258,7 +259,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         ended=counts["all"] - counts["open"],
         bars=_state_bars(counts),
         bars_title=", ".join(f"{counts[state]:,} {state}" for state in STATE_COLOURS),
-        answers=figures_of(project)["stored_answers"],
+        answers=None if figures.awaited else figures["stored_answers"],
         answers_each=builder.range_text(limits),
         varying=limits[0] != limits[1],
         needs_answers=counts["open"] or not counts["all"],

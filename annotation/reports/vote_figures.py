@@ -23,11 +23,13 @@ from annotation.models import Adjudication, Annotator, Answer, Item, ItemCount, 
 from annotation.ontology import label_usage
 from annotation.ontology.label_usage import LabelsText, names_in
 from annotation.reports.progress import work_days
+from evalsvc.core.errors.exceptions import NotReady
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 
 KIND = "vote figures"
 LARGE = 5_000  # answers from which figures are stored; below, computing them takes less than a second
+INLINE = 20_000  # answers up to which they are computed when shown, until they are stored
 PAUSE_SECONDS, SHARE_OF_TIME, DAYS = 10.0, 10, 90
 BUCKET = 250  # milliseconds
 WEEK = timedelta(days=7)
@@ -166,24 +168,45 @@ COMPUTED: dict[str, Callable[[Project], Any]] = {
 
 
 class VoteFigures:
-    """Figures by name, stored or computed when first asked for."""
+    """Figures by name, stored or computed when first asked for.
+
+    `awaited` ones are computed by a job first.
+    """
 
     def __init__(
-        self, project: Project, stored: dict[str, Any] | None = None, computed_at: datetime | None = None
+        self,
+        project: Project,
+        stored: dict[str, Any] | None = None,
+        computed_at: datetime | None = None,
+        *,
+        awaited: bool = False,
     ) -> None:
         self.project, self._known, self.computed_at = project, dict(stored or {}), computed_at
+        self.awaited = awaited
 
     def __getitem__(self, name: str) -> Any:
+        if self.awaited:
+            raise NotReady(
+                "figures_computing",
+                f"The figures over the answers of “{self.project}” are being computed.",
+                hint="Reload the page in a minute. The status page shows whether workers are active.",
+            )
         if name not in self._known:
             self._known[name] = COMPUTED[name](self.project)
         return self._known[name]
 
 
 def figures_of(project: Project) -> VoteFigures:
-    """Return the stored figures of a large project, or computed ones."""
+    """Return the stored figures of a large project, or computed ones.
+
+    After an update with other figures a large project has none stored: a job computes them.
+    """
     row = ProjectFigures.objects.filter(project=project, format=FORMAT).first()
     if row is None:
-        return VoteFigures(project)
+        awaited = _large(INLINE).filter(batch__project=project).exists()
+        if awaited:
+            _queue(project)
+        return VoteFigures(project, awaited=awaited)
     figures = msgspec.msgpack.decode(row.figures, strict=False)
     return VoteFigures(project, figures, None if row.stamp == _stamp(project) else row.computed_at)
 
@@ -234,18 +257,28 @@ def queue_outdated() -> None:
     if time.monotonic() < _next_look:
         return
     _next_look = time.monotonic() + PAUSE_SECONDS
-    wanted = Coalesce(F("batch__project__k"), 0) + F("extra") - F("free")
-    counts = ItemCount.objects.filter(batch__state="done", use="").order_by().values("batch__project")
-    large = counts.annotate(answers=Sum(wanted * F("n"))).filter(answers__gte=LARGE)
-    keys = large.values_list("batch__project", flat=True)
-    now, large_now = timezone.now(), list(keys)
+    now, large_now = timezone.now(), list(_large(LARGE))
     ProjectFigures.objects.exclude(project__in=large_now).delete()  # small ones are computed when shown
     for project in Project.objects.filter(pk__in=large_now).select_related("figures"):
         row = getattr(project, "figures", None)
         paused = row and now < row.computed_at + timedelta(seconds=SHARE_OF_TIME * row.seconds)
         if paused or (row and (row.format, row.stamp) == (FORMAT, _stamp(project))):
             continue
-        failed = Q(state__in=(Job.State.FAILED, Job.State.CANCELLED), ended_at__gt=now - timedelta(hours=1))
-        jobs = Job.objects.filter(~Q(state__in=Job.ENDED) | failed, kind=KIND, subject=project.pk)
-        if not jobs.exists():
-            queue.enqueue(KIND, project.pk)
+        _queue(project)
+
+
+def _large(answers: int) -> QuerySet[ItemCount, int]:
+    """Return the projects with so many answers."""
+    wanted = Coalesce(F("batch__project__k"), 0) + F("extra") - F("free")
+    counts = ItemCount.objects.filter(batch__state="done", use="").order_by().values("batch__project")
+    large = counts.annotate(answers=Sum(wanted * F("n"))).filter(answers__gte=answers)
+    return large.values_list("batch__project", flat=True)
+
+
+def _queue(project: Project) -> None:
+    """Queue the computation, unless it is, or failed within the hour."""
+    since = timezone.now() - timedelta(hours=1)
+    failed = Q(state__in=(Job.State.FAILED, Job.State.CANCELLED), ended_at__gt=since)
+    jobs = Job.objects.filter(~Q(state__in=Job.ENDED) | failed, kind=KIND, subject=project.pk)
+    if not jobs.exists():
+        queue.enqueue(KIND, project.pk)

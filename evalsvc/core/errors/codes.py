@@ -34,6 +34,7 @@ ANNOTATION: dict[str, str] = {
     "bad_step": "The ontology change is incomplete, for example a merge without a second label.",
     "client_id_reused": "This client_id was already used for a different answer. Create one per answer.",
     "enough_asked": "The maximum number of annotators for this sentence is reached.",
+    "figures_computing": "The figures over all answers are being computed. Try again in a minute.",
     "import_done": "The import is complete and its rows are in use. It cannot be undone.",
     "import_not_done": "The import that adds this sentence is not complete. Wait until it is.",
     "import_running": "Another import into this project is still running. Wait until it is complete.",

@@ -11,6 +11,7 @@ class DomainError(Exception):
 
     status: ClassVar[int] = 400
     title: ClassVar[str] = ""
+    retry_after = 0  # seconds
 
     def __init__(self, code: str, detail: str, *, hint: str = "", field: str = "") -> None:
         super().__init__(detail)
@@ -38,6 +39,14 @@ class TooLarge(DomainError):
     def __init__(self, code: str, detail: str, *, hint: str = "", field: str = "", limit: int = 0) -> None:
         super().__init__(code, detail, hint=hint, field=field)
         self.extra = {"limit": limit}
+
+
+class NotReady(DomainError):
+    """A job computes what is asked for; it can be asked for again."""
+
+    status = 503
+    title = "Still being computed"
+    retry_after = 30
 
 
 class QuotaExceeded(DomainError):

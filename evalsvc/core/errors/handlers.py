@@ -23,7 +23,7 @@ from rest_framework.views import set_rollback
 from evalsvc.core import log_context
 from evalsvc.core.database import is_database_away
 from evalsvc.core.errors.codes import ACCOUNTS, BENCHMARKS, STATUSES
-from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected
 
 QUOTED = re.compile(r'"([^"]*)"')
@@ -61,7 +61,7 @@ def _invalid(detail: Any) -> Described:
 def describe(error: Exception) -> Described | None:
     """Return status, body and headers, or None for an unexpected exception."""
     if isinstance(error, DomainError):
-        headers = {"Retry-After": str(error.retry_after)} if isinstance(error, QuotaExceeded) else {}
+        headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
         about = {"code": error.code, "title": error.title, "hint": error.hint, "field": error.field}
         return error.status, problem(error.status, detail=error.detail, **about, **error.extra), headers
     if isinstance(error, FileRejected):

@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Answer, Project, ProjectFigures
@@ -104,3 +106,21 @@ def test_figures_of_a_project_that_is_no_longer_large_are_computed_when_shown(
     assert queued() == 0
     fresh = vote_figures.VoteFigures(stored)
     assert vote_figures.figures_of(stored)["answers"] == fresh["answers"]
+
+
+def test_a_large_project_without_stored_figures_waits_for_the_job(
+    stored: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vote_figures, "INLINE", 1)
+    ProjectFigures.objects.update(format=vote_figures.FORMAT - 1)
+    browser = Client(raise_request_exception=False)
+    browser.force_login(curator())
+    waiting = browser.get(reverse("progress", args=[stored.slug]))
+    assert (waiting.status_code, waiting["Retry-After"]) == (503, "30")
+    assert "figures_computing" in waiting.content.decode()
+    assert "answers are being counted" in seen(stored, "project")
+    assert '<td class="fig">–</td>' in seen(stored, "ontology")
+    job = Job.objects.get(kind=vote_figures.KIND, state="queued")
+    run_job(vote_figures.KIND, job.subject)
+    assert "answers are being counted" not in seen(stored, "project")
+    assert response_of(stored, "progress").context["computed_at"] is None

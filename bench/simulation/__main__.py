@@ -29,6 +29,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("what", choices=("measure", "check", "table"))
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4], help="check: of the worker")
     parser.add_argument("--seconds", type=float, default=25, help="check: of each load")
+    parser.add_argument("--repeats", type=int, default=4, help="check: loads with and without kills")
     parser.add_argument("--teams", type=int, nargs="+", default=TEAMS, help="table: teams")
     parser.add_argument("--files", nargs="+", default=SIZES, help="table: what teams submit")
     parser.add_argument("--each", type=int, default=5, help="table: submissions of a team")
@@ -103,42 +104,56 @@ def check(arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
         for n in arguments.processes:
             each = max(1, round(n * arguments.seconds / float(np.mean(times)) / LANES))
             with real.workers(folder, broker, n) as worker:
-                for number, crashes in enumerate(((), kills)):
-                    load = before_deadline(
-                        teams=LANES, each=each, hours=arguments.seconds / 3600, service=times,
-                        seed=10 * arguments.seed + number,
-                    )  # fmt: skip
-                    rows.append(compare(real.play(load, worker, crashes=crashes), load, n, crashes))
+                for crashes in ((), kills):
+                    played = []
+                    for seed in range(arguments.repeats):
+                        load = before_deadline(
+                            teams=LANES, each=each, hours=arguments.seconds / 3600, service=times,
+                            seed=10 * arguments.seed + seed,
+                        )  # fmt: skip
+                        played.append((load, real.play(load, worker, crashes=crashes, seed=seed)))
+                    rows.append(compare(played, n, crashes))
                     log(str(rows[-1]))
     finally:
         broker.close()
     return rows
 
 
-def compare(seen: Any, load: Any, n: int, crashes: tuple[float, ...]) -> dict[str, Any]:
-    """Compare p95 of the wait and of the time to the end with the median of simulations.
+def compare(played: list[tuple[Any, Any]], n: int, crashes: tuple[float, ...]) -> dict[str, Any]:
+    """Compare p95 of the wait and of the time to the end, over some loads, with the median of simulations.
 
-    The run itself gives what a busy machine adds to the seconds of a job and takes between two jobs, drawn
+    Each run itself gives what a busy machine adds to the seconds of a job and takes between two jobs, drawn
     anew by each simulation. Turns, waits, leases and repeated jobs are what is compared.
     """
     from bench.simulation.arrivals import draw
     from bench.simulation.model import Fleet, Load, Simulation
 
-    added = np.sort(seen.service - load.seconds)
-    fleet, runs = Fleet(n, gaps=seen.gaps, crashes=crashes, repair=seen.repair), []
+    repair = float(np.median([seen.repair for _, seen in played]))
+    gaps = np.concatenate([seen.gaps for _, seen in played])
+    fleet, runs = Fleet(n, gaps=gaps, crashes=crashes, repair=repair), []
     for seed in range(20):
-        seconds = load.seconds + draw(added[~np.isnan(added)], len(load.at), np.random.default_rng(seed))
-        runs.append(Simulation(Load(load.at, load.lane, seconds), fleet, seed=seed).run())
+        run = []
+        for load, seen in played:
+            added = np.sort(seen.service - load.seconds)
+            seconds = load.seconds + draw(added[~np.isnan(added)], len(load.at), np.random.default_rng(seed))
+            run.append(Simulation(Load(load.at, load.lane, seconds), fleet, seed=seed).run())
+        runs.append(run)
     row: dict[str, Any] = {
-        "processes": n, "jobs": len(load.at), "crashes": len(crashes), "repair": round(seen.repair, 2),
-        "gap": round(float(np.median(seen.gaps)), 4), "machine load": round(os.getloadavg()[0], 1),
+        "processes": n, "jobs": sum(len(load.at) for load, _ in played),
+        "crashes": len(crashes) * len(played), "repair": round(repair, 2),
+        "gap": round(float(np.median(gaps)), 4), "machine load": round(os.getloadavg()[0], 1),
     }  # fmt: skip
     for name in ("waits", "ends"):
-        real = float(np.nanpercentile(getattr(seen, name), 95))
-        simulated = float(np.median([np.nanpercentile(getattr(run, name), 95) for run in runs]))
+        real = _p95([seen for _, seen in played], name)
+        simulated = float(np.median([_p95(run, name) for run in runs]))
         ratio = round(simulated / real, 3)
         row[name] = {"real": round(real, 3), "simulated": round(simulated, 3), "ratio": ratio}
     return row
+
+
+def _p95(results: list[Any], name: str) -> float:
+    """Return the percentile over the jobs of several loads."""
+    return float(np.nanpercentile(np.concatenate([getattr(each, name) for each in results]), 95))
 
 
 def table(arguments: argparse.Namespace, _: Path) -> list[dict[str, Any]]:

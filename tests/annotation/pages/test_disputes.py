@@ -533,6 +533,11 @@ def test_an_answer_of_ones_own_is_marked_with_the_span_editor(live: str, page: P
     assert page.locator("#own").inner_text().startswith("Too cold.")
     page.get_by_role("button", name="Next sentence").click()
     assert page.locator("#sentence-at").inner_text() == "Sentence 2 of 2"
+    page.set_viewport_size({"width": 360, "height": 740})
+    aside, form = (page.locator(name).bounding_box() for name in (".side", "#own-editor"))
+    assert aside
+    assert form
+    assert aside["y"] > form["y"] + form["height"]
     for key in ("2", "k", "[", "[", "z", "Enter"):
         page.keyboard.press(key)
     page.get_by_text("All disputes are decided").wait_for()

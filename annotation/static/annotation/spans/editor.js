@@ -192,7 +192,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
   // At the end Tab leaves the text, as elsewhere on the page.
   function walk(by) {
     if (link) return aim(by);
-    const here = selection()?.[0] ?? -1;
+    const here = selection()?.[0] ?? resting ?? -1;
     const after = answer.spans.findIndex(([start]) => start >= here);
     const next = selected >= 0 ? selected + by : by > 0 ? after : answer.spans.length - 1;
     if (next < 0 || next >= answer.spans.length) return false;

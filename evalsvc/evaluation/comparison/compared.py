@@ -113,11 +113,16 @@ class Comparison:
             a, b = order[systems[test.a]], order[systems[test.b]]
             placed = _turned(test, a, b) if a < b else _turned(test, b, a, sign=-1)
             difference = self._difference(column, placed)
-            measure = column.measure
-            better = measure.higher_is_better
-            policy = self.board.policy
+            teams = {self.rows[place].system.team_slug for place in (placed.a, placed.b)}
             shown.append(
-                shown_test(policy, measure.key, placed, difference=difference, higher_is_better=better)
+                shown_test(
+                    self.board.policy,
+                    column.measure.key,
+                    placed,
+                    difference=difference,
+                    higher_is_better=column.measure.higher_is_better,
+                    one_team=len(teams) == 1,
+                )
             )
         return sorted(shown, key=lambda test: (test.a, test.b))
 

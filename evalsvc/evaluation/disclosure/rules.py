@@ -42,6 +42,16 @@ def outward(low: float, high: float, step: float) -> tuple[float, float]:
     return lower, _multiple(_decimal(high) / unit, step, ROUND_CEILING)
 
 
+def around(shown: float, low: float, high: float, step: float) -> tuple[float, float]:
+    """Return an interval around a shown difference, a step wider to each side than the exact one.
+
+    Rounded ends would be two more figures, each with other borders of its steps.
+    """
+    steps = ((_decimal(high) - _decimal(low)) / 2 / _decimal(step)).to_integral_value(ROUND_CEILING) + 1
+    width = steps * _decimal(step)
+    return float(_decimal(shown) - width), float(_decimal(shown) + width)
+
+
 def _decimal(value: float) -> Decimal:
     return Decimal(f"{value:.12f}")
 

@@ -11,6 +11,7 @@ from evalsvc.evaluation.disclosure.policy import Policy
 
 SIGNIFICANT = 0.05
 LADDER = "the board shows figures of the Ladder, which are not tested"
+ONE_TEAM = "both are of one team, which could read single labels from tests of files that differ in few"
 
 
 class StoredTest(msgspec.Struct, frozen=True, array_like=True):
@@ -65,13 +66,21 @@ class ShownTest:
 
 
 def shown_test(
-    policy: Policy, key: str, stored: StoredTest, *, difference: float | None, higher_is_better: bool
+    policy: Policy,
+    key: str,
+    stored: StoredTest,
+    *,
+    difference: float | None,
+    higher_is_better: bool,
+    one_team: bool,
 ) -> ShownTest:
     """Round a test to the step of its measure, or withhold it.
 
     `difference` is that of the figures shown, which a hidden gold lets out.
     """
     step = policy.step(key) if policy.hidden else None
+    if policy.hidden and one_team:
+        return _untested(stored, difference, ONE_TEAM)
     if policy.hidden and (step is None or policy.setting.ladder):
         return _untested(stored, difference, LADDER if policy.setting.ladder else policy.withheld)
     if stored.p is None or stored.p_holm is None:
@@ -87,8 +96,8 @@ def shown_test(
             stored.d, stored.word or "", stored.detectable, "", winner,
         )  # fmt: skip
     ends: tuple[float | None, float | None] = (None, None)
-    if stored.low is not None and stored.high is not None:
-        ends = rules.outward(stored.low, stored.high, step)
+    if stored.low is not None and stored.high is not None and difference is not None:
+        ends = rules.around(difference, stored.low, stored.high, step)
     detectable = None if stored.detectable is None else rules.outward(0, stored.detectable, step)[1]
     return ShownTest(
         stored.a, stored.b, stored.test, difference, *ends,

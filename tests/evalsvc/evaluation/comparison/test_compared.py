@@ -10,6 +10,8 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.disclosure import shown_tests
+from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, Setting, StoredComparison
 from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import scored
@@ -19,9 +21,9 @@ from workers.runner import run_next
 
 
 def of(cast: BenchmarkCast, benchmark: Benchmark, *names: str, person: Any = None) -> Comparison:
-    team = benchmark.systems.get(name=names[0]).team.slug
+    teams = {system.name: system.team.slug for system in benchmark.systems.select_related("team")}
     setting = benchmark.settings.select_related("benchmark", "test_set", "only").get()
-    return compared.requested(setting, [f"{team}/{name}" for name in names], person=person)
+    return compared.requested(setting, [f"{teams[name]}/{name}" for name in names], person=person)
 
 
 def computed(cast: BenchmarkCast, benchmark: Benchmark, *names: str, person: Any = None) -> Comparison:
@@ -72,7 +74,30 @@ def test_the_same_systems_are_computed_once(cast: BenchmarkCast, benchmark: Benc
     assert of(cast, benchmark, "Net", "Tree").state == "absent"
 
 
-def test_hidden_gold_lets_out_ranges_and_steps_alone(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+def test_hidden_gold_lets_out_no_test_between_systems_of_one_team(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    """The interval of two files that differ in one answer told whether it was right."""
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
+    for tests in computed(cast, benchmark, "Net", "Rules").tests.values():
+        for test in tests:
+            assert test.reason == shown_tests.ONE_TEAM
+            assert (test.low, test.high, test.p_text, test.detectable, test.winner) == (
+                None,
+                None,
+                "",
+                None,
+                None,
+            )
+    organisers = computed(cast, benchmark, "Net", "Rules", person=cast.olga).tests["accuracy"][0]
+    assert organisers.p is not None
+
+
+def test_hidden_gold_lets_out_ranges_and_steps_alone(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.2)
+    benchmark.systems.filter(name="Tree").update(team=cast.lugworm)
     exact = computed(cast, benchmark, "Net", "Tree").tests["accuracy"][0]
     Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
     shown = computed(cast, benchmark, "Net", "Tree").tests
@@ -82,6 +107,8 @@ def test_hidden_gold_lets_out_ranges_and_steps_alone(cast: BenchmarkCast, benchm
     for test in (test for tests in shown.values() for test in tests):
         assert (test.p, test.p_holm, test.d, test.word) == (None, None, None, "")
         assert test.difference is None or test.difference != exact.difference
+        assert (test.reason, test.p_text in ("< .05", "≥ .05")) == ("", True)
+        assert test.difference == pytest.approx(((test.low or 0) + (test.high or 0)) / 2)
 
 
 @pytest.mark.parametrize(

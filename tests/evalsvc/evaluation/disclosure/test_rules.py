@@ -140,6 +140,11 @@ def test_figures_are_rounded_half_up(value: float, step: float, shown: float) ->
     assert rules.rounded(value, step) == shown
 
 
+def test_an_interval_around_a_shown_difference_depends_on_the_width_alone() -> None:
+    ends = {rules.around(0.02, low, low + 0.013, 0.01) for low in (0.0, 0.0009, 0.004, 0.0101, -0.009)}
+    assert ends == {(0.0, 0.04)}
+
+
 def test_an_interval_is_rounded_outward() -> None:
     assert rules.outward(0.6123, 0.6181, 0.005) == (0.61, 0.62)
     assert rules.outward(0.61, 0.62, 0.005) == (0.61, 0.62)

@@ -9,6 +9,7 @@ Needs Python 3.11 and no other package.
     python evalsvc_client.py status ID --watch
     python evalsvc_client.py scores ID
     python evalsvc_client.py cancel ID          (or retry, or withdraw)
+    python evalsvc_client.py compare BOARD TEAM/SYSTEM TEAM/SYSTEM …
 
 Exit codes: 0 success; 1 invalid file, or a submission that ended without scores; 2 wrong arguments;
 3 request rejected by the service; 4 service unreachable.
@@ -35,6 +36,7 @@ from pathlib import Path
 from typing import IO, Any, NotRequired, TypedDict
 
 ENDED = frozenset({"scored", "invalid", "failed", "cancelled"})
+WAITING = ("queued", "running")  # tests of a comparison
 OK, INVALID, REJECTED, UNREACHABLE = 0, 1, 3, 4
 STOPPED, CLOSED_PIPE = 130, 141  # as shells report SIGINT and SIGPIPE
 TRIES = 6
@@ -53,6 +55,16 @@ class Progress(TypedDict):
     done: int
     total: int
     step: str
+
+
+class Comparison(TypedDict):
+    """A comparison as described in the API documentation."""
+
+    state: str
+    reason: str
+    sentences: list[str]
+    tests: list[dict[str, Any]]
+    method: str
 
 
 class Submission(TypedDict):
@@ -261,10 +273,23 @@ class Client:
         """Return the scores under each setting, now or under an earlier version."""
         return self._request(f"submissions/{submission:d}/scores", {"version": str(version or "")})
 
+    def compare(self, benchmark: str, systems: Sequence[str], *, setting: str = "") -> Comparison:
+        """Compare systems, named as team/system; wait for tests that were not computed yet."""
+        path = f"benchmarks/{_quote(benchmark)}/compare"
+        query: dict[str, str | list[str]] = {"setting": setting, "systems": list(systems)}
+        comparison: Comparison = self._request(path, query)
+        if comparison["state"] not in ("done", *WAITING):
+            with tempfile.TemporaryFile() as empty:
+                comparison = self._request(path, query, body=empty)
+        while comparison["state"] in WAITING:
+            time.sleep(1)
+            comparison = self._request(path, query)
+        return comparison
+
     def _request(
         self,
         path: str,
-        query: Mapping[str, str],
+        query: Mapping[str, str | list[str]],
         *,
         headers: Mapping[str, str] | None = None,
         body: IO[bytes] | None = None,
@@ -272,7 +297,7 @@ class Client:
         read: Callable[[Any], Any] = json.load,
     ) -> Any:
         """Get, or post the body; retry transient failures, safe to repeat."""
-        parameters = urllib.parse.urlencode({name: value for name, value in query.items() if value})
+        parameters = urllib.parse.urlencode({k: v for k, v in query.items() if v}, doseq=True)
         address = f"{self.url}/api/v1/{path}" + (f"?{parameters}" if parameters else "")
         all_headers = {"Accept": "application/json", **(headers or {})}
         if self.token:
@@ -433,6 +458,28 @@ def do_scores(client: Client, arguments: argparse.Namespace) -> int:
     return OK if scores["evaluations"] or scores["sealed"] else INVALID
 
 
+def do_compare(client: Client, arguments: argparse.Namespace) -> int:
+    comparison = client.compare(arguments.board, arguments.system, setting=arguments.setting)
+    if arguments.json:
+        write(json.dumps(comparison, ensure_ascii=False, indent=2))
+    else:
+        for sentence in comparison["sentences"]:
+            write(sentence)
+        for test in comparison["tests"]:
+            write(f"{test['title']:<28} {test['a']} − {test['b']}: {in_words(test)}")
+        write(comparison["reason"] or comparison["method"])
+    return OK if comparison["state"] == "done" else INVALID
+
+
+def in_words(test: Mapping[str, Any]) -> str:
+    """Describe a test: difference, interval and p after Holm, or the reason without one."""
+    shown = "–" if test["difference"] is None else f"{test['difference']:+.4f}"
+    if test["reason"] or test["low"] is None:
+        return f"{shown}, no test: {test['reason']}"
+    size = f", d {test['d']:.2f} {test['word']}" if test["d"] is not None else ""
+    return f"{shown}, {test['low']:+.4f} to {test['high']:+.4f}, p (Holm) {test['p_holm_text']}{size}"
+
+
 def show_scores(scores: Scores) -> None:
     if not scores["evaluations"] and not scores["sealed"]:
         write(f"Submission {scores['submission']} is {scores['state']} and has no scores.")
@@ -502,6 +549,12 @@ def parser() -> argparse.ArgumentParser:
     submit.add_argument("--key", default="", help="Idempotency-Key; default: generated")
     status = commands.add_parser("status", help="show the state of a submission")
     scores = commands.add_parser("scores", help="show the scores of a submission")
+    compare = commands.add_parser("compare", help="compare systems of a board, and test them")
+    compare.add_argument("board", help="slug of the benchmark")
+    compare.add_argument("system", nargs="+", help="2 to 10 systems, each as team/system")
+    compare.add_argument("--setting", default="", help="key of the setting; default: the first")
+    compare.add_argument("--json", action="store_true")
+    compare.set_defaults(do=do_compare)
     changes = {
         "cancel": "stop a waiting or running submission",
         "retry": "restart a failed submission",

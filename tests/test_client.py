@@ -26,6 +26,7 @@ from evalsvc.client import Client, ServiceError, ServiceUnreachable
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.openapi import Generator
 from tests.cast.basics import jsonl
@@ -301,6 +302,29 @@ def test_inputs_are_downloaded_and_runs_cancelled_and_withdrawn(
         assert program.main(["--url", live, change, str(first["id"])]) == 0
         assert f"{first['id']}: {state}" in capfdbinary.readouterr().out.decode()
     assert program.main(["--url", live, "retry", str(first["id"])]) == 3
+
+
+def test_systems_are_compared_and_the_tests_waited_for(
+    live: str, token: str, run_file: Path, capsys: Any, broker: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALSVC_TOKEN", token)
+    client = Client(live, token)
+    other = run_file.with_name("tree.jsonl")
+    other.write_bytes(jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_of"}]))
+    client.submit("rel", run_file, system="Net", run="1")
+    client.submit("rel", other, system="Tree", run="1")
+    while run_next("score"):
+        pass
+    monkeypatch.setattr(compared, "REPLICATES", 19)
+    monkeypatch.setattr(program.time, "sleep", lambda seconds: run_next("heavy"))
+    systems = ["kelpie/Net", "kelpie/Tree"]
+    assert program.main(["--url", live, "compare", "rel", *systems]) == 0
+    printed = capsys.readouterr().out
+    assert "could be shown" in printed
+    assert "p (Holm) 1.000" in printed
+    assert program.main(["--url", live, "compare", "rel", *systems, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["state"] == "done"
+    assert program.main(["--url", live, "compare", "rel", "kelpie/Net"]) == 3
 
 
 # ---- other endings -----------------------------------------------------------------------

@@ -13,6 +13,7 @@ from annotation import roles
 from annotation.consensus import item_state
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
 from annotation.models import Annotator, Member, Policy, Project
+from annotation.ontology.inventory import inventory, parts_of
 from annotation.queue import lease_endings
 from annotation.roles import CURATOR, MAY_LABEL, require, require_organiser
 from annotation.testset import Kind
@@ -22,6 +23,7 @@ from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.text_validation import require_unreserved
 
+LABEL_NAMES = {"relation": "labels", "entity": "entity types"}
 MAX_K = 50
 
 
@@ -138,8 +140,12 @@ def open_for_work(project: Project, *, by: User) -> Project:
     require(project, by, CURATOR)
     if not project.items.live().exists():
         raise Conflict("no_items", f"{project} has no sentences.", hint="Import a file of sentences first.")
-    if not project.labels.exists():
-        raise Conflict("no_labels", f"{project} has no labels.", hint="Add labels or a preset first.")
+    part = parts_of(project)[0]  # a joint project without relations is labelled, too
+    if not inventory(project, part):
+        hint = "Add labels or a preset first."
+        if part == "entity":
+            hint = "Add entity types first: without them nobody can mark a span."
+        raise Conflict("no_labels", f"{project} has no {LABEL_NAMES[part]}.", hint=hint)
     return _set(project, "state", Project.State.OPEN, by=by, action="state")
 
 

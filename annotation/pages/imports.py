@@ -64,6 +64,7 @@ STATE_TITLES = {
 KINDS = [
     (Kind.RELATIONS, "relations: head and tail are given, the answer is a set of relations"),
     (Kind.ENTITIES, "entities: the answer is a set of labelled spans"),
+    (Kind.JOINT, "joint: labelled spans, and relations between them"),
 ]
 TAG_SCHEMES = [("", "none"), *((name, name) for name in ("IOB2", "IOB1", "BIOES", "BILOU"))]
 

@@ -18,14 +18,13 @@ from annotation import roles
 from annotation.adjudication import decisions
 from annotation.models import Project
 from annotation.ontology.inventory import DIGITS, Choice, inventory
-from annotation.pages.project_page import project_context, project_for, setup_steps
+from annotation.pages.project_page import project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.queue import gold_questions, participants
 from annotation.reports.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
-from evalsvc.core.web.formatting import listed
 from evalsvc.core.web.markdown import section_html, to_html
 from evalsvc.core.web.views import page, page_of
 
@@ -135,8 +134,7 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         context = {"project": former, "former_member": True}
         return render(request, "annotation/label_closed.html", context, status=403)
     if not _is_labelled_here(project):
-        context = project_context(project, role, **_missing(project))
-        return render(request, "annotation/label_closed.html", context)
+        return render(request, "annotation/label_closed.html", project_context(project, role))
     progress = progress_of(project, user)
     marks, links, choices = _labels_of(project)
     done = progress["answered"] + progress["skipped"]
@@ -197,15 +195,6 @@ def _labels_of(project: Project) -> tuple[list[Choice], list[Choice], list[Choic
 def _with_keys(choices: list[Choice], keys: Sequence[str]) -> list[Choice]:
     padded = [*keys, *("" for _ in choices)]
     return [replace(choice, key=key) for choice, key in zip(choices, padded, strict=False)]
-
-
-def _missing(project: Project) -> dict[str, Any]:
-    """Return what a project lacks before it can be opened, and who can add it."""
-    curators = project.members.filter(role=roles.CURATOR).select_related("user").order_by("user__username")
-    return {
-        "missing": [step for step in setup_steps(project) if not (step.done or step.optional)],
-        "curators": listed([member.user.shown_name for member in curators]),
-    }
 
 
 def columns(choices: list[Choice]) -> list[list[ChoiceGroup]]:

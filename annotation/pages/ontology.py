@@ -54,14 +54,20 @@ class PresetForm(ActionForm):
 
 
 class LabelsForm(ActionForm):
+    part = forms.ChoiceField(
+        label="Labels of",
+        choices=[("entity", "spans: entity types"), ("relation", "relations between spans")],
+    )
     labels = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 5}),
         help_text="One label per line, spelled as in the data. A title may follow after a tab.",
     )
 
-    def __init__(self, *args: Any, names: list[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, names: list[str], parts: tuple[str, ...], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.existing = {name.casefold(): name for name in names}
+        if len(parts) == 1:
+            del self.fields["part"]
 
     def clean_labels(self) -> list[dict[str, str]]:
         """Return names with titles; reject repeated names, ignoring case."""
@@ -97,7 +103,7 @@ class LabelsForm(ActionForm):
 
     def apply(self, project: Project, *, by: User) -> str:
         entries = self.cleaned_data["labels"]
-        added = ontology.add_labels(project, entries, by=by)
+        added = ontology.add_labels(project, entries, by=by, part=self.cleaned_data.get("part", ""))
         existing = f"; {len(entries) - len(added):,} already existed" if len(added) < len(entries) else ""
         return f"{counted(len(added), 'label')} added{existing}."
 
@@ -211,7 +217,9 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
     user, choices = person(request), choices_by_name(project)
     forms = {
         "preset_form": PresetForm(*submitted(request, "preset"), parts=ontology.parts_of(project)),
-        "labels_form": LabelsForm(*submitted(request, "labels"), names=list(choices)),
+        "labels_form": LabelsForm(
+            *submitted(request, "labels"), names=list(choices), parts=ontology.parts_of(project)
+        ),
         "step_form": StepForm(*submitted(request, "step"), names=list(choices)),
     }
     if request.POST.get("action") == "undo":

@@ -21,6 +21,7 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.formatting import listed
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, submit
 
@@ -61,10 +62,13 @@ def project_for(request: HttpRequest, slug: str, *allowed: str) -> tuple[Project
 
 def project_context(project: Project, role: str, **more: Any) -> dict[str, Any]:
     """Return the template context that all pages of a project share."""
-    steps = setup_steps(project) if role == roles.CURATOR else []
+    steps = setup_steps(project)
+    curators = project.members.filter(role=roles.CURATOR).select_related("user").order_by("user__username")
     return {
-        "setup": steps,
-        "setup_next": next_step(steps),
+        "missing": [step for step in steps if not (step.done or step.optional)],
+        "curators": listed([member.user.shown_name for member in curators]) if steps else "",
+        "setup": steps if role == roles.CURATOR else [],
+        "setup_next": next_step(steps) if role == roles.CURATOR else None,
         "project": project,
         "role": role,
         "decides": role in roles.MAY_DECIDE,
@@ -137,6 +141,8 @@ def setup_steps(project: Project) -> list[SetupStep]:
 
 def _before_labelling(project: Project, n: int) -> list[SetupStep]:
     labels, words = len(choices_by_name(project)), len(project.guideline.split())
+    first = parts_of(project)[0]
+    lacks_types = first == "entity" and not inventory(project, first)
     people, opened = projects.annotator_count(project), project.state != Project.State.SETUP
     return [
         SetupStep(
@@ -148,8 +154,12 @@ def _before_labelling(project: Project, n: int) -> list[SetupStep]:
         ),
         SetupStep(
             "Add labels",
-            f"{labels:,} labels" if labels else "From a preset, from the file, or typed",
-            labels > 0,
+            "Spans need entity types"
+            if labels and lacks_types
+            else f"{labels:,} labels"
+            if labels
+            else "From a preset, from the file, or typed",
+            labels > 0 and not lacks_types,
             _to("ontology", project),
             "Edit labels",
         ),

@@ -8,6 +8,7 @@ import pytest
 from django.http import Http404
 
 from annotation import projects, roles
+from annotation.ontology import inventory
 from annotation.queue import leases
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person, sentence
@@ -75,6 +76,11 @@ def test_a_project_without_sentences_or_labels_does_not_open() -> None:
     import_lines(bare, [sentence("s0")])
     with pytest.raises(Conflict, check=code("no_labels")):
         projects.open_for_work(bare, by=curator())
+    joint = create_project("joint", labels=())
+    inventory.add_labels(joint, ["born_in"], by=curator(), part="relation")
+    import_lines(joint, [{"id": "s0", "text": "Ada"}])
+    with pytest.raises(Conflict, match="has no entity types"):
+        projects.open_for_work(joint, by=curator())
 
 
 def test_a_removed_member_has_no_role_but_keeps_their_answers() -> None:

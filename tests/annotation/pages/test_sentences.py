@@ -103,6 +103,15 @@ def test_a_curator_reopens_excludes_and_includes_a_sentence(cast: ProjectCast) -
     assert press(cast, item, "reopen").state == "settled"
 
 
+def test_one_more_answer_is_offered_only_while_somebody_can_give_it(cast: ProjectCast) -> None:
+    button, item = "Reopen for one more answer", cast.item(2)
+    assert button not in shown(cast, item)
+    projects.set_member(cast.project, user=person("dora"), role="annotator", by=cast.curator)
+    assert button in shown(cast, item)
+    projects.close(cast.project, by=cast.curator)
+    assert button not in shown(cast, item)
+
+
 def test_an_unanswered_sentence_becomes_a_gold_question_and_ordinary_again(cast: ProjectCast) -> None:
     item = press(cast, cast.item(3), "gold", use="check", answer="born_in")
     assert (item.use, item.known.payload["relations"]) == ("check", ["born_in"])

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Batch, Member, OntologyStep, Project
 from tests.cast.basics import person, run_job, sentence
-from tests.cast.projects import ProjectCast, create_project, curator, error_codes
+from tests.cast.projects import ProjectCast, create_project, curator, error_codes, seen
 
 
 @pytest.fixture
@@ -59,6 +59,21 @@ def test_whoever_comes_early_reads_what_is_missing_and_who_can_add_it(
         assert text in page
     for text in ("Add labels", "Add annotators", reverse("project-import", args=["harbour"])):
         assert text not in page
+    for who, name in (("ann", "project"), ("ann", "mine"), ("judy", "disputes"), ("vera", "progress")):
+        page = " ".join(seen(cast.project, name, user=who).split())
+        assert "Still to do: import sentences, open the project. That is up to Cleo Doe." in page
+
+
+def test_a_joint_project_is_made_with_both_kinds_of_labels_on_the_pages(
+    client: Client, cast: ProjectCast
+) -> None:
+    wanted = {"title": "Joint", "kind": "joint", "k": "3", "policy": "majority-na"}
+    client.post(reverse("project-new"), wanted)
+    address = reverse("ontology", args=["joint"])
+    for part, name in (("relation", "born_in"), ("entity", "person")):
+        client.post(address, {"action": "labels", "part": part, "labels": name})
+    labels = Project.objects.get(slug="joint").labels.order_by("rank").values_list("part", "name")
+    assert list(labels) == [("relation", "born_in"), ("entity", "person")]
 
 
 def test_a_project_is_renamed_on_its_page(client: Client, cast: ProjectCast) -> None:

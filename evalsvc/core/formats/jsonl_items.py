@@ -112,14 +112,15 @@ class _ItemBuilder:
 
     def _read_text(self, *, require_text: bool) -> None:
         tokens = self.wire.token if self.wire.tokens is UNSET else self.wire.tokens
+        may_be_empty = self.wire.spans is not UNSET  # a document without anything to find is one
         if tokens is not UNSET:
-            if not tokens or not all(tokens):
+            if not (tokens or may_be_empty) or not all(tokens):
                 raise self._problem(
                     "wrong_type", field="tokens", expected="at least one token, and no empty token"
                 )
             self.tokens, self.text = tuple(tokens), " ".join(tokens)
         elif self.wire.text is not UNSET:
-            if not self.wire.text.strip():
+            if not (self.wire.text.strip() or may_be_empty):
                 raise self._problem("wrong_type", field="text", expected="text that is not blank")
             self.text = self.wire.text
         elif require_text:

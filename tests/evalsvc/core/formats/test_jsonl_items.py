@@ -198,3 +198,10 @@ def test_a_field_deep_in_the_line_is_named():
 def test_an_unknown_key_is_answered_with_the_keys_of_its_object_each_once(line, keys):
     _, problems = read(line)
     assert problems.first[0].expected == f"one of: {keys}"
+
+
+@pytest.mark.parametrize("line", [{"text": ""}, {"text": " \n"}, {"tokens": []}])
+def test_an_empty_document_is_one_if_the_line_has_spans(line):
+    item = one(id="1", **line, spans=[])
+    assert (item.id, item.spans, item.length) == ("1", (), len(next(iter(line.values()))))
+    assert codes({"id": "1", **line}) == ["wrong_type"]

@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 from django import template
+from django.forms.utils import flatatt
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -29,6 +30,7 @@ for _filter in (
 ):
     register.filter(_filter.__name__, _filter)
 register.filter("share_of", formatting.share)
+register.filter("attributes", flatatt)
 register.simple_tag(svg.swatch, name="swatch")
 
 

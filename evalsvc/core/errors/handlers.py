@@ -9,7 +9,13 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
+from django.core.exceptions import (
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
 from django.shortcuts import render
@@ -58,6 +64,18 @@ def _invalid(detail: Any) -> Described:
     return 400, problem(400, code="invalid_input", detail=named, errors=errors), {}
 
 
+def _describe_limit(error: SuspiciousOperation) -> Described:
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    detail = f"A request body, without its files, may have at most {limit:,} bytes."
+    if isinstance(error, TooManyFilesSent):
+        limit = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+        detail = f"A form may have at most {limit:,} files."
+    if isinstance(error, TooManyFieldsSent):
+        limit = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+        detail = f"A form may have at most {limit:,} fields."
+    return 413, problem(413, detail=detail, limit=limit), {}
+
+
 def describe(error: Exception) -> Described | None:
     """Return status, body and headers, or None for an unexpected exception."""
     if isinstance(error, DomainError):
@@ -78,13 +96,8 @@ def describe(error: Exception) -> Described | None:
         return 403, problem(403, detail=str(error)), {}
     if isinstance(error, UnreadablePostError):
         return 400, problem(400, code="cut_short", detail=BENCHMARKS["cut_short"]), {}
-    if isinstance(error, RequestDataTooBig):
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        detail = f"A request body, without its files, may have at most {limit:,} bytes."
-        return 413, problem(413, detail=detail, limit=limit), {}
-    if isinstance(error, TooManyFilesSent):
-        limit = settings.DATA_UPLOAD_MAX_NUMBER_FILES
-        return 413, problem(413, detail=f"A form may have at most {limit:,} files.", limit=limit), {}
+    if isinstance(error, RequestDataTooBig | TooManyFilesSent | TooManyFieldsSent):
+        return _describe_limit(error)
     return _describe_framework_error(error) if isinstance(error, drf.APIException) else None
 
 
@@ -179,8 +192,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    status = 413 if isinstance(exception, RequestDataTooBig | TooManyFilesSent) else 400
-    return problem_page(request, status)
+    status, body, _ = describe(exception) or (400, None, {})
+    return problem_page(request, status, body)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -8,11 +8,14 @@ from html import escape
 
 import pytest
 from django import forms
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import SuspiciousOperation, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpResponse, JsonResponse
 from django.template import Context, Template
 from django.test import RequestFactory
 from django.test.html import parse_html
 
+from evalsvc.core.errors import handlers
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file
 from evalsvc.core.web.forms import PageForm
@@ -172,3 +175,18 @@ def test_an_unchanged_read_is_answered_304_and_keeps_retry_after() -> None:
 @pytest.mark.parametrize(("value", "key"), [("12", 12), ("", 0), ("-1", 0), ("٣", 0), ("9" * 19, 0)])
 def test_a_row_id_is_read_from_digits_only(value: str, key: int) -> None:
     assert row_id(value) == key
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "named"),
+    [
+        (TooManyFieldsSent(), 413, "at most 2,000 fields"),
+        (TooManyFilesSent(), 413, "at most 100 files"),
+        (SuspiciousOperation("x"), 400, "Bad request"),
+    ],
+)
+def test_a_form_with_too_many_parts_is_told_the_limit(error: Exception, status: int, named: str) -> None:
+    request = RequestFactory().post("/projects/")
+    request.user = AnonymousUser()
+    page = handlers.bad_request(request, error)
+    assert (page.status_code, named in page.content.decode()) == (status, True)

@@ -60,6 +60,23 @@ def label(page: Page, who: str, answers: list[str]) -> None:
     page.locator("#saved[data-state=saved]").wait_for()
 
 
+def exclude_and_include(page: Page, cast: ProjectCast) -> None:
+    """Exclude the first two sentences of the list by its keys, and include both again."""
+    page.goto("/projects/harbour/sentences/?order=newest")
+    for key in ("j", "x", "ArrowDown", " "):
+        page.keyboard.press(key)
+    assert page.locator("#n-selected").inner_text() == "2 selected"
+    page.keyboard.press("e")
+    page.get_by_role("button", name="Exclude: 2 sentences").press("Enter")
+    page.get_by_text("2 sentences excluded.").wait_for()
+    assert set(Item.objects.filter(state="unusable").values_list("external_id", flat=True)) == {"s2", "s3"}
+    page.goto("/projects/harbour/sentences/?state=unusable")
+    page.locator("#all").press(" ")
+    page.get_by_role("button", name="Include again").press("Enter")
+    page.get_by_role("button", name="Include again: 2 sentences").press("Enter")
+    page.get_by_text("2 sentences included again.").wait_for()
+
+
 def test_sentences_are_labelled_decided_frozen_and_downloaded_by_keyboard(
     live: str, page: Page, worker: StartWorker
 ) -> None:
@@ -89,6 +106,7 @@ def test_sentences_are_labelled_decided_frozen_and_downloaded_by_keyboard(
     assert decided.adjudications.get().reason == "The text says so."
 
     log_in(page, "cleo")
+    exclude_and_include(page, cast)
     page.goto("/projects/harbour/freeze/")
     page.get_by_text("Ready to freeze").wait_for()
     page.get_by_role("button", name="Freeze test set", exact=True).press("Enter")

@@ -66,6 +66,13 @@ class Comparison:
         return [each for each in columns if each.measure.ranks and chosen & each.figures.keys()]
 
     @cached_property
+    def first_columns(self) -> list[Column]:
+        """Those measures that the board shows in its table."""
+        board = self.board
+        first = {board.order_by, *(each.key for each in board_measures(board.setting, board.columns))}
+        return [column for column in self.columns if column.measure.key in first]
+
+    @cached_property
     def runs(self) -> dict[int, list[ComparedRun]]:
         """Distinct runs of the systems, ascending."""
         runs = leaderboard.compared_runs(self.board, [row.system.pk for row in self.rows])

@@ -122,15 +122,19 @@ def computation(comparison: Comparison) -> str:
     return in_one_line(of_setting(comparison.setting, version, gold=gold_digest.of_version(version)))
 
 
-def figures_table(comparison: Comparison) -> PaperTable:
-    """A row per system; bold where a test finds it ahead of all others."""
+def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
+    """A row per system; bold where a test finds it ahead of all others.
+
+    With every measure, or those of the board's own table.
+    """
+    columns = comparison.columns if every else comparison.first_columns
     heads = [Head("system", "System", numeric=False), Head("team", "Team", numeric=False), Head("n", "n")]
-    heads += [Head(column.measure.key, column.title) for column in comparison.columns]
+    heads += [Head(column.measure.key, column.title) for column in columns]
     rows = []
     for place, row in enumerate(comparison.rows):
         cells = [Cell(name, name) for name in (row.system.name, row.system.team_name)]
         cells.append(Cell(row.n, str(row.n)))
-        for column in comparison.columns:
+        for column in columns:
             shown, key = figure(comparison, column, place), column.measure.key
             text = with_deviation(shown, column.measure)
             cells.append(Cell(shown.mean if shown else None, text, is_best(comparison, key, place)))
@@ -208,7 +212,7 @@ def bibtex(comparison: Comparison, *, address: str) -> str:
                 "title": f"{setting.benchmark}: {setting.title}",
                 "year": year,
                 "howpublished": address,
-                "note": f"Scorer {version.scorer}. {computation(comparison)}",
+                "note": computation(comparison),
             },
         ),
         *_sources(comparison.columns),

@@ -294,3 +294,72 @@ def interval(difference: float, ends: Point | None, *, scale: Scale, series: int
         parts.append(element("path", class_=f"l{series}", d=line))
     parts.append(element("path", class_=f"f{series} halo", d=f"M{at:.1f} 9{MARKS[max(series - 1, 0)]}"))
     return drawing(INTERVAL_WIDTH, 18, name, *parts, class_="fix")
+
+
+# ---- several systems -----------------------------------------------------------------------------
+def series_style(place: int) -> tuple[int, str, str | None]:
+    """Return colour, mark and dashes of the system at a place; no two of ten are alike."""
+    turn = (place + place // 5) % 5
+    return place % 5 + 1, MARKS[turn], DASHES[turn]
+
+
+def legend(names: Sequence[str], *, top: float, left: float) -> list[SafeString]:
+    """A line per system: its mark and its name."""
+    parts = []
+    for place, name in enumerate(names):
+        colour, mark, _ = series_style(place)
+        y = top + 18 * place
+        parts.append(element("path", class_=f"f{colour} halo", d=f"M{left:.0f} {y:.0f}{mark}"))
+        parts.append(element("text", clip(name, letters=28), class_="lab", x=left + 12, y=y + 4))
+    return parts
+
+
+def curves(
+    series: Sequence[tuple[str, Sequence[Point], Point | None]], *, narrow: bool = False, class_: str | None
+) -> SafeString:
+    """Precision against recall of several systems; marks are at the best F1."""
+    frame = NARROW if narrow else WIDE
+    parts = _grid(frame) + [piece for f1 in (0.4, 0.6, 0.8) for piece in _contour(f1, frame)]
+    for place, (name, points, best) in enumerate(series):
+        colour, mark, dashes = series_style(place)
+        path = _path([frame.at(r, p) for r, p in points])
+        parts.append(
+            element("path", element("title", name), class_=f"l{colour}", stroke_dasharray=dashes, d=path)
+        )
+        if best:
+            x, y = frame.at(*best)
+            parts.append(element("path", class_=f"f{colour} halo", d=f"M{x:.0f} {y:.0f}{mark}"))
+    names = [name for name, _, _ in series]
+    parts += legend(names, top=frame.bottom + 62, left=frame.left)
+    height = frame.bottom + 62 + 18 * len(names)
+    title = f"Precision against recall: {', '.join(names)}"
+    return drawing(frame.right + (44 if narrow else 52), height, title, *parts, class_=class_)
+
+
+def dots(
+    lines: Sequence[tuple[str, Sequence[float | None]]],
+    *,
+    names: Sequence[str],
+    narrow: bool = False,
+    class_: str | None,
+) -> SafeString:
+    """A line per class with a mark for each system, from 0 to 100."""
+    left, right, row = (140, 280, 22) if narrow else (260, 760, 22)
+    top = 30 + 18 * len(names)
+    bottom = top + row * len(lines)
+    parts = legend(names, top=10, left=10)
+    for tenth in range(0, 11, 5 if narrow else 2):
+        x = left + (right - left) * tenth / 10
+        parts.append(element("path", class_="grid", d=f"M{x:.1f} {top}V{bottom}"))
+        parts.append(element("text", f"{10 * tenth}", class_="ax", x=x, y=top - 6, text_anchor="middle"))
+    for at, (label, values) in enumerate(lines):
+        y = top + row * at + row / 2
+        text = clip(label, letters=18 if narrow else 36)
+        parts.append(element("text", text, class_="lab", x=left - 12, y=y + 4, text_anchor="end"))
+        for place, value in enumerate(values):
+            if value is not None:
+                colour, mark, _ = series_style(place)
+                title = element("title", f"{names[place]}: {percent(value)}")
+                x = left + (right - left) * value
+                parts.append(element("path", title, class_=f"f{colour} halo", d=f"M{x:.1f} {y:.1f}{mark}"))
+    return drawing(right + 20, bottom + 8, f"F1 per class: {', '.join(names)}", *parts, class_=class_)

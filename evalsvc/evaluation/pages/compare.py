@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsvc.core.accounts import users
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.web.downloads import text_file
+from evalsvc.core.web.downloads import svg_file, text_file
+from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import DASH, counted, signed
 from evalsvc.core.web.svg import Scale
-from evalsvc.core.web.tables import download
+from evalsvc.core.web.tables import PaperTable, download
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import Column
-from evalsvc.evaluation.measures.menu import board_measures
-from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages import charts, compare_figures
 from evalsvc.evaluation.pages.boards import chosen
 
-Row = TypeVar("Row")
-TABLES = {"systems": words.figures_table, "tests": words.tests_table}
+WHOLE = ("csv", "json")  # with every measure; papers have room for those of the board
 VERDICTS = {"W": "ahead of", "L": "behind", "=": "no difference shown from", "·": "not tested against"}
 
 
@@ -66,10 +65,72 @@ def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     if format == "bib":
         address = request.build_absolute_uri(reverse("board", args=[slug]))
         return text_file(f"{slug}.bib", words.bibtex(comparison, address=address), "application/x-bibtex")
-    table = TABLES.get(request.GET.get("table", "systems"))
-    if table is None:
+    name = request.GET.get("table", "systems")
+    if name == "systems":
+        return download(words.figures_table(comparison, every=format in WHOLE), format)
+    if name == "tests":
+        return download(words.tests_table(comparison), format)
+    part = _drawn(comparison).get(name)
+    if part is None:
         raise Http404
-    return download(table(comparison), format)
+    return svg_file(part.drawing, f"{slug}-{name}.svg") if format == "svg" else download(part.table, format)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Drawing for downloads and for both widths, with its table."""
+
+    title: str
+    caption: str
+    drawing: str
+    both: str
+    table: PaperTable
+
+
+def _drawn(comparison: Comparison) -> dict[str, Drawn]:
+    """Return the drawings for which the policy lets figures out."""
+    runs, drawn = compare_figures.evaluations(comparison), {}
+    if curves := compare_figures.curves(comparison, runs):
+        draw = partial(compare_figures.draw_curves, curves)
+        drawn["curves"] = Drawn(
+            "Precision against recall",
+            "Median run of each system; the marks are at the best F1.",
+            draw(),
+            draw(class_="wide-only") + draw(narrow=True, class_="narrow-only"),
+            compare_figures.curves_table(curves),
+        )
+    if classes := compare_figures.classes(comparison, runs):
+        draw = partial(compare_figures.draw_classes, comparison, classes)
+        table = compare_figures.classes_table(comparison, classes)
+        source = "training data" if comparison.setting.benchmark.training_counts else "gold"
+        drawn["classes"] = Drawn(
+            "F1 per class",
+            f"Frequent classes of the {source} first. {table.caption}",
+            draw(),
+            draw(class_="wide-only") + draw(narrow=True, class_="narrow-only"),
+            table,
+        )
+    return drawn
+
+
+def _charts(comparison: Comparison, query: str) -> list[Figure]:
+    address = reverse("board-compare-file", args=[comparison.setting.benchmark.slug, "svg"])
+    csv = reverse("board-compare-file", args=[comparison.setting.benchmark.slug, "csv"])
+    return [
+        Figure(
+            title=part.title,
+            drawing=mark_safe(part.both),  # noqa: S308 - drawn here
+            name=part.title,
+            caption=part.caption,
+            table=DataTable(
+                [head.title for head in part.table.heads],
+                [[cell.text for cell in row] for row in part.table.rows],
+            ),
+            svg_url=f"{address}?{query}&table={name}",
+            csv_url=f"{csv}?{query}&table={name}",
+        )
+        for name, part in _drawn(comparison).items()
+    ]
 
 
 def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
@@ -90,6 +151,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
         "may_cancel": compared.may_cancel(comparison, request.user),
         "held_back": comparison.board.held_back,
+        "charts": _charts(comparison, query),
         "main": comparison.board.ordering,
         "paragraph": words.paragraph(comparison),
         "matrix": _matrix(comparison),
@@ -134,17 +196,18 @@ def _matrix(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def _figures(comparison: Comparison) -> list[list[tuple[str, list[tuple[str, bool, str]]]]]:
     """Return rows per measure: mean ± deviation, best by test, and the reason of a dash."""
-    rows = []
-    for column in comparison.columns:
-        cells = []
-        for place in range(len(comparison.rows)):
-            shown = words.figure(comparison, column, place)
-            text = words.with_deviation(shown, column.measure)
-            best = words.is_best(comparison, column.measure.key, place)
-            reason = "" if text != DASH else (shown.reason if shown else words.NO_SHARED_MEASURE)
-            cells.append((text, best, reason))
-        rows.append((column.title, cells))
-    return _groups(comparison, comparison.columns, rows)
+
+    def cell(column: Column, place: int) -> tuple[str, bool, str]:
+        shown = words.figure(comparison, column, place)
+        text = words.with_deviation(shown, column.measure)
+        reason = "" if text != DASH else (shown.reason if shown else words.NO_SHARED_MEASURE)
+        return text, words.is_best(comparison, column.measure.key, place), reason
+
+    places = range(len(comparison.rows))
+    return [
+        [(column.title, [cell(column, place) for place in places]) for column in group]
+        for group in _groups(comparison)
+    ]
 
 
 @dataclass(frozen=True)
@@ -163,29 +226,28 @@ class Difference:
     confirmed: bool
 
 
-def _differences(comparison: Comparison, a: int, b: int) -> dict[str, Any]:
-    """Return the differences of a pair, drawn on one scale where they are percentages."""
-    tests = [
-        (column, test if test.a == a else test.turned())
-        for column in comparison.columns
-        if (test := comparison.test(column.measure.key, a, b))
-    ]
-    percentages = [test for column, test in tests if column.measure.unit == "%"]
-    ends = [end for test in percentages for end in (test.difference, test.low, test.high) if end is not None]
-    scale = charts.interval_scale(ends) if ends else None
-    rows = [_difference(column, test, scale, a) for column, test in tests]
-    axis = charts.interval_axis(scale) if scale else ""
-    return {"axis": axis, "groups": _groups(comparison, [column for column, _ in tests], rows)}
+def _differences(comparison: Comparison, a: int, b: int) -> list[dict[str, Any]]:
+    """Return the differences of a pair in groups, percentages of a group drawn on one scale."""
+    groups = []
+    for columns in _groups(comparison):
+        tests = [
+            (column, test if test.a == a else test.turned())
+            for column in columns
+            if (test := comparison.test(column.measure.key, a, b))
+        ]
+        drawn = [test for column, test in tests if column.measure.unit == "%"]
+        ends = [end for test in drawn for end in (test.difference, test.low, test.high) if end is not None]
+        scale = charts.interval_scale(ends) if ends else None
+        if rows := [_difference(column, test, scale, a) for column, test in tests]:
+            groups.append({"axis": charts.interval_axis(scale) if scale else "", "rows": rows})
+    return groups
 
 
-def _groups(comparison: Comparison, columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Row]]:
-    """Part the rows of the measures that the board shows from the rest."""
-    board = comparison.board
-    first = {board.order_by, *(measure.key for measure in board_measures(board.setting, board.columns))}
-    parts: tuple[list[Row], list[Row]] = ([], [])
-    for column, row in zip(columns, rows, strict=True):
-        parts[column.measure.key not in first].append(row)
-    return [part for part in parts if part]
+def _groups(comparison: Comparison) -> list[list[Column]]:
+    """Part the measures that the board shows in its table from the rest."""
+    first = comparison.first_columns
+    rest = [column for column in comparison.columns if column not in first]
+    return [group for group in (first, rest) if group]
 
 
 def _difference(column: Column, test: ShownTest, scale: Scale | None, a: int) -> Difference:

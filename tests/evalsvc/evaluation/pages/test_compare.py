@@ -82,6 +82,8 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
     assert {row["a"] for row in tests} == {"Net"}
     assert "accuracy,Net,Tree," in download("csv", table="tests")
     assert download("bib").count("@misc{rel-") == 2
+    assert download("svg", table="classes").startswith("<svg")
+    assert "Works for" in download("csv", table="classes") or "works_for" in download("csv", table="classes")
     url = address(cast, "Net", "Tree", view="board-compare-file", format="xls")
     assert client.get(url).status_code == 404
 

@@ -1,0 +1,150 @@
+"""Figures of a comparison: curves laid over each other, F1 per class.
+
+They show what the policy of the board lets out of the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from annotation.testset import label_titles
+from evalsvc.core.web.formatting import DASH, number, percent
+from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
+from evalsvc.evaluation.models import Evaluation, Setting
+from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages.charts import Point
+from evalsvc.evaluation.pages.score_view import CLASS_FAMILIES, RELATION_CLASSES
+
+MOST_CURVES, TABLE_STEPS = 8, 10
+THIN = 20  # items of the gold below which a class is marked
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Curve of the median run of a system, and its point of the best F1."""
+
+    name: str
+    points: list[Point]
+    best: Point | None
+
+
+@dataclass(frozen=True)
+class ClassFigures:
+    """F1 of a class by system, with its count in the training data, else in the gold."""
+
+    title: str
+    count: int | None
+    thin: bool
+    f1: list[float | None]
+
+    @property
+    def label(self) -> str:
+        counted = "" if self.count is None else f" ({self.count:,})"
+        return f"{self.title}{counted}{' *' if self.thin else ''}"
+
+
+def evaluations(comparison: Comparison) -> list[list[Evaluation]]:
+    """Return the evaluations of each system's runs, in the order of the rows."""
+    keys = {run.evaluation for runs in comparison.runs.values() for run in runs}
+    found = Evaluation.objects.prefetch_related("scores").in_bulk(keys)
+    return [[found[run.evaluation] for run in comparison.runs[row.system.pk]] for row in comparison.rows]
+
+
+# ---- curves --------------------------------------------------------------------------------------
+def curves(comparison: Comparison, runs: Sequence[Sequence[Evaluation]]) -> list[Curve]:
+    """Return the curve of each system's median run, of 8 systems at most."""
+    found = []
+    for name, of_system in zip(comparison.names, runs, strict=True):
+        if median := _median(comparison, of_system):
+            curve = comparison.board.policy.detail(median.detail).get("curve") or {}
+            points = list(zip(curve.get("recall", ()), curve.get("precision", ()), strict=True))
+            values = {score.measure: score.value for score in median.scores.all()}
+            recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
+            shown = recall is not None and precision is not None and not comparison.board.policy.hidden
+            if points:
+                found.append(Curve(name, points, (recall or 0, precision or 0) if shown else None))
+    return found[:MOST_CURVES]
+
+
+def _median(comparison: Comparison, runs: Sequence[Evaluation]) -> Evaluation | None:
+    """Return the median run by the main measure, the lower middle one of an even number."""
+    key = comparison.board.order_by
+    values = [
+        (score.value, run.pk, run)
+        for run in runs
+        for score in run.scores.all()
+        if score.measure == key and score.value is not None
+    ]
+    return sorted(values, key=lambda each: each[:2])[(len(values) - 1) // 2][2] if values else None
+
+
+def curves_table(drawn: Sequence[Curve]) -> PaperTable:
+    """The greatest precision of each curve at rising recalls."""
+    heads = [Head("recall", "Recall"), *(Head(curve.name, curve.name) for curve in drawn)]
+    rows = []
+    for step in range(TABLE_STEPS + 1):
+        recall = step / TABLE_STEPS
+        best = [max((p for r, p in curve.points if r >= recall - 1e-9), default=None) for curve in drawn]
+        cells = [Cell(value, DASH if value is None else number(value, digits=3)) for value in best]
+        rows.append([Cell(recall, number(recall)), *cells])
+    return PaperTable("curves", "Greatest precision at recall r or more, median runs.", heads, rows)
+
+
+def draw_curves(drawn: Sequence[Curve], *, narrow: bool = False, class_: str | None = None) -> str:
+    series = [(curve.name, curve.points, curve.best) for curve in drawn]
+    return charts.curves(series, narrow=narrow, class_=class_) if series else ""
+
+
+# ---- classes -------------------------------------------------------------------------------------
+def classes(comparison: Comparison, runs: Sequence[Sequence[Evaluation]]) -> list[ClassFigures]:
+    """Return the mean F1 of the runs per class, frequent classes first."""
+    setting, benchmark = comparison.setting, comparison.setting.benchmark
+    policy, joint = comparison.board.policy, setting.kind == "joint"
+    families = RELATION_CLASSES if joint else CLASS_FAMILIES[Setting.Unit(setting.unit)]
+    part = RELATION if joint else ENTITY
+    titles = label_titles(label for label in benchmark.labels if label.get("part", part) == part)
+    f1: dict[str, list[float | None]] = {}
+    gold: dict[str, int] = {}
+    for place, of_system in enumerate(runs):
+        values: dict[str, list[float]] = {}
+        for row in (row for run in of_system for row in policy.classes(run.classes)):
+            if row["family"] in families and row["label"] in titles and row["f1"] is not None:
+                values.setdefault(row["label"], []).append(row["f1"])
+                gold[row["label"]] = row.get("gold", 0)
+        for label, of_runs in values.items():
+            f1.setdefault(label, [None] * len(runs))[place] = fmean(of_runs)
+    training = benchmark.training_counts
+    known = {} if policy.hidden else gold
+    rows = [
+        ClassFigures(
+            titles[label], training.get(label, known.get(label)), known.get(label, THIN) < THIN, of_label
+        )
+        for label, of_label in f1.items()
+    ]
+    return sorted(rows, key=lambda row: (-(row.count or 0), row.title))
+
+
+def classes_table(comparison: Comparison, rows: Sequence[ClassFigures]) -> PaperTable:
+    heads = [Head("class", "Class", numeric=False), Head("count", "Count")]
+    heads += [Head(name, name) for name in comparison.names]
+    lines = [
+        [
+            Cell(row.title, row.title + (" *" if row.thin else "")),
+            Cell(row.count, DASH if row.count is None else f"{row.count:,}"),
+            *(Cell(value, DASH if value is None else percent(value)) for value in row.f1),
+        ]
+        for row in rows
+    ]
+    caption = f"F1 per class, mean of the runs. * fewer than {THIN} items in the gold."
+    return PaperTable("classes", caption, heads, lines)
+
+
+def draw_classes(
+    comparison: Comparison, rows: Sequence[ClassFigures], *, narrow: bool = False, class_: str | None = None
+) -> str:
+    lines = [(row.label, row.f1) for row in rows]
+    return charts.dots(lines, names=comparison.names, narrow=narrow, class_=class_) if lines else ""

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import QuerySet, prefetch_related_objects
 from django.http import Http404, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -499,6 +499,9 @@ def with_sets(values: dict[str, Any], *, by: User) -> dict[str, Any]:
     return values
 
 
+SHOWN = ("settings__test_set", "settings__only", "settings__versions")
+
+
 class Benchmarks(generics.ListAPIView[Benchmark]):
     serializer_class = BenchmarkSerializer
     pagination_class = BySlug
@@ -506,7 +509,7 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
     def get_queryset(self) -> QuerySet[Benchmark]:
         chosen = query_choices(self.request, task=Benchmark.Task.values)
         visible = roles.visible(self.request.user).filter(**chosen)
-        return visible.prefetch_related("settings__test_set", "settings__only", "settings__versions")
+        return visible.prefetch_related(*SHOWN)
 
     @extend_schema(
         operation_id="benchmarks_list",
@@ -533,7 +536,9 @@ class OneBenchmark(APIView):
     @extend_schema(operation_id="benchmark", responses={200: BenchmarkSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str) -> Response:
         """A benchmark with its settings."""
-        return Response(BenchmarkSerializer(roles.benchmark_for(request.user, slug)).data)
+        benchmark = roles.benchmark_for(request.user, slug)
+        prefetch_related_objects([benchmark], *SHOWN)
+        return Response(BenchmarkSerializer(benchmark).data)
 
     @extend_schema(
         operation_id="benchmark_change",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from tests.cast.basics import person
 
 
 @pytest.fixture
-def outage(db: None, monkeypatch: pytest.MonkeyPatch) -> Client:
+def outage(db: None) -> Iterator[Client]:
     """A logged-in client of a service whose database just went away."""
     client = Client(raise_request_exception=False)
     client.force_login(person("kim"))
@@ -22,8 +23,9 @@ def outage(db: None, monkeypatch: pytest.MonkeyPatch) -> Client:
     def away(*_: Any) -> None:
         raise OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr(BaseDatabaseWrapper, "_cursor", away)
-    return client
+    with pytest.MonkeyPatch.context() as patch:  # ends before the transaction of the test does
+        patch.setattr(BaseDatabaseWrapper, "_cursor", away)
+        yield client
 
 
 @pytest.mark.parametrize("name", ["home", "boards", "login"])

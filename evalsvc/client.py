@@ -522,6 +522,14 @@ def write_state(submission: Submission) -> int:
     return INVALID if submission["state"] in ENDED - {"scored"} else OK
 
 
+def add_compare(compare: argparse.ArgumentParser) -> None:
+    compare.add_argument("board", help="slug of the benchmark")
+    compare.add_argument("system", nargs="+", help="2 to 10 systems, each as team/system")
+    compare.add_argument("--setting", default="", help="key of the setting; default: the first")
+    compare.add_argument("--json", action="store_true")
+    compare.set_defaults(do=do_compare)
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="evalsvc_client.py", description="Submit runs and read their scores.")
     top.add_argument("--url", default="", help="address of the service; default: EVALSVC_URL")
@@ -549,12 +557,7 @@ def parser() -> argparse.ArgumentParser:
     submit.add_argument("--key", default="", help="Idempotency-Key; default: generated")
     status = commands.add_parser("status", help="show the state of a submission")
     scores = commands.add_parser("scores", help="show the scores of a submission")
-    compare = commands.add_parser("compare", help="compare systems of a board, and test them")
-    compare.add_argument("board", help="slug of the benchmark")
-    compare.add_argument("system", nargs="+", help="2 to 10 systems, each as team/system")
-    compare.add_argument("--setting", default="", help="key of the setting; default: the first")
-    compare.add_argument("--json", action="store_true")
-    compare.set_defaults(do=do_compare)
+    add_compare(commands.add_parser("compare", help="compare systems of a board, and test them"))
     changes = {
         "cancel": "stop a waiting or running submission",
         "retry": "restart a failed submission",

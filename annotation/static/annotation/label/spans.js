@@ -44,11 +44,11 @@ function act(change) {
   $("sentence").focus({ preventScroll: true });
 }
 
-const introduction = $("span-note")?.textContent;
+const introduction = [...($("span-note")?.childNodes ?? [])];
 
 export function beginSpans({ item }) {
   editor.begin(item);
-  $("span-note").textContent = introduction;
+  $("span-note").replaceChildren(...introduction);
 }
 
 export const wordsOfSpan = (span) => editor.words(span);

@@ -18,6 +18,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest, StoredTest, shown_test
@@ -165,7 +166,7 @@ def requested(setting: Setting, systems: Collection[str], *, person: Person | No
     """Return the comparison of systems, named as team/system, on a board."""
     names = list(dict.fromkeys(systems))
     if not LEAST <= len(names) <= MOST:
-        detail = f"{len(names)} systems are chosen, expected {LEAST} to {MOST}."
+        detail = f"{counted(len(names), 'system')} chosen, expected {LEAST} to {MOST}."
         hint = "Mark systems on the board, then compare them."
         raise Conflict("bad_comparison", detail, hint=hint)
     board = leaderboard.board(setting, person=person)

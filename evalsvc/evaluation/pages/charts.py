@@ -337,14 +337,14 @@ def curves(
 
 
 def dots(
-    lines: Sequence[tuple[str, Sequence[float | None]]],
+    lines: Sequence[tuple[str, str, Sequence[float | None]]],
     *,
     names: Sequence[str],
     narrow: bool = False,
     class_: str | None,
 ) -> SafeString:
-    """A line per class with a mark for each system, from 0 to 100."""
-    left, right, row = (140, 280, 22) if narrow else (260, 760, 22)
+    """A line per class, with its remark and a mark for each system, from 0 to 100."""
+    left, right, row = (140, 272, 22) if narrow else (260, 760, 22)
     top = 30 + 18 * len(names)
     bottom = top + row * len(lines)
     parts = legend(names, top=10, left=10)
@@ -352,9 +352,9 @@ def dots(
         x = left + (right - left) * tenth / 10
         parts.append(element("path", class_="grid", d=f"M{x:.1f} {top}V{bottom}"))
         parts.append(element("text", f"{10 * tenth}", class_="ax", x=x, y=top - 6, text_anchor="middle"))
-    for at, (label, values) in enumerate(lines):
+    for at, (label, remark, values) in enumerate(lines):
         y = top + row * at + row / 2
-        text = clip(label, letters=18 if narrow else 36)
+        text = clip(label, letters=(18 if narrow else 36) - len(remark)) + remark
         parts.append(element("text", text, class_="lab", x=left - 12, y=y + 4, text_anchor="end"))
         for place, value in enumerate(values):
             if value is not None:

@@ -42,9 +42,8 @@ class ClassFigures:
     f1: list[float | None]
 
     @property
-    def label(self) -> str:
-        counted = "" if self.count is None else f" ({self.count:,})"
-        return f"{self.title}{counted}{' *' if self.thin else ''}"
+    def remark(self) -> str:
+        return ("" if self.count is None else f" ({self.count:,})") + (" *" if self.thin else "")
 
 
 def evaluations(comparison: Comparison) -> list[list[Evaluation]]:
@@ -146,5 +145,5 @@ def classes_table(comparison: Comparison, rows: Sequence[ClassFigures]) -> Paper
 def draw_classes(
     comparison: Comparison, rows: Sequence[ClassFigures], *, narrow: bool = False, class_: str | None = None
 ) -> str:
-    lines = [(row.label, row.f1) for row in rows]
+    lines = [(row.title, row.remark, row.f1) for row in rows]
     return charts.dots(lines, names=comparison.names, narrow=narrow, class_=class_) if lines else ""

@@ -89,7 +89,8 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
 
 
 @pytest.mark.parametrize(
-    ("names", "reason"), [(["Net"], "1 systems are chosen"), (["Net", "Nobody"], "has no scored run under")]
+    ("names", "reason"),
+    [(["Net"], "1 system chosen, expected 2 to 10."), (["Net", "Nobody"], "has no scored run under")],
 )
 def test_a_refusal_says_why(
     client: Client,

@@ -90,10 +90,7 @@ def _filters(project: Project, request: Request) -> ItemFilters:
     return ItemFilters(annotator=annotator, **filters, **texts)
 
 
-ORDER_HELP = (
-    "As imported, newest first, by the last answer (sentences that have one), disputes with the most split "
-    "votes before all others, or by id."
-)
+ORDER_HELP = "As imported, newest first, disputes with the most split votes before all others, or by id."
 FILTERS = [
     state_parameter(Item.State),
     OpenApiParameter("use", str, enum=USES, description="Gold questions instead of ordinary items."),

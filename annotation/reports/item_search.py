@@ -1,6 +1,6 @@
 """Search of a project's items, in bounded time whatever its size.
 
-Items are read from an index of their order: of work, by id, by vote pattern, or by the votes of each person.
+Items are read from an index of their order: of work, by id or by vote pattern.
 Filters that this index doesn't serve are applied to the next `MAX_SCANNED` items only; the result says where
 to continue. A person, remarks and an id give few items in most projects, and then only those are read.
 """
@@ -11,7 +11,7 @@ import heapq
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
@@ -31,12 +31,11 @@ from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
 
 PER_PAGE = 50
-CHUNK, MAX_SCANNED, ANSWERS = 5_000, 50_000, 200
+CHUNK, MAX_SCANNED = 5_000, 50_000
 REMARKS = {"comment": ~Q(comment=""), "flag": Q(flagged=True), "any": Q(flagged=True) | ~Q(comment="")}
 ORDERS = {
     "imported": "as imported",
     "newest": "newest first",
-    "answered": "answered last first",
     "split": "most split votes first",
     "id": "by id",
 }
@@ -90,8 +89,8 @@ def search(
     require(project, for_user, CURATOR)
     backwards = before is not None
     start = before or after
-    descending = (order in ("newest", "answered")) != backwards
-    scans = filters.scans or (order in ("id", "answered") and bool(filters.state or filters.pattern))
+    descending = (order == "newest") != backwards
+    scans = filters.scans or (order == "id" and bool(filters.state or filters.pattern))
     step = CHUNK if scans else size + 1
     place = _place_of(start, order) if start else None
     places = _places(project, filters, order, place, descending=descending, step=step)
@@ -116,21 +115,13 @@ def search(
 
 # ---- candidates, in order ---------------------------------------------------------------------------
 def _place_of(item: Any, order: str) -> Place:
-    """Return the place of an item; answers that come later may move it."""
+    """Return the place of an item; a later answer may move it among disputes."""
     if order == "id":
         return item.external_id, item.pk
     if order == "split":
         split = _split(item.pattern) if item.state == Item.State.DISPUTED else UNDISPUTED
         return split, item.rank, item.pk
-    if order == "answered":
-        return _last_answers([item.pk]).get(item.pk, 0), item.pk
     return item.rank, item.pk
-
-
-def _last_answers(items: Collection[int]) -> dict[int, int]:
-    """Return the last vote with an answer to each of these items."""
-    votes = Vote.objects.filter(item__in=items, act=Vote.Act.ANSWER).order_by()
-    return dict(votes.values_list("item").annotate(last=Max("pk")))
 
 
 def _split(pattern: str) -> tuple[float, int, str]:
@@ -154,8 +145,6 @@ def _places(
     if few is not None:
         return iter(_sorted(project, filters, order, few, done, start, descending=descending))
     read = partial(_ranked, project, done=done, use=filters.use, descending=descending, step=step)
-    if order == "answered":
-        return _answered(project, start, done=done, descending=descending)
     if order == "id":
         return read({}, start=start, column="external_id")
     if filters.use:
@@ -193,32 +182,6 @@ def _by_split(
         begin = start[1:] if start is not None and split == start[0] else None
         rows = heapq.merge(*(read(where, start=begin) for where in wheres), reverse=descending)
         yield from ((split, *place) for place in rows)
-
-
-def _answered(project: Project, start: Place | None, *, done: set[int], descending: bool) -> Iterator[Place]:
-    """Yield items in the order of their last answers, from those of each person."""
-
-    def answers(annotator: int) -> Iterator[tuple[int, int]]:
-        votes = Vote.objects.filter(annotator=annotator).order_by("-pk" if descending else "pk")
-        at = start[0] if start else None
-        while True:
-            bound = {} if at is None else {"pk__lt" if descending else "pk__gt": at}
-            rows = list(votes.filter(**bound).values_list("pk", "item", "act", "batch")[:ANSWERS])
-            yield from (
-                (pk, item)
-                for pk, item, act, batch in rows
-                if act == Vote.Act.ANSWER and (batch is None or batch in done)
-            )
-            if len(rows) < ANSWERS:
-                return
-            at = rows[-1][0]
-
-    people = project.annotators.order_by().values_list("pk", flat=True)
-    every = heapq.merge(*map(answers, people), reverse=descending)
-    while chunk := list(islice(every, ANSWERS)):
-        ordinary = Item.objects.filter(pk__in={item for _, item in chunk}, batch__in=done, use="")
-        last = _last_answers(ordinary.values_list("pk", flat=True))
-        yield from ((pk, item) for pk, item in chunk if last.get(item) == pk)
 
 
 def _ranked(
@@ -294,10 +257,7 @@ def _sorted(
     for at in range(0, len(ordered), CHUNK):
         items = Item.objects.filter(pk__in=ordered[at : at + CHUNK], use=filters.use, **where)
         rows = [row for row in items.values_list(*read, named=True) if row.batch in done]
-        if order == "answered":
-            places += [(last, pk) for pk, last in _last_answers([row.pk for row in rows]).items()]
-        else:
-            places += [_place_of(row, order) for row in rows]
+        places += [_place_of(row, order) for row in rows]
     beyond = [p for p in places if start is None or (p < start if descending else p > start)]
     return sorted(beyond, reverse=descending)
 

@@ -80,7 +80,7 @@ def _can_be_submitted(claim: Claim, project: Project, check: PredictionCheck) ->
     line, n = check.first_lines[name], max(len(spans), len(links))
     if n > MOST_MARKS:
         expected = f"at most {MOST_MARKS:,} of each"
-        check.problems.add("too_many_marks", line=line, value=f"{n:,}", expected=expected)
+        check.problems.add("too_many_in_line", line=line, value=f"{n:,}", expected=expected)
         return False
     overlap = None if project.spans_may_overlap else first_overlap(spans)
     if overlap:

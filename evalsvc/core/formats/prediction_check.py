@@ -324,7 +324,7 @@ class PredictionCheck:
                 self._unknown_label(label, self.labels, line, field)
         if len(prediction.relations) > MOST_RELATIONS:
             given, expected = f"{len(prediction.relations):,}", f"at most {MOST_RELATIONS:,} in a line"
-            return self._reject("too_many_marks", line, "relations", given, expected)
+            return self._reject("too_many_in_line", line, "relations", given, expected)
         for at, (_, name, _) in enumerate(prediction.relations):
             if name not in self.relations:
                 self._unknown_label(name, self.relations, line, f"relations[{at}]")

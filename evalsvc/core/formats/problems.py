@@ -109,7 +109,7 @@ KINDS: dict[str, ProblemKind] = {
         '{"id": "s1", "spans": [[0, 8, "place"], [9, 14, "person"]]}',
         False,
     ),
-    "too_many_marks": ProblemKind(
+    "too_many_in_line": ProblemKind(
         "The line has more spans or relations than are compared.",
         '{"id": "s1", "spans": [[0, 1, "person"]]}',
         False,

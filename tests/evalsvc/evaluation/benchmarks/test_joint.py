@@ -81,7 +81,7 @@ def test_spans_in_another_order_are_the_same_answers(cast: BenchmarkCast) -> Non
         ({"spans": [[0, 9, "PER"]], "relations": []}, "bad_span"),
         (
             {"spans": MANY, "relations": [[a, "met", b] for a in range(46) for b in range(46)]},
-            "too_many_marks",
+            "too_many_in_line",
         ),
     ],
 )

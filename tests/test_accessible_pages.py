@@ -26,7 +26,7 @@ FILES = {
     *("health", "ready", "metrics", "client", "schema", "board-csv", "board-json", "board-ranks"),
     *("setting-inputs", "board-inputs"),
     *("submission-curve-svg", "submission-curve-csv", "test-set-lines", "judgments", "board-compare-file"),
-    *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv"),
+    *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv", "sentences-csv"),
     *("progress-days-svg", "progress-days-csv", "progress-people-csv", "progress-labels-csv"),
 }
 FRAGMENTS = {"submission-state"}  # parts that a page loads

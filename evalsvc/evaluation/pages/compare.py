@@ -24,6 +24,7 @@ from evalsvc.core.web.tables import PaperTable, download
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.run_figures import run_figures
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import Column
 from evalsvc.evaluation.pages import charts, compare_figures
@@ -89,7 +90,7 @@ class Drawn:
 
 def _drawn(comparison: Comparison) -> dict[str, Drawn]:
     """Return the drawings for which the policy lets figures out."""
-    runs, drawn = compare_figures.evaluations(comparison), {}
+    runs, drawn = run_figures(comparison), {}
     if curves := compare_figures.curves(comparison, runs):
         draw = partial(compare_figures.draw_curves, curves)
         drawn["curves"] = Drawn(

@@ -1,6 +1,6 @@
 """Figures of a comparison: curves laid over each other, F1 per class.
 
-They show what the policy of the board lets out of the runs.
+They are shown where the gold is open.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from annotation.testset import label_titles
 from evalsvc.core.web.formatting import DASH, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.run_figures import RunFigures
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
-from evalsvc.evaluation.models import Evaluation, Setting
+from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.charts import Point
 from evalsvc.evaluation.pages.score_view import CLASS_FAMILIES, RELATION_CLASSES
@@ -46,38 +47,25 @@ class ClassFigures:
         return ("" if self.count is None else f" ({self.count:,})") + (" *" if self.thin else "")
 
 
-def evaluations(comparison: Comparison) -> list[list[Evaluation]]:
-    """Return the evaluations of each system's runs, in the order of the rows."""
-    keys = {run.evaluation for runs in comparison.runs.values() for run in runs}
-    found = Evaluation.objects.prefetch_related("scores").in_bulk(keys)
-    return [[found[run.evaluation] for run in comparison.runs[row.system.pk]] for row in comparison.rows]
-
-
 # ---- curves --------------------------------------------------------------------------------------
-def curves(comparison: Comparison, runs: Sequence[Sequence[Evaluation]]) -> list[Curve]:
+def curves(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> list[Curve]:
     """Return the curve of each system's median run, of 8 systems at most."""
     found = []
     for name, of_system in zip(comparison.names, runs, strict=True):
         if median := _median(comparison, of_system):
-            curve = comparison.board.policy.detail(median.detail).get("curve") or {}
+            curve, values = median.curve, median.values
             points = list(zip(curve.get("recall", ()), curve.get("precision", ()), strict=True))
-            values = {score.measure: score.value for score in median.scores.all()}
             recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
-            shown = recall is not None and precision is not None and not comparison.board.policy.hidden
+            best = None if recall is None or precision is None else (recall, precision)
             if points:
-                found.append(Curve(name, points, (recall or 0, precision or 0) if shown else None))
+                found.append(Curve(name, points, best))
     return found[:MOST_CURVES]
 
 
-def _median(comparison: Comparison, runs: Sequence[Evaluation]) -> Evaluation | None:
+def _median(comparison: Comparison, runs: Sequence[RunFigures]) -> RunFigures | None:
     """Return the median run by the main measure, the lower middle one of an even number."""
     key = comparison.board.order_by
-    values = [
-        (score.value, run.pk, run)
-        for run in runs
-        for score in run.scores.all()
-        if score.measure == key and score.value is not None
-    ]
+    values = [(value, run.pk, run) for run in runs if (value := run.values.get(key)) is not None]
     return sorted(values, key=lambda each: each[:2])[(len(values) - 1) // 2][2] if values else None
 
 
@@ -99,10 +87,10 @@ def draw_curves(drawn: Sequence[Curve], *, narrow: bool = False, class_: str | N
 
 
 # ---- classes -------------------------------------------------------------------------------------
-def classes(comparison: Comparison, runs: Sequence[Sequence[Evaluation]]) -> list[ClassFigures]:
+def classes(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> list[ClassFigures]:
     """Return the mean F1 of the runs per class, frequent classes first."""
     setting, benchmark = comparison.setting, comparison.setting.benchmark
-    policy, joint = comparison.board.policy, setting.kind == "joint"
+    joint = setting.kind == "joint"
     families = RELATION_CLASSES if joint else CLASS_FAMILIES[Setting.Unit(setting.unit)]
     part = RELATION if joint else ENTITY
     titles = label_titles(label for label in benchmark.labels if label.get("part", part) == part)
@@ -110,18 +98,15 @@ def classes(comparison: Comparison, runs: Sequence[Sequence[Evaluation]]) -> lis
     gold: dict[str, int] = {}
     for place, of_system in enumerate(runs):
         values: dict[str, list[float]] = {}
-        for row in (row for run in of_system for row in policy.classes(run.classes)):
+        for row in (row for run in of_system for row in run.classes):
             if row["family"] in families and row["label"] in titles and row["f1"] is not None:
                 values.setdefault(row["label"], []).append(row["f1"])
-                gold[row["label"]] = row.get("gold", 0)
+                gold[row["label"]] = row["gold"]
         for label, of_runs in values.items():
             f1.setdefault(label, [None] * len(runs))[place] = fmean(of_runs)
     training = benchmark.training_counts
-    known = {} if policy.hidden else gold
     rows = [
-        ClassFigures(
-            titles[label], training.get(label, known.get(label)), known.get(label, THIN) < THIN, of_label
-        )
+        ClassFigures(titles[label], training.get(label, gold[label]), gold[label] < THIN, of_label)
         for label, of_label in f1.items()
     ]
     return sorted(rows, key=lambda row: (-(row.count or 0), row.title))

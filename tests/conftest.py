@@ -42,7 +42,7 @@ LONG += ("test_schemathesis.py", "test_visibility.py")
 examples.register_profile(
     "unhurried",
     deadline=None,
-    max_examples=100 if FULL else 30,
+    max_examples=100 if FULL else 20,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=int(os.environ.get("CI_SECONDS", "10")) <= 60,
 )

@@ -214,7 +214,7 @@ def test_ci_lints_tests_and_forbids_skips() -> None:
     subprocess.run(["bash", "-n", str(script)], check=True)
     assert "set -euo pipefail" in text
     assert {"REQUIRE_POSTGRES=1", "REQUIRE_BROWSER=1"} <= set(shlex.split(text, comments=True))
-    called = re.findall(r"^make .*?(\w+)$", text, re.MULTILINE)
+    called = re.findall(r"^make --no-print-directory (\w+)", text, re.MULTILINE)
     assert called == ["lint", "test"]
     assert set(called) <= targets()
 

@@ -47,12 +47,16 @@ ORDER BY item.rank LIMIT %(n)s
 FOR NO KEY UPDATE OF item"""
 NEXT_UNLOCKED_ITEMS = f"{NEXT_ITEMS} SKIP LOCKED"
 # after a search of all items that found none: those since wanted more
-NEXT_FREED_ITEMS = NEXT_ITEMS.replace(
+FREED_ITEMS = NEXT_ITEMS.replace(
     "item.rank > %(after)s",
     """item.freed_at >= (
         SELECT none_since FROM annotation_annotator WHERE id = %(annotator)s)""",
-).replace("ORDER BY item.rank", "ORDER BY item.freed_at, item.rank")
-NEXT_FREED_UNLOCKED_ITEMS = f"{NEXT_FREED_ITEMS} SKIP LOCKED"
+)
+FREED_FIRST = FREED_ITEMS.replace("ORDER BY item.rank", "ORDER BY item.freed_at, item.rank")
+NEXT_FREED_UNLOCKED_ITEMS = f"{FREED_FIRST} SKIP LOCKED"
+# Whoever waits for rows does so in the order of all others. The sum keeps the index of ranks, which has
+# every item, out of it.
+NEXT_FREED_ITEMS = FREED_ITEMS.replace("ORDER BY item.rank", "ORDER BY item.rank + 0")
 # On PostgreSQL a change that began earlier may be committed later.
 SEARCH_TIME = "SELECT {oldest change not seen}"
 SAVE_SEARCH = "UPDATE annotation_annotator SET none_since = %(time)s WHERE id = %(annotator)s"

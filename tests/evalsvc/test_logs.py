@@ -138,7 +138,7 @@ def test_a_job_carries_the_id_of_the_request_that_queued_it(
     caplog.handler.addFilter(logs.IdsFilter())
     benchmark = cast.relations()
     with log_context.bound(request="upload-42"):
-        cast.submit(benchmark, answers(3))
+        cast.submit(benchmark, answers(3), run="42")  # a run of its own: others are replayed
     assert set(Job.objects.filter(kind="score").values_list("request_id", flat=True)) == {"upload-42"}
     with caplog.at_level("INFO", logger="workers.runner"):
         run_next("score")

@@ -173,9 +173,9 @@ def release(test_set: TestSet, *, username: str, by: User) -> Release:
     """Let another organiser use a frozen set in benchmarks."""
     test_set.require_reader(by)
     user = User.objects.filter(username=username).first()
-    if user is None or not (user.may_organise or user.is_superuser):
-        problem = "may not organise benchmarks" if user else "does not exist. User names are case-sensitive"
-        raise Conflict("not_organiser", f"The user {username} {problem}.", field="username")
+    if user is None or not (user.may_organise or user.is_superuser):  # alike: names stay private
+        detail = f"No organiser has the user name {username}. User names are case-sensitive."
+        raise Conflict("not_organiser", detail, field="username")
     return Release.objects.get_or_create(test_set=test_set, user=user, defaults={"by": by})[0]
 
 

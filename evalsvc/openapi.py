@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
+from drf_spectacular.authentication import SessionScheme
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView
@@ -43,6 +44,12 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer", "description": "A token from your team's page: `evs_…`."}
+
+
+class PageSessionScheme(SessionScheme):
+    """Security scheme of a page's session."""
+
+    target_class = "evalsvc.core.accounts.token_authentication.PageSession"
 
 
 class Generator(SchemaGenerator):

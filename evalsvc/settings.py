@@ -252,7 +252,7 @@ if HTTPS:
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "evalsvc.core.accounts.token_authentication.TokenAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
+        "evalsvc.core.accounts.token_authentication.PageSession",
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",

@@ -73,7 +73,9 @@ CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], obje
 
 class ChangeSerializer(serializers.Serializer[Any]):
     change = serializers.ChoiceField(choices=[*CHANGES])
-    sources = serializers.ListField(child=serializers.CharField(), required=False, allow_empty=False)
+    sources = serializers.ListField(
+        child=serializers.CharField(max_length=200), required=False, allow_empty=False
+    )
     target = serializers.CharField(required=False, max_length=200)
     step = serializers.IntegerField(required=False, help_text="Number of the ontology step to undo.")
     k = serializers.IntegerField(required=False)
@@ -82,9 +84,12 @@ class ChangeSerializer(serializers.Serializer[Any]):
 
     def validate(self, attrs: Values) -> Values:
         needed, _ = CHANGES[attrs["change"]]
-        missing = {name: "This field is required for this change." for name in needed if name not in attrs}
-        if missing:
-            raise serializers.ValidationError(missing)
+        errors = {name: "This field is required for this change." for name in needed if name not in attrs}
+        errors |= {name: "This change does not take it." for name in attrs if name not in ("change", *needed)}
+        if attrs["change"] == "rename" and len(attrs.get("sources", "-")) > 1:
+            errors["sources"] = "One label is renamed at a time."
+        if errors:
+            raise serializers.ValidationError(errors)
         return attrs
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID
 
@@ -18,14 +19,17 @@ from annotation import roles
 from annotation.api.labelling import ItemSerializer, PayloadSerializer
 from annotation.api.projects import project_of, state_parameter
 from annotation.models import Item, Project
+from annotation.ontology.inventory import inventory, parts_of
 from annotation.reports import item_history, item_search, item_table
 from annotation.reports.item_search import MAX_SCANNED, ORDERS, REMARKS, ItemFilters
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
+from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.web.downloads import long_csv_file
 from evalsvc.core.web.request_validation import query_choices, whole_number
 
 MAX_PAGE = 200
+PATTERN = re.compile(r"\d+(–\d+)*( against \d+)?( N/A)?…?")
 USES = [use for use in Item.Use.values if use]
 
 
@@ -79,6 +83,10 @@ def _place(project: Project, request: Request, name: str) -> Item | None:
     return item
 
 
+def _labels(project: Project) -> list[str]:
+    return [choice.name for part in parts_of(project) for choice in inventory(project, part)]
+
+
 def _filters(project: Project, request: Request) -> ItemFilters:
     query = request.query_params
     filters = query_choices(request, state=Item.State.values, use=USES, remark=[*REMARKS])
@@ -86,6 +94,11 @@ def _filters(project: Project, request: Request) -> ItemFilters:
     annotator = project.annotators.filter(name=name).first() if name else None
     if name and annotator is None:
         raise NotFound(f"Nobody named {name[:100]!r} answered in this project.")
+    if (label := query.get("label", "")) and label not in (known := _labels(project)):
+        hint = did_you_mean(label, known) or f"GET /api/v1/projects/{project.slug}/labels lists them."
+        raise ValidationError({"label": f"No label {label[:100]!r} in this project. {hint}"})
+    if (pattern := query.get("pattern", "")) and not PATTERN.fullmatch(pattern):
+        raise ValidationError({"pattern": f"{pattern[:40]!r} is not a vote pattern such as 2–2."})
     texts = {"label": query.get("label", ""), "pattern": query.get("pattern", ""), "text": query.get("q", "")}
     return ItemFilters(annotator=annotator, **filters, **texts)
 

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation import roles
 from annotation.api.projects import (
     FORMAT_HELP,
     BatchSerializer,
@@ -82,8 +83,9 @@ class Freeze(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Freeze decided items into an immutable test set, by a job."""
-        project = project_of(request, slug)
-        test_set = builder.freeze(project, by=person(request), **validated(request, NewFreezeSerializer))
+        project, by = project_of(request, slug), person(request)
+        roles.require(project, by, roles.CURATOR)
+        test_set = builder.freeze(project, by=by, **validated(request, NewFreezeSerializer))
         return Response(TestSetSerializer(test_set).data, status=202)
 
 

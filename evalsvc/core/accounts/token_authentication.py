@@ -1,4 +1,4 @@
-"""Authentication and permission of API requests by token.
+"""Authentication and permission of API requests, by token or by the session of a page.
 
 Apart from `tokens`, so that commands and workers start without the REST framework.
 """
@@ -6,12 +6,16 @@ Apart from `tokens`, so that commands and workers start without the REST framewo
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.authentication import (
+    BaseAuthentication,
+    SessionAuthentication,
+    get_authorization_header,
+)
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
@@ -43,6 +47,17 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+class PageSession(SessionAuthentication):
+    """Authentication by the session of a page.
+
+    The CSRF token is a header, or a field of a form with files; a file as the body is not read for one.
+    """
+
+    def enforce_csrf(self, request: Any) -> None:
+        is_form = (request.content_type or "").startswith("multipart/form-data")
+        super().enforce_csrf(request if is_form else request._request)
 
 
 class TokenScope(BasePermission):

@@ -82,14 +82,14 @@ ANNOTATION: dict[str, str] = {
     "unknown_use": "Use a gold question either for qualification or as a hidden check.",
 }
 BENCHMARKS: dict[str, str] = {
-    "bad_aggregate": "The aggregate must be ONE or AVG.",
+    "bad_aggregate": "The aggregate must be ONE or AVG, and a setting must score bags.",
     "bad_choice": "The value is not one of the allowed choices.",
     "bad_counts": "The training counts are not a list of labels with counts. See detail for the line.",
     "bad_key": "The Idempotency-Key is longer than 120 characters. Use a shorter one.",
     "bad_kind": "The test set contains a different kind of gold than the benchmark scores.",
     "bad_comparison": "Compare 2 to 10 systems of one board.",
     "too_many_comparisons": "Too many of your comparisons wait or run. Wait for one, or cancel it.",
-    "bad_columns": "The file with the names of the columns is not text, or is too large.",
+    "bad_columns": "The names of the columns are not text, are too large, or belong to no matrix.",
     "bad_measure": "The measure is not available for this unit.",
     "bad_option": "The value of an option is invalid.",
     "bad_tags": "The team's declarations are not a JSON object, or are too long.",

@@ -36,6 +36,7 @@ QUOTED = re.compile(r'"([^"]*)"')
 PLACE = re.compile(r"line \d+ column \d+")
 PROBLEM_JSON = "application/problem+json"
 RETRY_SECONDS = 5
+MAX_DETAIL = 2_000  # characters; a detail may quote what was sent
 Described = tuple[int, dict[str, Any], dict[str, str]]
 
 
@@ -46,6 +47,7 @@ def problem(status: int, *, code: str = "", title: str = "", detail: str = "", *
     body = {"type": f"/docs/errors/#{code}", "title": title, "status": status}
     if status >= 500:  # for whoever reads the log
         more["request_id"] = log_context.request_id()
+    detail = detail if len(detail) <= MAX_DETAIL else f"{detail[:MAX_DETAIL]}…"
     return body | {"detail": detail or f"{title}.", "code": code} | {k: v for k, v in more.items() if v}
 
 
@@ -55,7 +57,7 @@ def _field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
         return [e for k, v in detail.items() for e in _field_errors(v, f"{path}.{k}" if path else str(k))]
     if isinstance(detail, list | tuple):
         return [e for v in detail for e in _field_errors(v, path)]
-    return [{"field": path, "code": getattr(detail, "code", "invalid"), "expected": str(detail)}]
+    return [{"field": path, "code": getattr(detail, "code", "invalid"), "expected": str(detail)[:MAX_DETAIL]}]
 
 
 def _invalid(detail: Any) -> Described:

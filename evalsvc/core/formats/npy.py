@@ -94,6 +94,11 @@ class ColumnNames(NamedTuple):
     columns: str = ""
     na: str = ""
 
+    @property
+    def stated(self) -> str:
+        """The field that states something, empty if none does."""
+        return "columns" if self.columns else "na" if self.na not in ("", "none") else ""
+
     def resolve(
         self, header: ArrayHeader, labels: Sequence[str], negative: str | None, problems: Problems
     ) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -33,7 +33,7 @@ from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.computation import in_one_line
 from evalsvc.evaluation.measures.menu import MENU, as_shown
-from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.submissions import intake, model_intake, thread_limits, timeline
 from evalsvc.evaluation.submissions.other_inputs import Submitter
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
@@ -237,6 +237,7 @@ class UploadSerializer(serializers.Serializer[Any]):
 
 
 FORM_FIELDS = frozenset(UploadSerializer().fields)
+MODEL_FIELDS = FORM_FIELDS - {"aggregate", "columns", "na"}
 
 
 # ---- views ------------------------------------------------------------------------------------------
@@ -360,6 +361,7 @@ class DryRun(APIView):
         """Check a file without submitting it."""
         benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"), known=FORM_FIELDS)
+        self._check_declared(request, benchmark, upload.fields)
         with CHECKS.one(users.person(request).pk):
             checked = intake.check(
                 benchmark,
@@ -382,6 +384,16 @@ class DryRun(APIView):
                 "notes": [f"{count(n)} × {KINDS[code].message}" for code, n in report["warnings"].items()],
             }
         )
+
+    @staticmethod
+    def _check_declared(request: Request, benchmark: Benchmark, fields: Mapping[str, Any]) -> None:
+        """Reject what a submission with the same fields would be rejected for; all are optional here."""
+        bound = isinstance(request.auth, ApiToken) and request.auth.team_id
+        if fields.get("team") or bound:
+            roles.team_of(request, named=fields.get("team", ""))
+        named = {name: fields[name].strip() for name in ("system", "run") if fields.get(name)}
+        aggregate = fields.get("aggregate") or "ONE"
+        intake.check_declared(benchmark, **named, aggregate=aggregate, tags=tags_of(fields))
 
 
 class OneSubmission(APIView):
@@ -492,5 +504,5 @@ class Models(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Submit a spaCy pipeline as one tar; its predictions are scored."""
         benchmark = roles.benchmark_for(request.user, slug)
-        upload = upload_of(request, most=settings.MODEL_MAX_BYTES, known=FORM_FIELDS)
+        upload = upload_of(request, most=settings.MODEL_MAX_BYTES, known=MODEL_FIELDS)
         return received_as(model_intake.receive(benchmark, **fields_of(request, upload)), request)

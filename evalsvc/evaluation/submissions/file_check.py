@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO, cast
 
-from evalsvc.core.errors.exceptions import TooLarge
+from evalsvc.core.errors.exceptions import DomainError, TooLarge
 from evalsvc.core.formats import jsonl_predictions, npy, npz
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import FileRejected, Problems
@@ -94,6 +94,9 @@ def check_stream(
     tee = Tee(complete, copy)
     if head.startswith(npy.MAGIC):
         return _dense(contract, names, tee, problems, by)
+    if field := names.stated:
+        detail = "The file has lines. Only the columns of a .npy or .npz file can be named."
+        raise DomainError("bad_columns", detail, hint=f"Leave out {field}.", field=field)
     return _lines(contract, head, tee, problems, by)
 
 

@@ -118,26 +118,43 @@ def take(entry: Entry, contract: FileContract, checked: Checked, file: Predictio
 def check_entry(entry: Entry) -> None:
     """Reject users outside the benchmark or team, and invalid names."""
     require_member(entry.benchmark, entry.by, entry.team)
-    for name, value, limit in (("system", entry.system, 120), ("run", entry.run, 40)):
-        if not 0 < len(value) <= limit:
-            raise DomainError(
-                "bad_name", f"The name of the {name} must have 1 to {limit} characters.", field=name
-            )
-        require_clear(value, field=name)
-    if entry.tags:
-        require_visible(json.dumps(entry.tags, ensure_ascii=False), field="tags")
-        for text in texts_in(entry.tags):
-            require_single_script(text, field="tags")
-    if entry.aggregate not in AGGREGATES:
-        raise DomainError(
-            "bad_aggregate", f"{entry.aggregate} is not an aggregate. Use ONE or AVG.", field="aggregate"
-        )
+    check_declared(
+        entry.benchmark, system=entry.system, run=entry.run, aggregate=entry.aggregate, tags=entry.tags
+    )
     if len(entry.idempotency_key) > 120:
         raise DomainError(
             "bad_key",
             "The Idempotency-Key is longer than 120 characters. Use a shorter one.",
             field="Idempotency-Key",
         )
+
+
+def check_declared(
+    benchmark: Benchmark,
+    *,
+    system: str = "-",
+    run: str = "-",
+    aggregate: str = "ONE",
+    tags: dict[str, Any] | None = None,
+) -> None:
+    """Reject invalid names, tags that may mislead, and an aggregate that nothing uses."""
+    for name, value, limit in (("system", system, 120), ("run", run, 40)):
+        if not 0 < len(value) <= limit:
+            raise DomainError(
+                "bad_name", f"The name of the {name} must have 1 to {limit} characters.", field=name
+            )
+        require_clear(value, field=name)
+    if tags:
+        require_visible(json.dumps(tags, ensure_ascii=False), field="tags")
+        for text in texts_in(tags):
+            require_single_script(text, field="tags")
+    if aggregate not in AGGREGATES:
+        raise DomainError(
+            "bad_aggregate", f"{aggregate[:40]} is not an aggregate. Use ONE or AVG.", field="aggregate"
+        )
+    if aggregate != "ONE" and not benchmark.settings.filter(unit=Setting.Unit.BAG).exists():
+        detail = "No setting of this benchmark makes bags of sentences."
+        raise DomainError("bad_aggregate", detail, hint="Leave out aggregate.", field="aggregate")
 
 
 @contextmanager

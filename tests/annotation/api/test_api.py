@@ -240,3 +240,24 @@ def test_import_options_that_are_not_an_object_are_rejected(options: str) -> Non
     answer = client(curator()).post(f"{API}projects/{slug}/imports", sent, format="multipart")
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["field"] == "options"
+
+
+def test_a_filter_that_no_item_can_match_is_rejected() -> None:
+    project = project_with_items(1)
+    address = f"{API}projects/{project.slug}/items"
+    filters = {"label": "AA", "pattern": "two to two", "state": "lost"}
+    sent = {name: client(curator()).get(address, {name: value}) for name, value in filters.items()}
+    assert {name: answer.status_code for name, answer in sent.items()} == dict.fromkeys(filters, 400)
+    assert f"{project.slug}/labels lists them" in sent["label"].json()["detail"]
+
+
+def test_a_role_is_required_before_the_fields_of_a_freeze() -> None:
+    project = project_with_items(1)
+    refused = client(annotators(project, 1)[0]).post(f"{API}projects/{project.slug}/freeze", {})
+    assert refused.status_code == 403
+
+
+def test_an_error_quotes_little_of_a_long_value() -> None:
+    project = project_with_items(1)
+    refused = client(curator()).get(f"{API}projects/{project.slug}/items", {"state": "A" * 90_000})
+    assert len(refused.content) < 6_000

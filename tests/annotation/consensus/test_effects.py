@@ -85,6 +85,8 @@ def test_the_pages_and_the_api_show_an_effect_without_making_the_change(client: 
     body = {"change": "exclude", "annotator": annotator.pk}
     effect = client.post(address, body, content_type="application/json").json()
     assert (effect["reopened"], effect["decisions_lapsed"]) == (2, 1)
+    other = client.post(address, {"change": "k", "k": 3, "target": "A"}, content_type="application/json")
+    assert [error["field"] for error in other.json()["errors"]] == ["target"]
     incomplete = client.post(address, {"change": "merge"}, content_type="application/json")
     assert incomplete.status_code == 400
     project.refresh_from_db()

@@ -247,6 +247,53 @@ def test_a_dry_run_reports_the_problems_of_a_submission(cast: BenchmarkCast) -> 
     assert not Submission.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ("team=gulls", "not_in_team"),
+        ("system=%20", "bad_name"),
+        ("run=" + "9" * 41, "bad_name"),
+        ("tags=[]", "bad_tags"),
+        ("aggregate=MAX", "bad_aggregate"),
+        ("aggregate=AVG", "bad_aggregate"),
+        ("columns=born_in", "bad_columns"),
+        ("na=first", "bad_columns"),
+    ],
+)
+def test_a_dry_run_rejects_the_fields_that_a_submission_rejects(
+    cast: BenchmarkCast, fields: str, code: str
+) -> None:
+    cast.relations()
+    name = fields.partition("=")[0]
+    client = as_user(cast.kim)
+    usual = {"system": "Net", "run": "1"}
+    rest = "".join(f"&{key}={value}" for key, value in usual.items() if key != name)
+    sent = client.post(
+        f"/api/v1/benchmarks/rel/check?{fields}", jsonl(LINES), content_type="application/x-ndjson"
+    )
+    again = post_raw(client, jsonl(LINES), query=f"{fields}{rest}")
+    assert sent.json()["code"] == again.json()["code"] == code
+    assert sent.status_code == again.status_code
+
+
+def test_a_token_of_a_team_checks_files_for_that_team_only(cast: BenchmarkCast) -> None:
+    cast.relations()
+    address = "/api/v1/benchmarks/rel/check?team=gulls"
+    client = by_token(cast.kim, team=cast.kelpie)
+    assert (
+        client.post(address, jsonl(LINES), content_type="application/x-ndjson").json()["code"] == "other_team"
+    )
+
+
+def test_a_page_session_sends_a_raw_body_with_the_token_in_a_header(cast: BenchmarkCast) -> None:
+    cast.relations()
+    browser = APIClient(enforce_csrf_checks=True)
+    browser.force_login(cast.kim)
+    browser.cookies["csrftoken"] = "a" * 32
+    assert post_raw(browser, jsonl(LINES)).json()["code"] == "csrf"
+    assert post_raw(browser, jsonl(LINES), **{"X-CSRFToken": "a" * 32}).status_code == 202
+
+
 def test_members_of_several_teams_must_name_one(cast: BenchmarkCast) -> None:
     cast.relations()
     cast.lugworm.members.create(user=cast.kim)

@@ -229,7 +229,7 @@ def test_every_text_says_how_scores_were_computed(
         texts[command[0]] = capsys.readouterr().out
     show_scores(client.get(reverse("api-scores", args=[submission.pk])).json())
     texts["client"] = capsys.readouterr().out
-    call_command("submit", slug, run, team="kelpie", system="Net", run="2", aggregate="AVG")
+    call_command("submit", slug, run, team="kelpie", system="Net", run="2", aggregate=submission.aggregate)
     texts["submit"] = capsys.readouterr().out
     for title, value in in_words(computed):
         for surface, text in texts.items():

@@ -152,7 +152,7 @@ def killed(service: Service) -> Report:
         pk = service.send("wide", path, run=f"killed-{kill}")["id"]
         job = Submission.objects.get(pk=pk).job_id
         wait_until(lambda job=job: Job.objects.filter(pk=job, state="running").exists(), every=0.01)  # type: ignore[misc]
-        os.kill(int(Job.objects.get(pk=job).worker.rpartition(":")[2]), signal.SIGKILL)
+        os.kill(int(Job.objects.get(pk=job).worker.split(":")[1]), signal.SIGKILL)
         begun = timezone.now()
         again = service.wait_for(pk).job.events.get(what="claimed", attempt=2).at
         waits.append((again - begun).total_seconds())

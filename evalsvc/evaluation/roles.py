@@ -40,7 +40,8 @@ def visible(user: Person) -> QuerySet[Benchmark]:
 
 def benchmark_for(user: Person, slug: str) -> Benchmark:
     """Return the benchmark; answer 404 if it is absent or hidden."""
-    return get_object_or_404(visible(user), slug=slug)
+    benchmark = Benchmark.objects.filter(slug=slug, public=True).first()
+    return benchmark or get_object_or_404(visible(user), slug=slug)  # absent or hidden: the same work
 
 
 def role_in(benchmark: Benchmark, user: Person) -> str | None:
@@ -67,6 +68,8 @@ def organised(benchmarks: Iterable[int], user: Person | None) -> set[int]:
 
 def require(benchmark: Benchmark, user: Person, role: str) -> None:
     """Answer 404 for a hidden benchmark, 403 for an insufficient role."""
+    if role == VIEWER and benchmark.public:
+        return
     actual = role_in(benchmark, user)
     if actual is None:
         raise Http404
@@ -114,7 +117,7 @@ def teams_of(user: Person) -> QuerySet[Team]:
 def require_member(benchmark: Benchmark, user: User, team: Team) -> None:
     """Reject users outside the team, or without access to the benchmark."""
     require(benchmark, user, VIEWER)
-    if not user.is_superuser and not teams_of(user).filter(pk=team.pk).exists():
+    if not user.is_superuser and not team.members.filter(user=user).exists():
         raise DomainError("not_in_team", f"You are not a member of team {team}.", field="team")
 
 

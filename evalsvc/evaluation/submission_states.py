@@ -44,8 +44,8 @@ STATE_OF_CHECK: dict[str, str] = {
 }
 
 
-def move(submission: Submission, to: str, *, code: str = "", reason: str = "") -> None:
-    """Make a transition of the table; raise for any other."""
+def move(submission: Submission, to: str, *, code: str = "", reason: str = "", **fields: Any) -> None:
+    """Make a transition of the table and store the fields; raise for any other transition."""
     if to not in MOVES[submission.state]:
         raise IllegalTransition(f"A submission cannot go from {submission.state} to {to}.")
     times: dict[str, Any] = {"ended_at": Now() if to in ENDED else None}
@@ -54,7 +54,7 @@ def move(submission: Submission, to: str, *, code: str = "", reason: str = "") -
     if to == S.RUNNING:
         times["started_at"] = Coalesce("started_at", Now())
     changed = Submission.objects.filter(pk=submission.pk, state=submission.state).update(
-        state=to, reason_code=code, reason=reason, **times
+        state=to, reason_code=code, reason=reason, **times, **fields
     )
     if not changed:
         raise Conflict("moved_on", f"Submission {submission.pk} is no longer {submission.state}.")
@@ -80,7 +80,9 @@ def follow(job: Job) -> None:
     if submission.scored_at and to in ENDED:  # a failed re-scoring leaves the run on its boards
         to = S.SCORED
     if submission.state != to:
-        move(submission, to, code=job.error_code, reason=job.error)
+        move(submission, to, code=job.error_code, reason=job.error, job=job)
+    elif submission.job_id is None:
+        Submission.objects.filter(pk=submission.pk).update(job=job)
 
 
 def queue(submission: Submission, *, kind: str = "score") -> None:
@@ -88,7 +90,6 @@ def queue(submission: Submission, *, kind: str = "score") -> None:
     if submission.job_id is not None:  # `follow` mirrors a job only if there is no other
         Submission.objects.filter(pk=submission.pk).update(job=None)
     job = queueing.enqueue(kind, submission.pk, lane=f"team {submission.system.team_id}")
-    Submission.objects.filter(pk=submission.pk).update(job=job)
     mirrored = STATE_OF_CHECK if kind == "check" else STATE_OF_JOB
     submission.job, submission.state = job, mirrored[Job.State.QUEUED]  # as `follow` stored it
 

@@ -30,6 +30,7 @@ from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
 Pair = tuple[str, str]
+UNREAD = ("test_set__statistics", "only__statistics")  # long, and not needed to score
 LIMITS = {"upload_bytes": "UPLOAD_MAX_BYTES", "lines": "UPLOAD_MAX_LINES"}
 
 
@@ -214,8 +215,11 @@ def as_of(version: SettingVersion) -> Setting:
 
 def newest_versions(benchmark: Benchmark) -> list[SettingVersion]:
     newest = SettingVersion.objects.filter(setting__benchmark=benchmark, number=F("setting__version"))
-    related = newest.select_related("setting__benchmark", "test_set", "only")
-    return list(related.order_by("setting__rank", "setting"))
+    related = newest.select_related("setting", "test_set", "only").defer(*UNREAD)
+    versions = list(related.order_by("setting__rank", "setting"))
+    for version in versions:
+        version.setting.benchmark = benchmark
+    return versions
 
 
 def _accepting(
@@ -259,12 +263,25 @@ def _closed(benchmark: Benchmark, settings: list[Setting], at: datetime) -> Doma
 # ---- the settings --------------------------------------------------------------------------------
 def settings_of(benchmark: Benchmark) -> list[Setting]:
     """Read the benchmark's settings with their test sets, in order."""
-    return list(benchmark.settings.select_related("test_set", "only", "benchmark"))
+    return list(benchmark.settings.select_related("test_set", "only").defer(*UNREAD))
+
+
+def settings_again(benchmark: Benchmark, known: Iterable[Setting]) -> list[Setting]:
+    """Read the settings again, with the test sets already read: these never change."""
+    sets = {gold.pk: gold for setting in known for gold in (setting.test_set, setting.only) if gold}
+    settings = list(benchmark.settings.all())
+    wanted = {pk for each in settings for pk in (each.test_set_id, each.only_id) if pk} - sets.keys()
+    if wanted:
+        sets |= TestSet.objects.defer("statistics").in_bulk(wanted)
+    for each in settings:
+        each.test_set = sets[each.test_set_id]
+        each.only = sets[each.only_id] if each.only_id else None
+    return settings
 
 
 def lock_settings(benchmark: Benchmark) -> None:
     """Lock the settings of a benchmark until the end of the transaction."""
-    Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+    Benchmark.objects.select_for_update(no_key=True).values_list("pk").get(pk=benchmark.pk)
 
 
 def open_settings(benchmark: Benchmark, at: datetime | None = None) -> list[Setting]:

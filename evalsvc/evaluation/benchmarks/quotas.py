@@ -164,7 +164,7 @@ def _used(benchmarks: Iterable[Benchmark], team: Team, at: datetime) -> dict[int
 
 def lock(team: Team) -> datetime:
     """Lock the team against parallel submissions; return the database's time."""
-    Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+    Team.objects.select_for_update(no_key=True).values_list("pk").get(pk=team.pk)
     return Team.objects.filter(pk=team.pk).values_list(Now(), flat=True).get()
 
 

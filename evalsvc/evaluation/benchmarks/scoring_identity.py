@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
@@ -117,14 +117,12 @@ def existing(
         (setting.pk, setting.test_set.sha256, digest(options_of(contract, setting, submission)))
         for setting in settings
     }
+    own = Submission.objects.filter(evaluations=OuterRef("pk"), system__team=submission.system.team_id)
     scored = Evaluation.objects.filter(
-        file_id=submission.file_id,
-        setting__in={pk for pk, _, _ in wanted},
-        scorer=SCORER,
-        submissions__system__team=submission.system.team_id,
-    ).distinct()
+        Exists(own), file_id=submission.file_id, setting__in={pk for pk, _, _ in wanted}, scorer=SCORER
+    )
     return {
         each.setting_id: each
-        for each in scored.defer("classes", "detail")
+        for each in scored.only("file", "setting", "gold_sha256", "options_sha256")
         if (each.setting_id, each.gold_sha256, each.options_sha256) in wanted
     }

@@ -216,7 +216,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
         if earlier := _same_run(system, entry, file, checked.columns, contract.phase):
             return earlier
         file_contract.lock_settings(entry.benchmark)
-        settings = file_contract.settings_of(entry.benchmark)
+        settings = file_contract.settings_again(entry.benchmark, contract.settings)
         _require_quotas(entry, quotas.hidden_settings(settings, now, contract.phase), now=now)
         contract.require_open(settings, now)
         submission = Submission.objects.create(
@@ -292,9 +292,11 @@ def _same_run(
     system: System, entry: Entry, file: PredictionFile, columns: list[str], phase: str
 ) -> Received | None:
     """Return the run's active submission if identical, else reject."""
-    active = system.runs.filter(run=entry.run, withdrawn_at=None, state__in=ACTIVE).first()
-    if active is None:
+    same = system.runs.filter(run=entry.run, withdrawn_at=None, state__in=ACTIVE).order_by("pk")
+    pk = same.values_list("pk", flat=True).first()
+    if pk is None:
         return None
+    active = Submission.objects.get(pk=pk)
     taken = f"{entry.system} already has a run {entry.run}: submission {active.pk}"
     if active.phase != phase:
         raise Conflict(

@@ -55,6 +55,16 @@ JOINT = [
     {"id": "d2", "spans": [[0, 1, "LOC"]]},
     {"id": "d3", "spans": [[2, 3, "PER"], [0, 1, "PER"]], "relations": [[0, "met", 1], [1, "left", 0]]},
 ]
+TEXTS = [
+    {"id": "d1", "entities": [["Ada", "PER"], ["New  Turin", "PER"], ["Oslo", "LOC"]]},
+    {"id": "d2", "abstain": True},
+    {"id": "d3", "entities": [["Bo", "PER"], ["Bo", "PER"], ["Cy", "NAME"]]},
+]
+TRIPLES = [
+    {"id": "d1", "triples": [["Ada", "left", "New Turin"], ["Ada", "saw", "Turin"]]},
+    {"id": "d2", "abstain": True},
+    {"id": "d3", "triples": [["Cy", "met", "Bo"]]},
+]
 OUTSIDE = [gold_sentence(f"x{at}", f"X{at}", "Q2", "part_of") for at in range(4)]
 
 
@@ -82,7 +92,9 @@ CASES: list[tuple[str, list[Line] | bytes, tuple[str, ...]]] = [
     ("document", SPANS, ENTITIES),
     ("document", TAGS, ENTITIES),
     ("document", COLUMNS, ENTITIES),
+    ("document", TEXTS, ("--task", "entities")),
     ("joint", JOINT, ("--task", "joint", "--symmetric", "met")),
+    ("joint", TRIPLES, ("--task", "joint", "--symmetric", "met")),
 ]
 
 
@@ -184,7 +196,8 @@ def test_every_listed_measure_is_a_figure_of_some_case_and_no_other(cast: Benchm
     settings = [("main", gold, "sentence", "semeval2010_f1")]
     benchmark = cast.benchmark("directed", labels=directed, negative="Other", settings=settings)
     keys |= stored_figures(cast, benchmark, [{"id": "1", "label": directed[0]}])[0].keys()
-    for unit, content in (("sentence", SCORES), ("joint", JOINT)):
+    for unit, files in (("sentence", [SCORES]), ("document", [TEXTS]), ("joint", [JOINT, TRIPLES])):
         benchmark, _ = benchmark_of(cast, unit, ())
-        keys |= stored_figures(cast, benchmark, content)[0].keys()
+        for run, content in enumerate(files):
+            keys |= stored_figures(cast, benchmark, content, run=f"{run}")[0].keys()
     assert keys == set(MENU)

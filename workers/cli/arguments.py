@@ -16,6 +16,7 @@ from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, Repair, Scheme
 
 TASKS = ("classification", "entities", "joint", "bags", "sentences")
 PROFILES = ("corrected", "opennre", "both")
+GROUNDINGS = ("ordered", "first", "all")
 FAMILIES = ("conll", "muc", "wrf")
 
 
@@ -57,6 +58,8 @@ class Options:
     entropy: str = "all"
     include_negative: bool = False
     casefold: bool = False
+    strip_articles: bool = False
+    grounding: str = "ordered"
     relations: Path | None = None
     symmetric: tuple[str, ...] = ()
     family: tuple[str, ...] = FAMILIES
@@ -176,6 +179,14 @@ def add_options(parser: ArgumentParser) -> None:
     ranked.add_argument(
         "--columns", type=Path, metavar="FILE", help="labels of the columns of a .npy file, one per line"
     )
+    _add_entities(parser)
+    averages = parser.add_argument_group("averages")
+    averages.add_argument("--beta", type=weight, help="weight of recall in F (default 1)")
+    averages.add_argument("--entropy", choices=("all", "positive"), help="N of the entropy scheme")
+    averages.add_argument("--include-negative", action="store_true", help="average the negative class too")
+
+
+def _add_entities(parser: ArgumentParser) -> None:
     tags = parser.add_argument_group("entities and joint")
     tags.add_argument("--scheme", choices=SCHEMES, help="tag scheme of CoNLL columns and tags")
     tags.add_argument("--repair", choices=REPAIRS, help="treatment of entities that break the tag scheme")
@@ -186,7 +197,15 @@ def add_options(parser: ArgumentParser) -> None:
         help="column of the gold tag (default: last; last but one in a shared file)",
     )
     tags.add_argument("--family", nargs="+", choices=FAMILIES, help="families of entity measures")
-    tags.add_argument("--casefold", action="store_true", help="ignore case in the words of WRF")
+    tags.add_argument(
+        "--casefold", action="store_true", help="ignore case in the words of WRF and in answers as text"
+    )
+    tags.add_argument(
+        "--strip-articles", action="store_true", help="leave out the, a and an before answers as text"
+    )
+    tags.add_argument(
+        "--grounding", choices=GROUNDINGS, help="places that entities as text take (default ordered)"
+    )
     joint = parser.add_argument_group("joint")
     joint.add_argument(
         "--relations",
@@ -197,7 +216,3 @@ def add_options(parser: ArgumentParser) -> None:
     joint.add_argument(
         "--symmetric", nargs="+", metavar="RELATION", help="relations without direction (default none)"
     )
-    averages = parser.add_argument_group("averages")
-    averages.add_argument("--beta", type=weight, help="weight of recall in F (default 1)")
-    averages.add_argument("--entropy", choices=("all", "positive"), help="N of the entropy scheme")
-    averages.add_argument("--include-negative", action="store_true", help="average the negative class too")

@@ -36,8 +36,8 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "classification": ("label", "labels"),
     "sentences": ("label", "labels", "scores"),
     "bags": ("bag", "scores", "labels", "label"),
-    "entities": ("spans", "tags"),
-    "joint": ("spans",),
+    "entities": ("spans", "tags", "entity_texts"),
+    "joint": ("spans", "triple_texts"),
 }
 PIECE_BYTES = 1 << 18
 LEFT_OUT = "Left out: {:,} predictions about items that the gold does not have."
@@ -46,6 +46,7 @@ COUNTED = {
     "dropped_tag": "entities of the {} lack their beginning or end in the scheme. They were dropped.",
     "duplicate_span": "spans of the {} repeat others. They were counted once.",
     "duplicate_relation": "relations of the {} repeat others. They were counted once.",
+    "empty_answer": "answers of the {} have no text. They were left out.",
 }
 NEGATIVE = "{0} looks like the negative class, but is averaged like a relation. Use --negative {0}."
 
@@ -182,6 +183,8 @@ def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
         threshold=options.threshold,
         profile=options.profile,
         casefold=options.casefold,
+        strip_articles=options.strip_articles,
+        grounding=options.grounding,
         families=options.family,
         without_words="skip",
     )

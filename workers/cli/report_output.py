@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.core.formats.problems import Problems
 from evalsvc.evaluation.measures.computation import SCORER, computation, f_title, in_words, operating_point
 from evalsvc.evaluation.measures.families import FAMILIES
@@ -200,6 +201,9 @@ def computed(options: Options, gold: Path, case: ScoringCase | None = None) -> C
         choices |= {"negative": options.negative}
     if case is not None:
         choices["form"] = case.form
+    if case is not None and case.form in TEXT_FORMS:
+        choices["strip_articles"] = options.strip_articles
+        choices |= {"grounding": options.grounding} if case.form == "entity_texts" else {}
     if case is not None and case.suite == "single labels":
         choices["include_negative"] = options.include_negative
     if case is not None and case.form in SCORED_FORMS:

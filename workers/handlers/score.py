@@ -260,6 +260,8 @@ def scoring_options(options: dict[str, Any]) -> ScoringOptions:
         "aggregate",
         "threshold",
         "casefold",
+        "strip_articles",
+        "grounding",
     )
     chosen = {key: options[key] for key in keys if key in options}
     return ScoringOptions(**chosen, negative=options["negative"] or None)

@@ -18,8 +18,20 @@ from workers.metrics.report import ClassRow, LabelOutcome, Report, Value, class_
 from workers.metrics.semeval2010 import NO_ITEMS
 from workers.metrics.semeval2013 import muc_figures, outcomes_by_label, pairings_by_label, total
 from workers.metrics.spans import Spans, exact_counts
-from workers.metrics.weights import averages, macro_flip
-from workers.metrics.wrf import Tokens, wrf_figures
+from workers.metrics.text_answers import (
+    Document,
+    TextAnswers,
+    averages_with_foreign,
+    ground,
+    grounded_counts,
+    inventory,
+    label_codes_used,
+    set_counts_of,
+    shares,
+    words_of_answers,
+)
+from workers.metrics.weights import averages, macro_flip, micro_averages
+from workers.metrics.wrf import Tokens, figures_of_words, wrf_figures
 
 ENTITY_FAMILIES = ("conll", "muc", "wrf")
 NO_RELATIONS = "there are no gold relations"
@@ -194,6 +206,143 @@ def entities_suite(
     }
     rows = {"conll": class_rows(labels, counts, beta=beta)}
     return Report(values, rows, counts=totals, outcomes=outcomes)
+
+
+def texts_suite(
+    documents: Sequence[Document],
+    gold: Spans,
+    target: TextAnswers,
+    predicted: TextAnswers,
+    *,
+    labels: Sequence[str],
+    beta: float = 1.0,
+    grounding: str = "ordered",
+    families: Collection[str] = ENTITY_FAMILIES,
+) -> Report:
+    """Compute all figures of entities given as texts: sets, and places in the text.
+
+    Parameters
+    ----------
+    documents : sequence of Document
+    gold : Spans
+        In code points of the documents.
+    target, predicted : TextAnswers
+        The same gold as texts, and the system's answers.
+    labels : sequence of str
+    beta : float, default 1.0
+    grounding : {"ordered", "first", "all"}, default "ordered"
+        The occurrences that answers take.
+    families : collection of {"conll", "muc", "wrf"}, default all
+        Figures to compute besides those of sets.
+
+    Returns
+    -------
+    Report
+        Tables ``entity_texts`` and ``conll`` have one row per label of the inventory.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> gold = spans_of_columns([0], [0], [3], [0], n_documents=1)
+    >>> from workers.metrics.text_answers import Answer
+    >>> said = TextAnswers([[Answer(0, ("Ada",))]], 1)
+    >>> report = texts_suite([Document("Ada came .")], gold, said, said, labels=["PER"])
+    >>> report.values["string_micro_f1"].value, report.values["conll_micro_f1"].value
+    (1.0, 1.0)
+    """
+    size = len(labels)
+    report = _sets_of_texts(
+        documents, target, predicted, names=labels, family="entity_texts", prefix="string_", beta=beta
+    )
+    values = dict(report.values)
+    spans = ground(documents, predicted, grounding=grounding)
+    counts = grounded_counts(gold, spans, n_labels=size)
+    outcomes: dict[str, dict[str, LabelOutcome]] = {}
+    if "conll" in families:
+        values |= averages_with_foreign(counts, prefix="conll_", beta=beta)
+    if "muc" in families:
+        parts = pairings_by_label(gold, spans, n_labels=label_codes_used(spans, size))
+        values |= muc_figures(total(parts))
+        outcomes = outcomes_by_label(parts[:size], list(labels))
+    if "wrf" in families:
+        values |= figures_of_words(*words_of_answers(target, predicted), gold_counts=inventory(counts).gold)
+    totals = {
+        "documents": float(len(documents)),
+        "gold": float(len(gold)),
+        "predicted": float(len(spans)),
+        "macro_flip": macro_flip(inventory(counts), beta=beta),
+    }
+    rows = {"conll": class_rows(labels, inventory(counts), beta=beta)}
+    return replace(
+        report,
+        values=values,
+        classes=rows | report.classes,
+        counts=totals | report.counts,
+        outcomes=outcomes,
+    )
+
+
+def triples_suite(
+    documents: Sequence[Document],
+    target: TextAnswers,
+    predicted: TextAnswers,
+    *,
+    relations: Sequence[str],
+    beta: float = 1.0,
+) -> Report:
+    """Compute all figures of relations given as triples of texts.
+
+    Parameters
+    ----------
+    documents : sequence of Document
+    target, predicted : TextAnswers
+        Of two texts each, head and tail; sorted where the relation has no direction.
+    relations : sequence of str
+    beta : float, default 1.0
+
+    Returns
+    -------
+    Report
+        Table ``triple_texts`` has one row per relation.
+
+    Examples
+    --------
+    >>> from workers.metrics.text_answers import Answer
+    >>> said = TextAnswers([[Answer(0, ("Ada", "Acme"))]], 1)
+    >>> report = triples_suite([Document("Ada , Acme")], said, said, relations=["works_for"])
+    >>> report.values["triple_micro_f1"].value
+    1.0
+    """
+    report = _sets_of_texts(
+        documents, target, predicted, names=relations, family="triple_texts", prefix="triple_", beta=beta
+    )
+    totals = {
+        "documents": float(len(documents)),
+        "gold_relations": float(sum(map(len, target.sets))),
+        "predicted_relations": float(sum(map(len, predicted.sets))),
+    }
+    return replace(report, counts=totals | report.counts)
+
+
+def _sets_of_texts(
+    documents: Sequence[Document],
+    target: TextAnswers,
+    predicted: TextAnswers,
+    *,
+    names: Sequence[str],
+    family: str,
+    prefix: str,
+    beta: float,
+) -> Report:
+    """Compute figures of sets of answers, of the answered documents too, and the shares."""
+    counts = set_counts_of(target, predicted, range(len(documents)))
+    values = averages_with_foreign(counts, prefix=prefix, beta=beta)
+    answered = micro_averages(set_counts_of(target, predicted, predicted.answered).total(), beta=beta)
+    for ratio in ("f1", "recall"):
+        values[f"{prefix}answered_{ratio}"] = answered[f"micro_{ratio}"]
+    found = shares(documents, predicted)
+    rows = {family: class_rows(names, inventory(counts), beta=beta)}
+    return Report(values | found.values, rows, counts=found.counts)
 
 
 def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], beta: float = 1.0) -> Report:

@@ -122,6 +122,38 @@ def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
     return _as_sets(keys, labels, unigrams, n_documents=spans.n_documents)
 
 
+def words_of_columns(
+    document: ArrayLike,
+    label: ArrayLike,
+    unigram: ArrayLike,
+    *,
+    n_documents: int,
+    n_labels: int,
+    n_unigrams: int,
+) -> Words:
+    """Make sets of unigrams from columns; repeats count once.
+
+    Parameters
+    ----------
+    document, label, unigram : array_like of int
+        One row per word.
+    n_documents, n_labels, n_unigrams : int
+        Equal for sets that are compared.
+
+    Returns
+    -------
+    Words
+
+    Examples
+    --------
+    >>> words_of_columns([0, 0], [1, 1], [2, 2], n_documents=1, n_labels=2, n_unigrams=3).unigram.tolist()
+    [2]
+    """
+    _require_int64(n_documents, n_labels, n_unigrams)
+    keys = (integers(document) * n_labels + integers(label)) * n_unigrams + integers(unigram)
+    return _as_sets(keys, n_labels, n_unigrams, n_documents=n_documents)
+
+
 def _require_int64(n_documents: int, labels: int, unigrams: int) -> None:
     if n_documents * labels * unigrams >= 2**62:
         raise ValueError(f"{n_documents} documents × {labels} classes × {unigrams} unigrams are over 2**62")
@@ -369,10 +401,36 @@ def wrf_figures(
     >>> wrf_figures(spans, spans, words, gold_counts=np.array([1]))["wrf_lenient"].value
     1.0
     """
-    size = len(gold_counts)
     target, answer = words_of_spans(gold, tokens), words_of_spans(predicted, tokens)
-    pooled = wrf_counts(target, answer, n_labels=size)
-    single = wrf_counts(target, answer, n_labels=size, per_document=True)
+    return figures_of_words(target, answer, gold_counts=gold_counts, scheme=scheme)
+
+
+def figures_of_words(
+    target: Words, predicted: Words, *, gold_counts: Ints, scheme: str | None = None
+) -> dict[str, Value]:
+    """Compute WRF strict and lenient of word sets, pooled and averaged over documents.
+
+    Parameters
+    ----------
+    target, predicted : Words
+    gold_counts : int64 ndarray of shape (labels,)
+        Gold entities per class.
+    scheme : str, optional
+        Weighting scheme that divides the γ of the single classes.
+
+    Returns
+    -------
+    dict of str to Value
+
+    Examples
+    --------
+    >>> words = Words(np.array([0]), np.array([0]), np.array([5]), 1)
+    >>> figures_of_words(words, words, gold_counts=np.array([1]))["wrf_strict"].value
+    1.0
+    """
+    size = len(gold_counts)
+    pooled = wrf_counts(target, predicted, n_labels=size)
+    single = wrf_counts(target, predicted, n_labels=size, per_document=True)
     figures = {}
     for mode in MODES:
         weights = gammas(size, mode=mode, scheme=scheme, gold=gold_counts)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.evaluation.disclosure.rules import near_below
 from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 
@@ -34,6 +36,9 @@ def claim_codes(case: ScoringCase, positives: int) -> ClaimCodes:
         return ClaimCodes(
             np.unique(np.concatenate((codes, ends + links.relation.astype(np.uint64)))), ranked=False
         )
+    if case.form in TEXT_FORMS:
+        hashes = [hashlib.blake2b(row, digest_size=8).digest() for row in _text_rows(case)]
+        return ClaimCodes(np.unique(np.frombuffer(b"".join(hashes), dtype="<u8")), ranked=False)
     if case.suite == "ranking":
         claims = case.claims
         first = np.lexsort((claims.relation, claims.pair, -claims.score))[: _depth(case, positives)]
@@ -94,11 +99,25 @@ def _codes(
     return code
 
 
+def _text_rows(case: ScoringCase) -> list[bytes]:
+    """Return a line for each answer without offsets, repeats included; one for an abstention."""
+    rows = []
+    for row, answers in case.placed.answers.items():
+        for text, label, *tail in [("", "")] if answers is None else answers:
+            texts = [" ".join(part.split()) for part in (text, *tail)]
+            turned = sorted(texts) if label in case.options.symmetric else texts
+            rows.append(msgspec.json.encode((row, label, turned)))
+    return rows
+
+
 def answers_digest(case: ScoringCase) -> str:
     """Return the SHA-256 of the claims about the gold's items, sorted.
 
     Rows, labels and bounds are whole numbers, scores are doubles; claims about other items don't count.
     """
+    if case.form in TEXT_FORMS:
+        lines = [f"{case.suite}\n".encode(), *sorted(_text_rows(case))]
+        return hashlib.sha256(b"\n".join(lines)).hexdigest()
     if case.form in SCORED_FORMS:
         claims = case.claims
         columns, scores = [claims.pair, claims.relation], claims.score + 0.0  # -0.0 is 0.0

@@ -9,20 +9,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, repeat
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.core.formats import jsonl_predictions
-from evalsvc.core.formats.prediction_check import FORM_OF, Claim, PredictionCheck
+from evalsvc.core.formats.prediction_check import FORM_OF, TEXT_FORMS, Claim, PredictionCheck
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import BagPrediction, Link, PredictionLine
 from evalsvc.core.formats.registry import formats, open_predictions
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits
 from workers.metrics.counts import Ints
 
+Answers = tuple[tuple[str, ...], ...] | None
 Tick = Callable[[int], None]
+Of = TypeVar("Of")
 Floats = NDArray[np.float64]
 Columns = tuple[Ints, Ints, Ints, Floats, Ints, Ints]
 NONE, NO_SCORE = np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -50,6 +52,7 @@ class Placed(NamedTuple):
     start: Ints
     end: Ints
     links: dict[int, tuple[Link, ...]]
+    answers: dict[int, Answers]
     missing: int
     left_out: int
 
@@ -60,7 +63,8 @@ class Predictions:
 
     `keys` are ids, or pairs in the form `bag`.
 
-    `lines` has the id of each line; `score` belongs to scored claims, `start` and `end` to spans.
+    `lines` has the id of each line; `score` belongs to scored claims, `start` and `end` to spans. `answers`
+    are those without offsets, None where the system abstained.
     """
 
     form: str
@@ -72,6 +76,7 @@ class Predictions:
     start: Ints = field(default_factory=lambda: NONE)
     end: Ints = field(default_factory=lambda: NONE)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
+    answers: Mapping[int, Answers] = field(default_factory=dict)
     left_out: int = 0
     warnings: Mapping[str, int] = field(default_factory=dict)
 
@@ -86,10 +91,16 @@ class Predictions:
             score=self.score[inside] if len(self.score) else self.score,
             start=self.start[inside] if len(self.start) else self.start,
             end=self.end[inside] if len(self.end) else self.end,
-            links={int(place[owner]): links for owner, links in self.links.items() if place[owner] >= 0},
+            links=_at_rows(self.links, place),
+            answers=_at_rows(self.answers, place),
             missing=len(index) - int(np.count_nonzero(place[self.lines] >= 0)),
             left_out=self.left_out + int(np.count_nonzero(~inside)),
         )
+
+
+def _at_rows(by_owner: Mapping[int, Of], place: Ints) -> dict[int, Of]:
+    """Return what belongs to the gold's items, by row."""
+    return {int(place[owner]): of for owner, of in by_owner.items() if place[owner] >= 0}
 
 
 def positions(keys: Sequence[Any], index: Mapping[Any, int]) -> Ints:
@@ -162,6 +173,7 @@ class Collector:
 
     def __init__(self, codes: Mapping[str, int]) -> None:
         self.codes, self.keys, self.links = codes, dict[Any, int](), dict[int, tuple[Link, ...]]()
+        self.answers: dict[int, Answers] = {}
         self.owner, self.label, self.score = array("q"), array("q"), array("d")
         self.start, self.end = array("q"), array("q")
         self.left_out = 0
@@ -179,6 +191,8 @@ class Collector:
             self._add(owner, claim[1])
         elif form == "scores":
             self._add(owner, claim[1], claim[1].values())
+        elif form in TEXT_FORMS:
+            self.answers[owner] = claim[1]
         else:
             self._add(owner, [name for _, _, name in claim[1]])
             self.start.extend([start for start, _, _ in claim[1]])
@@ -207,6 +221,7 @@ class Collector:
             start=np.array(self.start),
             end=np.array(self.end),
             links=self.links,
+            answers=self.answers,
             left_out=self.left_out,
         )
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from workers.metrics.classification import accuracy, averaged_classes, confusion_counts
 from workers.metrics.counts import Counts, integers
 from workers.metrics.encoding import distinct
@@ -31,6 +32,12 @@ from workers.metrics.resampling import (
 )
 from workers.metrics.semeval2010 import evaluate_confusion, semeval_figures
 from workers.metrics.semeval2013 import muc_figures
+from workers.metrics.text_answers import (
+    averages_with_foreign,
+    folded,
+    label_codes_used,
+    words_of_answers,
+)
 from workers.metrics.weights import averages
 from workers.metrics.wrf import MODES, gammas, words_of_spans
 from workers.scoring.scorer import ScoringCase, ScoringOptions
@@ -93,6 +100,8 @@ def resampled(
 def _families(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures]]:
     """Return tallies of both runs by item, and figures of their sums."""
     options = a.options
+    if a.form in TEXT_FORMS or b.form in TEXT_FORMS:
+        return _texts(a, b)
     if a.suite == "entities":
         return _entities(a, b)
     if a.suite == b.suite == "single labels":
@@ -121,6 +130,57 @@ def _entities(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures
 
         families.append((_both(a, b, tallies), lambda sums: _wrf(sums, weights)))
     return families
+
+
+def _texts(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures]]:
+    """Return tallies of answers without offsets: of sets, of places in the text, and of words.
+
+    Places are compared with the spans of another system too.
+    """
+    forms = {a.form, b.form}
+    if "triple_texts" in forms:
+        return [_sets_of_texts(a, b, "triple_")] if len(forms) == 1 else []
+    truth, size, options = a.gold_in_characters, len(a.options.labels), a.options
+    codes = max(label_codes_used(case.predicted_in_characters, size) for case in (a, b))
+    exact = _both(a, b, lambda case: span_tallies(truth, case.predicted_in_characters, n_labels=codes))
+    pairs = _both(a, b, lambda case: table_tallies(document_pairings(truth, case.predicted_in_characters)))
+    families: list[tuple[BothTallies, Figures]] = [
+        (exact, lambda sums: _with_foreign(sums, size, options, "conll_")),
+        (pairs, lambda sums: _values(muc_figures(PairingCounts(*integers(sums).tolist())))),
+    ]
+    if len(forms) > 1:
+        return families
+    target, *sides = words_of_answers(a.gold_texts, a.predicted_texts, b.predicted_texts)
+    weights = [gammas(size, mode=mode) for mode in MODES]
+    left, right = (word_tallies(target, side, weights, n_labels=size) for side in sides)
+    return [
+        _sets_of_texts(a, b, "string_"),
+        *families,
+        ((left, right), lambda sums: _wrf(sums, weights)),
+    ]
+
+
+def _sets_of_texts(a: ScoringCase, b: ScoringCase, prefix: str) -> tuple[BothTallies, Figures]:
+    size, options = a.gold_texts.n_labels, a.options
+    return _both(a, b, _answer_tallies), lambda sums: _with_foreign(sums, size, options, prefix)
+
+
+def _with_foreign(sums: Floats, size: int, options: ScoringOptions, prefix: str) -> dict[str, float]:
+    correct, predicted, gold = integers(sums).reshape(3, -1)
+    counts = folded(Counts.from_totals(correct, predicted, gold, items=int(gold.sum())), size)
+    return _values(averages_with_foreign(counts, prefix=prefix, beta=options.beta))
+
+
+def _answer_tallies(case: ScoringCase) -> Tallies:
+    """Make tallies of distinct answers per document: correct, predicted and gold of each label."""
+    size = case.gold_texts.n_labels
+    rows, columns = [], []
+    for at, (gold, predicted) in enumerate(zip(case.gold_texts.sets, case.predicted_texts.sets, strict=True)):
+        for part, answers in enumerate((gold & predicted, predicted, gold)):
+            rows += [at] * len(answers)
+            columns += [min(answer.label, size) + part * (size + 1) for answer in answers]
+    documents, column = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+    return Tallies(documents, column, np.ones(len(rows)), len(case.documents), 3 * (size + 1))
 
 
 def _links(a: ScoringCase, b: ScoringCase, mode: str) -> tuple[BothTallies, Figures]:

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.core.formats.records import Link
+from evalsvc.core.formats.prediction_check import TEXT_FORMS
+from evalsvc.core.formats.records import Link, token_starts
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.metrics import bags, matching, suites
 from workers.metrics.bags import Claims, Facts
@@ -20,6 +21,14 @@ from workers.metrics.encoding import distinct
 from workers.metrics.relations import Links, claim_kinds, links_of_columns
 from workers.metrics.report import Report
 from workers.metrics.spans import Spans, spans_of_columns
+from workers.metrics.text_answers import (
+    Answer,
+    Document,
+    Normalisation,
+    TextAnswers,
+    ground,
+    undirected,
+)
 from workers.metrics.wrf import Tokens
 from workers.scoring.gold import Gold
 from workers.scoring.predictions import Placed, Predictions
@@ -50,6 +59,8 @@ class ScoringOptions:
     threshold: float | None = None
     profile: str = "both"
     casefold: bool = False
+    strip_articles: bool = False
+    grounding: str = "ordered"
     families: Collection[str] = suites.ENTITY_FAMILIES
     without_words: Literal["reject", "skip"] = "reject"
 
@@ -76,6 +87,8 @@ class ScoringCase:
     @property
     def suite(self) -> str:
         """The key of the suite that serves this unit and form."""
+        if self.form in TEXT_FORMS:
+            return self.form.replace("_", " ")
         if self.options.unit == "document":
             return "entities"
         if self.form in SCORED_FORMS:
@@ -203,6 +216,96 @@ class ScoringCase:
             raise InputFault("no_tokens", "Some documents of the gold have neither tokens nor text.")
         return words, WORDLESS if words is None else note
 
+    # ---- answers without offsets -------------------------------------------------------------------
+    @cached_property
+    def normalised(self) -> Normalisation:
+        return Normalisation(self.options.casefold, self.options.strip_articles)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts of the documents, tokens joined by blanks."""
+        texts = [
+            text if tokens is None else " ".join(tokens)
+            for text, tokens in zip(self.gold.texts, self.gold.tokens, strict=True)
+        ]
+        known = [text for text in texts if text is not None]
+        if len(known) < len(texts):
+            raise InputFault("no_tokens", "Some documents of the gold have neither tokens nor text.")
+        return known
+
+    @cached_property
+    def documents(self) -> list[Document]:
+        return [Document(text, self.options.casefold) for text in self.texts]
+
+    @cached_property
+    def gold_in_characters(self) -> Spans:
+        return self._in_characters(self.gold_spans)
+
+    @cached_property
+    def predicted_in_characters(self) -> Spans:
+        """The predicted spans, or the places of the answers; foreign labels come after the inventory."""
+        if self.form not in TEXT_FORMS:
+            return self._in_characters(self.predicted_spans)
+        return ground(self.documents, self.predicted_texts, grounding=self.options.grounding)
+
+    def _in_characters(self, spans: Spans) -> Spans:
+        """Return spans of tokens in code points of the tokens joined by blanks."""
+        start, end = spans.start.copy(), spans.end.copy()
+        starts = [None if tokens is None else token_starts(tokens) for tokens in self.gold.tokens]
+        for at, document in enumerate(spans.document.tolist()):
+            if (of := starts[document]) is not None:
+                last = int(spans.end[at]) - 1
+                start[at] = of[int(spans.start[at])]
+                end[at] = of[last] + len((self.gold.tokens[document] or ())[last])
+        return replace(spans, start=start, end=end)
+
+    @cached_property
+    def gold_texts(self) -> TextAnswers:
+        """The gold as the answers it asks for."""
+        spans, names = self.gold_in_characters, self.options
+        of_span = [
+            self.normalised(self.texts[document][start:end])
+            for document, start, end in zip(*(column.tolist() for column in spans.columns[:3]), strict=True)
+        ]
+        rows: list[list[Answer]] = [[] for _ in self.texts]
+        if self.form != "triple_texts":
+            for document, text, label in zip(
+                spans.document.tolist(), of_span, spans.label.tolist(), strict=True
+            ):
+                rows[document].append(Answer(label, (text,)))
+            return TextAnswers(rows, len(names.labels))
+        links = self.gold_links
+        ends = zip(links.head.tolist(), links.relation.tolist(), links.tail.tolist(), strict=True)
+        for head, relation, tail in ends:
+            answer = Answer(relation, (of_span[head], of_span[tail]))
+            rows[int(spans.document[head])].append(undirected(answer, self._symmetric))
+        return TextAnswers(rows, len(names.relations))
+
+    @cached_property
+    def _symmetric(self) -> set[int]:
+        return {at for at, name in enumerate(self.options.relations) if name in self.options.symmetric}
+
+    @cached_property
+    def predicted_texts(self) -> TextAnswers:
+        """The answers of each document; one without a line has none."""
+        names = self.options.labels if self.form == "entity_texts" else self.options.relations
+        code = {name: at for at, name in enumerate(names)}
+        rows: list[list[Answer] | None] = [[] for _ in self.texts]
+        for row, answers in self.placed.answers.items():
+            if answers is None:
+                rows[row] = None
+                continue
+            foreign: dict[str, int] = {}
+            made: list[Answer] = []
+            for text, label, *tail in answers:
+                number = code.get(label)
+                if number is None:
+                    number = len(names) + foreign.setdefault(label, len(foreign))
+                answer = Answer(number, tuple(map(self.normalised, (text, *tail))))
+                made.append(undirected(answer, self._symmetric))
+            rows[row] = made
+        return TextAnswers(rows, len(names))
+
     @property
     def counts(self) -> dict[str, int]:
         """Numbers of items, and of claims left out."""
@@ -320,17 +423,44 @@ def _links(spans: Spans, links: dict[int, tuple[Link, ...]], options: ScoringOpt
     return links_of_columns(spans, *columns, symmetric=symmetric)
 
 
+def _entity_texts(case: ScoringCase) -> Report:
+    """Score entities without offsets, as sets and where they are found in the text."""
+    return suites.texts_suite(
+        case.documents,
+        case.gold_in_characters,
+        case.gold_texts,
+        case.predicted_texts,
+        labels=case.options.labels,
+        beta=case.options.beta,
+        grounding=case.options.grounding,
+        families=case.options.families,
+    )
+
+
+def _triples(case: ScoringCase) -> Report:
+    """Score relations without offsets."""
+    return suites.triples_suite(
+        case.documents,
+        case.gold_texts,
+        case.predicted_texts,
+        relations=case.options.relations,
+        beta=case.options.beta,
+    )
+
+
 SUITES: dict[str, Callable[[ScoringCase], Report]] = {
     "single labels": _single_labels,
     "label sets": _label_sets,
     "ranking": _ranking,
     "entities": _entities,
+    "entity texts": _entity_texts,
+    "triple texts": _triples,
 }
 
 
 def relation_error_counts(case: ScoringCase) -> dict[str, int]:
     """Count wrong relations between predicted entities by kind."""
-    if not case.options.relations:
+    if not case.options.relations or case.form in TEXT_FORMS:
         return {}
     kinds = claim_kinds(case.gold_links, case.predicted_links)
     return {kind: count for kind, count in kinds.items() if kind != "right"}
@@ -338,6 +468,12 @@ def relation_error_counts(case: ScoringCase) -> dict[str, int]:
 
 def error_counts(case: ScoringCase) -> dict[str, int]:
     """Count errors by kind: missed, spurious, confused or wrong in part."""
+    if case.form in TEXT_FORMS:
+        sides = list(zip(case.gold_texts.sets, case.predicted_texts.sets, strict=True))
+        return {
+            "missed": sum(len(target - answers) for target, answers in sides),
+            "spurious": sum(len(answers - target) for target, answers in sides),
+        }
     if case.suite == "entities":
         pairings = matching.document_pairings(case.gold_spans, case.predicted_spans)
         total = matching.PairingCounts(*pairings.sum(axis=0).tolist())

@@ -1,6 +1,7 @@
 """Predictions as JSON Lines.
 
-The forms are labels, label sets, scores, bag triples (also OpenNRE's), spans and tags.
+The forms are labels, label sets, scores, bag triples (also OpenNRE's), spans and tags; and without offsets,
+entities and triples as text.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from msgspec import UNSET, UnsetType
 from evalsvc.core.formats.json_lines import Identifier, all_plain, decode, decode_block, has_keys, identifier
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import (
+    Abstention,
     BagPrediction,
+    EntityTextsPrediction,
     ItemLine,
     LabelPrediction,
     LabelsPrediction,
@@ -24,6 +27,7 @@ from evalsvc.core.formats.records import (
     Span,
     SpansPrediction,
     TagsPrediction,
+    TriplesPrediction,
 )
 from evalsvc.core.formats.registry import Format, Reader, Variant, register
 from evalsvc.core.formats.tag_schemes import Repair, Scheme, checked_tags
@@ -46,6 +50,9 @@ class WirePrediction(msgspec.Struct, forbid_unknown_fields=True):
     spans: list[Span] | UnsetType = UNSET
     relations: list[Link] | UnsetType = UNSET
     tags: list[str] | UnsetType = UNSET
+    entities: list[tuple[str, str]] | UnsetType = UNSET
+    triples: list[tuple[str, str, str]] | UnsetType = UNSET
+    abstain: bool | UnsetType = UNSET
 
 
 KEYS = WirePrediction.__struct_fields__
@@ -54,6 +61,9 @@ CONSTRUCTORS: dict[tuple[str, ...], Callable[[str, Any], PredictionLine]] = {
     ("id", "labels"): lambda id, labels: LabelsPrediction(id, tuple(labels)),
     ("id", "scores"): ScoresPrediction,
     ("id", "tags"): lambda id, tags: TagsPrediction(id, tuple(tags)),
+    ("id", "entities"): lambda id, entities: EntityTextsPrediction(id, tuple(entities)),
+    ("id", "triples"): lambda id, triples: TriplesPrediction(id, tuple(triples)),
+    ("id", "abstain"): lambda id, abstain: Abstention(id),
 }
 PAIR_KEYS = ("h", "t", "relation", "score")
 ENTPAIR_KEYS = ("entpair", "relation", "score")
@@ -61,7 +71,8 @@ SPAN_KEYS = ("id", "spans"), ("id", "spans", "relations")
 KEY_SETS = (*CONSTRUCTORS, PAIR_KEYS, ENTPAIR_KEYS, *SPAN_KEYS)
 FORMS = (
     "one of: id and label; id and labels; id and scores; h, t, relation and score; "
-    "entpair, relation and score; id and spans (and relations); id and tags"
+    "entpair, relation and score; id and spans (and relations); id and tags; "
+    "id and entities; id and triples; id and abstain"
 )
 
 
@@ -158,6 +169,9 @@ def _build(wire: WirePrediction, line: int, problems: Problems) -> PredictionLin
         return None
     name = identifier(wire.id, line=line, field="id", problems=problems)  # type: ignore[arg-type]
     if name is None:
+        return None
+    if wire.abstain is False:
+        problems.add("wrong_type", line=line, field="abstain", value="false", expected="true, or no such key")
         return None
     if keys in CONSTRUCTORS:
         return CONSTRUCTORS[keys](name, getattr(wire, keys[1]))
@@ -261,19 +275,20 @@ BLOCK_READERS: Sequence[BlockReader] = (
 )
 
 
+ANSWER_KEYS = frozenset(
+    {"label", "labels", "scores", "score", "spans", "tags", "entities", "triples", "abstain"}
+)
 FORMAT = register(
     Format(
         "jsonl-predictions",
         "Predictions (JSONL)",
-        "One item per line with a label, labels, scores, spans or tags; or one scored triple per line. "
+        "One item per line with a label, labels, scores, spans, tags, or entities or triples as text; or one "
+        "scored triple per line. "
         "Published gold may have labels, spans or tags in the same form.",
         '{"id":"s1","scores":{"born_in":0.93}}',
         roles=("gold", "predictions", "suggestions"),
         rank=40,
-        recognise=lambda sample: (
-            bool(sample.keys & {"label", "labels", "scores", "score", "spans", "tags"})
-            and "entpair" not in sample.keys
-        ),
+        recognise=lambda sample: bool(sample.keys & ANSWER_KEYS) and "entpair" not in sample.keys,
         readers={"predictions": Reader(read_predictions), "gold": Reader(read_as_gold, ("scheme", "repair"))},
         variants=(
             Variant(
@@ -305,6 +320,22 @@ FORMAT = register(
                 "Tags",
                 "One tag per token in the tag scheme of the benchmark.",
                 '{"id": "d1", "tags": ["B-person", "I-person", "O"]}',
+            ),
+            Variant(
+                "Entities as text",
+                "Texts and labels without offsets, in the order of the document. Labels that the benchmark "
+                "lacks are wrong answers.",
+                '{"id": "d1", "entities": [["Ada Byron", "person"], ["Turin", "place"]]}',
+            ),
+            Variant(
+                "Triples as text",
+                "Head, relation and tail without offsets, for joint benchmarks.",
+                '{"id": "d1", "triples": [["Ada Byron", "born_in", "Turin"]]}',
+            ),
+            Variant(
+                "Abstention",
+                "No answer to a document, in files of entities or triples as text. All its gold is missed.",
+                '{"id": "d1", "abstain": true}',
             ),
         ),
     )

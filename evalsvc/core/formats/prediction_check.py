@@ -8,6 +8,8 @@ A claim is a compact tuple, by form:
     bag      (head, tail, relation, score)   likewise
     spans    (id, spans, relations)   in the unit of the gold's spans
     tags     like spans, decoded by the tag scheme
+    entity_texts  (id, ((text, label), …))            None for an abstention
+    triple_texts  (id, ((head, relation, tail), …))   likewise
 """
 
 from __future__ import annotations
@@ -22,13 +24,16 @@ from typing import Any, Literal, NamedTuple
 from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.problems import Problems, did_you_mean, near
 from evalsvc.core.formats.records import (
+    Abstention,
     BagPrediction,
+    EntityTextsPrediction,
     LabelPrediction,
     LabelsPrediction,
     PredictionLine,
     ScoresPrediction,
     SpansPrediction,
     TagsPrediction,
+    TriplesPrediction,
 )
 from evalsvc.core.formats.tag_schemes import (
     Repair,
@@ -37,7 +42,7 @@ from evalsvc.core.formats.tag_schemes import (
 )
 from evalsvc.core.formats.text_spans import check_bounds
 
-Form = Literal["label", "labels", "scores", "bag", "spans", "tags"]
+Form = Literal["label", "labels", "scores", "bag", "spans", "tags", "entity_texts", "triple_texts"]
 Claim = tuple[Any, ...]
 FORM_OF: dict[type[Any], Form] = {
     LabelPrediction: "label",
@@ -46,8 +51,11 @@ FORM_OF: dict[type[Any], Form] = {
     BagPrediction: "bag",
     SpansPrediction: "spans",
     TagsPrediction: "tags",
+    EntityTextsPrediction: "entity_texts",
+    TriplesPrediction: "triple_texts",
 }
 FORMS: tuple[Form, ...] = tuple(FORM_OF.values())
+TEXT_FORMS: tuple[Form, ...] = ("entity_texts", "triple_texts")
 BAG_ONLY: tuple[Form, ...] = ("bag",)
 # In these forms an item without a line has no label, and costs recall.
 SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
@@ -57,9 +65,14 @@ MAX_LABELS_WITH_HINTS = 100
 SHOWN_LABELS = 6
 REVERSED_PAIR = "The reversed pair is expected. Write the head first, then the tail."
 MAX_EXAMPLE_TAGS, FIRST_LINES = 12, 50
-KEY_OF = {str(form): f'"{form}"'.encode() for form in FORMS} | {"bag": b'"relation"'}
+KEY_OF = {str(form): f'"{form}"'.encode() for form in FORMS} | {
+    "bag": b'"relation"',
+    "entity_texts": b'"entities"',
+    "triple_texts": b'"triples"',
+}
 MAX_STRANGERS = 50
 MOST_RELATIONS = 2_000  # of a document: those of one name are compared one by one
+MOST_ANSWERS, LONGEST_ANSWER = 1_000, 2_000  # of a document, which are looked for in its text
 SINGLE_TAG = {"BIOES": "S", "BILOU": "U"}
 
 
@@ -105,6 +118,7 @@ class ExampleLines:
             return line
         length = (self.lengths or {}).get(name, 1)
         tags = [tag, "O", "…"] if length > MAX_EXAMPLE_TAGS else [tag] + ["O"] * (length - 1)
+        relation = min(self.relations, default=label)
         shapes: dict[str, dict[str, Any]] = {
             "label": {"id": name, "label": label},
             "labels": {"id": name, "labels": [label]},
@@ -112,9 +126,11 @@ class ExampleLines:
             "bag": {"h": pair[0], "t": pair[1], "relation": label, "score": 0.93},
             "spans": {"id": name, "spans": [[0, 1, label]]},
             "tags": {"id": name, "tags": tags},
+            "entity_texts": {"id": name, "entities": [["Ada Byron", label]]},
+            "triple_texts": {"id": name, "triples": [["Ada Byron", relation, "Turin"]]},
         }
         if self.relations:
-            shapes["spans"] |= {"relations": [[0, min(self.relations), 0]]}
+            shapes["spans"] |= {"relations": [[0, relation, 0]]}
         return json.dumps(shapes[self.form or self.guess_form()], ensure_ascii=False)
 
 
@@ -225,9 +241,10 @@ class PredictionCheck:
         handlers: dict[Form, Callable[[Any, int], Claim | None]] = {
             "label": self._label, "labels": self._labels, "scores": self._scores,
             "bag": self._bag, "spans": self._spans, "tags": self._tags,
+            "entity_texts": self._texts, "triple_texts": self._texts,
         }  # fmt: skip
         for line, prediction in lines:
-            form = FORM_OF[type(prediction)]
+            form = FORM_OF.get(type(prediction)) or self._abstaining_form
             if form != self.form and not self._accept_form(form, line, prediction):
                 continue
             claim = handlers[form](prediction, line)
@@ -242,6 +259,13 @@ class PredictionCheck:
                     expected="one line for each id of the inputs", hint=hint,
                     example=partial(self.example, "missing_id", id=name),
                 )  # fmt: skip
+
+    @property
+    def _abstaining_form(self) -> Form:
+        """Return the form of a line that only abstains: that of the file, or the accepted one."""
+        if self.form in TEXT_FORMS:
+            return self.form
+        return next((form for form in TEXT_FORMS if form in self.forms), TEXT_FORMS[0])
 
     def check(self, lines: Iterable[tuple[int, PredictionLine]]) -> Problems:
         """Check all lines and return the problems."""
@@ -351,6 +375,33 @@ class PredictionCheck:
         if unknown:
             return None
         return prediction.id, tuple(spans), ()
+
+    def _texts(
+        self, prediction: EntityTextsPrediction | TriplesPrediction | Abstention, line: int
+    ) -> Claim | None:
+        """Accept any label: one outside the inventory is a wrong answer, and is counted."""
+        is_known = self._check_id(prediction.id, line)
+        if isinstance(prediction, Abstention):
+            return (prediction.id, None) if is_known else None
+        field = "entities" if isinstance(prediction, EntityTextsPrediction) else "triples"
+        answers: Sequence[tuple[str, ...]] = getattr(prediction, field)
+        if len(answers) > MOST_ANSWERS:
+            given, expected = f"{len(answers):,}", f"at most {MOST_ANSWERS:,} in a line"
+            return self._reject("too_many_in_line", line, field, given, expected)
+        kept = []
+        for at, answer in enumerate(answers):
+            texts, place = (answer[0], *answer[2:]), f"{field}[{at}]"  # the label comes second
+            if (longest := max(map(len, texts))) > LONGEST_ANSWER:
+                given, expected = f"{longest:,} characters", f"at most {LONGEST_ANSWER:,}"
+                return self._reject("long_answer", line, place, given, expected)
+            if all(map(str.strip, texts)):
+                kept.append(answer)
+            else:
+                self.problems.add("empty_answer", line=line, field=place, value=answer[1])
+        if is_known and self.lengths is not None and prediction.id not in self.lengths:
+            expected = "spans, whose places need no text"
+            return self._reject("textless_item", line, "id", prediction.id, expected)
+        return (prediction.id, tuple(kept)) if is_known else None
 
     def _tokens_fit(self, prediction: TagsPrediction, line: int) -> bool:
         """Return whether tags and tokens match the text."""

@@ -114,6 +114,22 @@ KINDS: dict[str, ProblemKind] = {
         '{"id": "s1", "spans": [[0, 1, "person"]]}',
         False,
     ),
+    "long_answer": ProblemKind(
+        "The text of an answer is longer than is looked for in a document.",
+        '{"id": "d1", "entities": [["Ada Byron", "person"]]}',
+        False,
+    ),
+    "empty_answer": ProblemKind(
+        "An answer without text was left out.",
+        '{"id": "d1", "entities": [["Ada Byron", "person"]]}',
+        False,
+        warning=True,
+    ),
+    "textless_item": ProblemKind(
+        "The gold has no text of this document, in which answers could be found.",
+        '{"id": "d1", "spans": [[0, 1, "person"]]}',
+        False,
+    ),
     "duplicate_relation": ProblemKind(
         "The same relation between the same spans occurs twice and is counted once.",
         '{"id": "s1", "spans": [[0, 1, "p"], [3, 4, "q"]], "relations": [[0, "at", 1]]}',
@@ -183,7 +199,7 @@ COPIED = frozenset(
     {
         *("not_json", "nul_character", "lone_surrogate", "unknown_key", "wrong_type", "wrong_columns"),
         *("bad_tag", "repaired_tag", "dropped_tag", "bad_block", "entity_not_in_text", "loose_entity"),
-        *("other_words", "unknown_id", "duplicate_id", "duplicate_claim", "duplicate_label"),
+        *("other_words", "textless_item", "unknown_id", "duplicate_id", "duplicate_claim", "duplicate_label"),
         *("unknown_label", "near_label", "negative_with_label", "negative_averaged", "bad_score"),
     }
 )

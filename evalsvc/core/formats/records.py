@@ -118,8 +118,36 @@ class TagsPrediction(msgspec.Struct, frozen=True):
     lines: Sequence[int] = ()
 
 
+class EntityTextsPrediction(msgspec.Struct, frozen=True):
+    """Entities of an item as (text, label), without offsets."""
+
+    id: str
+    entities: tuple[tuple[str, str], ...]
+
+
+class TriplesPrediction(msgspec.Struct, frozen=True):
+    """Relations of an item as (head, relation, tail), without offsets."""
+
+    id: str
+    triples: tuple[tuple[str, str, str], ...]
+
+
+class Abstention(msgspec.Struct, frozen=True):
+    """No answer to an item, by the system's own word."""
+
+    id: str
+
+
 PredictionLine = (
-    LabelPrediction | LabelsPrediction | ScoresPrediction | BagPrediction | SpansPrediction | TagsPrediction
+    LabelPrediction
+    | LabelsPrediction
+    | ScoresPrediction
+    | BagPrediction
+    | SpansPrediction
+    | TagsPrediction
+    | EntityTextsPrediction
+    | TriplesPrediction
+    | Abstention
 )
 
 

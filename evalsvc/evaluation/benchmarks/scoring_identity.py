@@ -89,8 +89,12 @@ def _of_form(chosen: dict[str, Any], setting: Setting, submission: Submission) -
     Others must not prevent reuse.
     """
     if setting.unit == Setting.Unit.DOCUMENT:
-        tags = {key: chosen[key] for key in ("scheme", "repair")} if submission.form == "tags" else {}
-        return {"casefold": chosen["casefold"]} | tags
+        of_form = {
+            "tags": ("scheme", "repair"),
+            "entity_texts": ("strip_articles", "grounding"),
+            "triple_texts": ("strip_articles",),
+        }
+        return {key: chosen[key] for key in ("casefold", *of_form.get(submission.form, ()))}
     scored = submission.form in ("scores", "bag")
     options = {"threshold": chosen["threshold"]} if scored else {}
     if setting.unit == Setting.Unit.BAG and submission.form == "scores":

@@ -10,8 +10,8 @@ from math import log
 
 THRESHOLDS = ("tau", "opennre_tau", "auc_under_ties")
 RATIOS = ("f1", "precision", "recall")
-PREFIXES = ("opennre_", "conll_")
-OF_RELATIONS = re.compile(r"relation_(?:strict|bounds|relaxed)_(.+)")
+PREFIXES = ("opennre_", "conll_", "string_")
+OF_RELATIONS = re.compile(r"(?:relation_(?:strict|bounds|relaxed)|triple)_(.+)")
 AT_N = re.compile(r"p_at_(\d+)")
 
 
@@ -88,7 +88,7 @@ def _of_size(name: str, gold: GoldCounts) -> float | None:
     """Return the change of measures that depend on a size alone."""
     if name in ("ap", "auc"):
         return (2 + log(gold.positives)) / gold.positives
-    if "accuracy" in name or "coverage" in name:
+    if "accuracy" in name or "coverage" in name or name.startswith("answers_"):
         return 1 / max(gold.items, 1)
     if name == "p_at_mean":
         return (1 / 100 + 1 / 200 + 1 / 300) / 3

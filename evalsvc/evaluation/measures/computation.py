@@ -23,19 +23,19 @@ TAU = "τ*"
 THRESHOLD_BEFORE = {"1.0": 0.5}  # scorers that counted from a threshold where none was set
 CHOICES = (
     *("negative", "include_negative", "beta", "threshold", "aggregate", "scheme", "repair"),
-    *("casefold", "symmetric", "missing", "entropy", "profile"),
+    *("casefold", "strip_articles", "grounding", "symmetric", "missing", "entropy", "profile"),
 )
 OF_KIND = {
     "sentence": ("include_negative", "threshold"),
     "bag": ("threshold",),
-    "document": ("scheme", "repair", "casefold"),
-    "joint": ("casefold",),
+    "document": ("scheme", "repair", "casefold", "strip_articles", "grounding"),
+    "joint": ("casefold", "strip_articles"),
 }
 FORMS_OF_KIND: dict[str, tuple[Form, ...]] = {
     "sentence": ("label", "labels", "scores"),
     "bag": ("label", "labels", "scores", "bag"),
-    "document": ("spans", "tags"),
-    "joint": ("spans",),
+    "document": ("spans", "tags", "entity_texts"),
+    "joint": ("spans", "triple_texts"),
 }
 FORM_TITLES: dict[str, str] = {
     "label": "single labels",
@@ -44,6 +44,13 @@ FORM_TITLES: dict[str, str] = {
     "bag": "scored triples",
     "spans": "spans",
     "tags": "tags",
+    "entity_texts": "entities as text",
+    "triple_texts": "triples as text",
+}
+GROUNDINGS = {
+    "ordered": "each answer takes the next place of its text",
+    "first": "each distinct answer takes the first place of its text",
+    "all": "each distinct answer takes every place of its text",
 }
 PROFILES = {
     "corrected": "corrected; measures named OpenNRE as in that toolkit",
@@ -124,6 +131,8 @@ def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Ranking profile", PROFILES.get(computed.get("profile", ""), "")),
         ("Tags", _tags(computed)),
         ("Words", "compared without case" if computed.get("casefold") else ""),
+        ("Articles", "the, a and an before answers are left out" if computed.get("strip_articles") else ""),
+        ("Answers as text", GROUNDINGS.get(computed.get("grounding", ""), "")),
         ("Relations without direction", ", ".join(computed.get("symmetric", ()))),
         ("Entropy weights", "N of the averaged classes" if computed.get("entropy") == "positive" else ""),
         ("Missing predictions", missing_words(computed)),
@@ -231,7 +240,20 @@ OPTIONS: dict[str, ScoringOption] = {
         tasks=("entities",),
     ),
     "casefold": ScoringOption(
-        False, "Treat words that differ only in case as one in WRF.", tasks=("entities", "joint")
+        False,
+        "Treat words that differ only in case as one, in WRF and in answers as text.",
+        tasks=("entities", "joint"),
+    ),
+    "strip_articles": ScoringOption(
+        False,
+        "Leave out the, a and an at the beginning of answers as text.",
+        tasks=("entities", "joint"),
+    ),
+    "grounding": ScoringOption(
+        "ordered",
+        "Places in the text that entities without offsets take: the next one, the first one, or all.",
+        choices=tuple(GROUNDINGS),
+        tasks=("entities",),
     ),
 }
 

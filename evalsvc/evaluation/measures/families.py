@@ -65,6 +65,25 @@ FAMILIES: dict[str, Family] = {
         "weighted over the types and all types together.",
         ("document", "joint"),
     ),
+    "entity_texts": Family(
+        "Entities as text",
+        "Answers without offsets. The distinct pairs of text and label of a document are compared; labels "
+        "outside the inventory are wrong. Exact match and partial credit count the places of the text at "
+        "which the answers are found, outside of words; what occurs nowhere is one wrong answer. WRF "
+        "takes the words of the texts, split at blanks.",
+        ("document",),
+    ),
+    "triple_texts": Family(
+        "Relations as text",
+        "Triples without offsets. The distinct triples of head, relation and tail of a document are "
+        "compared; relations outside the inventory are wrong.",
+        ("joint",),
+    ),
+    "answers": Family(
+        "Answers as text, shares",
+        "They describe how a system answers, whatever the gold.",
+        ("document", "joint"),
+    ),
     "relation_strict": Family(
         "Relations between predicted entities, strict",
         "A relation is correct if its name, its direction, and bounds and types of both entities are. "

@@ -55,7 +55,9 @@ MEASURES: dict[str, Measure] = {}
 MENU: dict[str, Measure] = {}
 """The measures that a setting can have."""
 RELATION_FAMILIES = ("relation_strict", "relation_bounds", "relation_relaxed")
-BETA_FAMILIES = ("classification", "conll", *RELATION_FAMILIES)
+ENTITY_FAMILIES = ("conll", "muc", "wrf")
+TEXT_FAMILIES = {"entity_texts": "string_", "triple_texts": "triple_"}
+BETA_FAMILIES = ("classification", "conll", *RELATION_FAMILIES, *TEXT_FAMILIES)
 
 
 def register(*measures: Measure) -> None:
@@ -114,7 +116,7 @@ def compared_measures() -> list[str]:
 def as_shown(setting: Setting, key: str) -> Measure:
     """Return a measure with the digits and main direction of a setting."""
     measure = with_beta(MENU[key], setting.benchmark.options.get("beta", 1))
-    if setting.kind == "joint" and measure.family not in RELATION_FAMILIES:
+    if setting.kind == "joint" and measure.family in ENTITY_FAMILIES:
         measure = replace(measure, title=f"entity {measure.title}")
     if setting.digits is not None and measure.unit == "%":
         measure = replace(measure, digits=setting.digits)
@@ -137,7 +139,7 @@ def scheme_measures(setting: Setting, present: Collection[str]) -> list[str]:
     """
     family = MENU[setting.main].family
     usual = "conll_" if setting.unit == "document" else ""
-    prefix = f"{family}_" if family in RELATION_FAMILIES else usual
+    prefix = f"{family}_" if family in RELATION_FAMILIES else TEXT_FAMILIES.get(family, usual)
     keys = [f"{prefix}{scheme}_f1" for scheme in ("micro", "weighted", "dodrans", "entropy", "macro")]
     return keys if all(key in present for key in keys) else []
 
@@ -224,8 +226,11 @@ MODES = {
     "relation_strict": "name, direction, bounds and types of both entities agree; ",
     "relation_bounds": "name, direction and bounds of both entities agree; ",
     "relation_relaxed": "name and direction agree, both entities overlap and have the right types; ",
+    "entity_texts": "text and label agree, each distinct pair of a document counts once; ",
+    "triple_texts": "head, relation and tail agree, each distinct triple of a document counts once; ",
 }
 MODE_TITLES = {"relation_strict": "strict ", "relation_bounds": "boundaries ", "relation_relaxed": "relaxed "}
+MODE_TITLES |= {"entity_texts": "text ", "triple_texts": "triple "}
 
 
 def averages(
@@ -235,11 +240,13 @@ def averages(
     comparison: Positions | None = None,
     *,
     joint: Positions | None = None,
+    positions: Mapping[str, tuple[Positions, Positions]] | None = None,
     unranked: str = "",
 ) -> list[Measure]:
     """Make F1, precision and recall under every scheme; F1 first.
 
-    `joint`: positions by scheme where entities and relations are scored together.
+    `joint`: positions by scheme where entities and relations are scored together; `positions`: all those on
+    boards and submissions, instead of the usual ones.
     """
     place = {key: {"joint": position} for key, position in (joint or {}).items()}
     return [
@@ -252,12 +259,13 @@ def averages(
             source,
             undefined if key == "micro" else UNDEFINED_AVERAGES.get(ratio, RATIOS["recall"][2]),
             unranked=unranked,
-            board={**scheme.board, **place.get(key, {})} if ratio == "f1" else {},
-            submission={**scheme.submission, **place.get(key, {})} if ratio == "f1" else {},
+            board={**usual.board, **place.get(key, {})} if ratio == "f1" else {},
+            submission={**usual.submission, **place.get(key, {})} if ratio == "f1" else {},
             comparison=(comparison or {}).get(key, 0) if ratio == "f1" else 0,
         )
         for ratio, (title, formula, undefined) in RATIOS.items()
         for key, scheme in SCHEMES.items()
+        for usual in [scheme if positions is None else Scheme("", "", "", *positions.get(key, ()))]
     ]
 
 
@@ -575,5 +583,84 @@ register(
         "there are no gold spans and no predicted spans",
         unranked="It describes the entities, not the relations.",
         submission={"joint": 7},
+    ),
+)
+
+# ---- answers without offsets ------------------------------------------------------------------------
+TEXTS = "decided here: sets of texts per document"
+NO_SHARE = "It describes the answers, not whether they are right."
+NO_ANSWER = "there are no answers"
+TEXT_POSITIONS: dict[str, tuple[Positions, Positions]] = {
+    "micro": ({"document": 7, "joint": 10}, {"document": 14, "joint": 10}),
+    "macro": ({}, {"document": 15, "joint": 11}),
+}
+register(
+    *(
+        measure
+        for place, (family, prefix) in enumerate(TEXT_FAMILIES.items(), 18)
+        for measure in (
+            *averages(prefix, family, TEXTS, {"micro": place}, positions=TEXT_POSITIONS),
+            *(
+                Measure(
+                    f"{prefix}answered_{ratio}",
+                    f"{MODE_TITLES[family]}micro {RATIOS[ratio][0]}, answered documents",
+                    family,
+                    "over the documents that the system did not abstain from",
+                    f"from counts summed over classes; {RATIOS[ratio][1]}",
+                    TEXTS,
+                    "the answered documents have no gold, or there are none",
+                    unranked="A system that abstains from the hard documents has the higher figure.",
+                    submission={"document": 16, "joint": 12} if ratio == "f1" else {},
+                )
+                for ratio in ("f1", "recall")
+            ),
+        )
+    ),
+    *(
+        Measure(
+            f"answers_{key}",
+            title,
+            "answers",
+            explains,
+            formula,
+            TEXTS,
+            undefined,
+            higher_is_better=key == "coverage",
+            unranked=NO_SHARE,
+            submission={"document": position, "joint": position},
+        )
+        for position, (key, title, explains, formula, undefined) in enumerate(
+            (
+                (
+                    "not_in_text",
+                    "not in the text",
+                    "share of the distinct answers of which a text does not occur in the document",
+                    "absent / distinct answers",
+                    NO_ANSWER,
+                ),
+                (
+                    "foreign_label",
+                    "outside the inventory",
+                    "share of the distinct answers with a label that the benchmark lacks",
+                    "foreign / distinct answers",
+                    NO_ANSWER,
+                ),
+                (
+                    "abstained",
+                    "abstained",
+                    "share of the documents that the system gave no answer to by its own word",
+                    "abstained / documents",
+                    "there are no documents",
+                ),
+                (
+                    "coverage",
+                    "coverage",
+                    "share of the documents that the system did not abstain from",
+                    "1 − abstained / documents",
+                    "there are no documents",
+                ),
+            ),
+            17,
+        )
     ),
 )

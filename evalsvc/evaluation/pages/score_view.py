@@ -33,7 +33,7 @@ CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
     Setting.Unit.DOCUMENT: ("conll",),
     "joint": ("conll",),
 }
-RELATION_CLASSES = ("relation_strict",)
+RELATION_CLASSES = ("relation_strict", "triple_texts")
 CLASS_FIGURES = ("f1", "gold", "correct", "predicted", "precision", "recall")
 ERRORS = {
     "missed": "missed: in the gold, nothing predicted in its place",
@@ -274,7 +274,7 @@ def _class_table(
 ) -> ClassTable:
     by_order = dict(ORDERS)
     order = order if order in by_order else "gold"
-    strict = "strict" if anchor == "relations" else ""
+    strict = "strict" if anchor == "relations" and evaluation.options["form"] == "spans" else ""
     parts = (evaluation.setting.title, strict, _operating_point(evaluation), by_order[order].lower())
     caption, counts = ", ".join(filter(None, parts)), not evaluation.policy.hidden
     shown = [row for row in _ordered(rows, order) if row.gold or row.predicted or not counts]

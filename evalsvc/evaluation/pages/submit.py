@@ -43,8 +43,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         '{"id": "s1", "label": "%s"}',
     ),
     Setting.Unit.BAG: ('{"h": "Q1", "t": "Q2", "relation": "%s", "score": 0.93}',),
-    Setting.Unit.DOCUMENT: ('{"id": "d1", "spans": [[0, 2, "%s"]]}', '{"id": "d1", "tags": ["B-%s", "O"]}'),
-    "joint": ('{"id": "d1", "spans": [[0, 2, "%s"], [4, 5, "%s"]], "relations": [[0, "%r", 1]]}',),
+    Setting.Unit.DOCUMENT: (
+        '{"id": "d1", "spans": [[0, 2, "%s"]]}',
+        '{"id": "d1", "tags": ["B-%s", "O"]}',
+        '{"id": "d1", "entities": [["Ada Byron", "%s"]]}',
+    ),
+    "joint": (
+        '{"id": "d1", "spans": [[0, 2, "%s"], [4, 5, "%s"]], "relations": [[0, "%r", 1]]}',
+        '{"id": "d1", "triples": [["Ada Byron", "%r", "Turin"]]}',
+    ),
 }
 QUOTA_TITLES = {"per_day": "today", "in_total": "in total", "at_once": "waiting or running"}
 

@@ -200,8 +200,8 @@ class RankedClaims:
 
 
 def weight(claim: Claim, form: Form) -> int:
-    """Count the labels or spans of a claim."""
-    return len(claim[1]) if form in ("labels", "scores", "spans", "tags") else 1
+    """Count the labels, spans or answers of a claim."""
+    return len(claim[1] or ()) if form not in ("label", "bag") else 1
 
 
 def _head(pieces: Iterator[bytes]) -> bytes:

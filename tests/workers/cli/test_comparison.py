@@ -7,8 +7,11 @@ import pytest
 from django.core.management import call_command
 
 from tests.workers.cli.conftest import Write
+from workers.cli.arguments import Options
 from workers.cli.command import main
+from workers.cli.local_files import read_local_gold
 from workers.metrics.systems import holm
+from workers.scoring.resampled_comparison import Draws, resampled
 
 GOLD = [{"id": str(number), "label": "abc"[number % 3]} for number in range(60)]
 
@@ -210,6 +213,31 @@ def test_a_better_system_by_words_has_an_interval(write, capsys):
         assert row["p"] == pytest.approx(1 / 201)
         assert 0 < row["low"] <= row["difference"] + 1e-9
         assert row["difference"] - 1e-9 <= row["high"]
+
+
+def test_answers_as_text_are_resampled_and_compared_with_spans_by_their_places(write, capsys):
+    documents = [(f"{at}", ["Ada", "saw", f"Rome{at}"]) for at in range(40)]
+    spans = [[0, 1, "P"], [2, 3, "Q"]]
+    gold = write("g.jsonl", [{"id": name, "tokens": of, "spans": spans} for name, of in documents])
+    good, poor = (
+        write(name, [{"id": id, "entities": [[of[0], "P"], [of[2], label]]} for id, of in documents])
+        for name, label in (("good.jsonl", "Q"), ("poor.jsonl", "other"))
+    )
+    tagged = write("tagged.jsonl", [{"id": name, "spans": spans[:1]} for name, _ in documents])
+    text_measures = ("string_micro_f1", "conll_micro_f1", "muc_type_f1", "wrf_strict")
+    rows = entities_report(capsys, good, poor, gold, "--measures", *text_measures)
+    assert [rows[name]["p"] for name in text_measures] == pytest.approx([1 / 201] * 4)
+    assert rows["conll_micro_f1"]["difference"] == pytest.approx(0.5)
+    cases = [local_case(gold, path) for path in (good, tagged)]
+    found = resampled(*cases, measures=["conll_micro_f1", "muc_partial_f1"], draws=Draws(100))
+    assert {name: (test.a, round(test.b, 4)) for name, test in found.items()} == {
+        "conll_micro_f1": (1.0, 0.6667),
+        "muc_partial_f1": (1.0, 0.6667),
+    }
+
+
+def local_case(gold, path):
+    return read_local_gold(gold, Options(task="entities"), column=-1).case(path)
 
 
 def test_an_unknown_measure_is_rejected(write, options, capsys):

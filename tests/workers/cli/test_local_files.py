@@ -178,6 +178,59 @@ def test_relations_between_spans_are_scored_by_the_task_joint(write: Write):
     assert found.values["relation_strict_micro_recall"].value == 1.0
 
 
+TEXT_GOLD = [
+    {"id": "a", "tokens": ["Ada", "saw", "New", "Turin"], "spans": [[0, 1, "P"], [2, 4, "L"]]},
+    {"id": "b", "tokens": ["Bo", "saw", "Bo"], "spans": [[0, 1, "P"], [2, 3, "P"]]},
+    {"id": "c", "tokens": ["Cy"], "spans": [[0, 1, "P"]]},
+]
+
+
+@pytest.mark.parametrize(("grounding", "found"), [("ordered", 4), ("first", 3), ("all", 4)])
+def test_entities_as_text_are_scored_as_sets_and_in_place(write: Write, grounding: str, found: int):
+    entities = [["Ada", "P"], ["New  Turin", "L"]], [["Bo", "P"]] * 2
+    lines = [{"id": name, "entities": given} for name, given in zip("ab", entities, strict=True)]
+    predictions = write("p.jsonl", [*lines, {"id": "c", "abstain": True}])
+    options = Options(task="entities", grounding=grounding)
+    report = score(write("gold.jsonl", TEXT_GOLD), predictions, options)
+    assert report.values["string_micro_recall"].value == 3 / 4
+    assert report.values["string_answered_recall"].value == 1
+    assert report.values["conll_micro_recall"].value == found / 5
+    assert report.values["answers_abstained"].value == 1 / 3
+
+
+def test_gold_in_characters_and_in_tokens_finds_the_same_answers(write: Write):
+    texts = [
+        {"id": "a", "text": "Ada saw New Turin", "spans": [[0, 3, "P"], [8, 17, "L"]]},
+        {"id": "b", "text": "Bo saw Bo", "spans": [[0, 2, "P"], [7, 9, "P"]]},
+        {"id": "c", "text": "Cy", "spans": [[0, 2, "P"]]},
+    ]
+    answers = [["Ada", "P"], ["Turin", "L"]], [["bo", "P"]], [["Cy", "L"]]
+    lines = [{"id": name, "entities": given} for name, given in zip("abc", answers, strict=True)]
+    predictions, options = write("p.jsonl", lines), Options(task="entities", casefold=True)
+    tokens, text = (
+        score(write(name, gold), predictions, options)
+        for name, gold in (("tokens.jsonl", TEXT_GOLD), ("text.jsonl", texts))
+    )
+    assert figures(tokens) == figures(text)
+    assert 0 < tokens.values["conll_micro_f1"].value < 1
+
+
+def test_triples_as_text_are_scored_by_the_task_joint(write: Write):
+    tokens = {"tokens": ["Ada", "saw", "Rome"], "spans": [[0, 1, "P"], [2, 3, "L"]]}
+    relations = [[0, "saw", 1]], [[0, "met", 1]]
+    gold = [{"id": name, **tokens, "relations": of} for name, of in zip("ab", relations, strict=True)]
+    lines = [
+        {"id": "a", "triples": [["Ada", "saw", "Rome"], ["Ada", "flew", "Oslo"]]},
+        {"id": "b", "triples": [["Rome", "met", "Ada"]]},
+    ]
+    paths = write("gold.jsonl", gold), write("p.jsonl", lines)
+    values = score(*paths, Options(task="joint")).values
+    assert (values["triple_micro_precision"].value, values["triple_micro_recall"].value) == (1 / 3, 1 / 2)
+    assert values["answers_not_in_text"].value == values["answers_foreign_label"].value == 1 / 3
+    values = score(*paths, Options(task="joint", symmetric=("met",))).values
+    assert values["triple_micro_recall"].value == 1
+
+
 GOLD = [bag_line(1, "ab", "r1"), bag_line(2, "ab"), bag_line(3, "cd", "r2", "r1"), bag_line(4, "ef")]
 SCORES = [
     {"id": "s1", "scores": {"r1": 0.9, "NA": 0.1}},

@@ -208,3 +208,58 @@ def test_a_form_that_is_not_accepted_is_named():
     check = PredictionCheck(ids=["a"], labels=["r"], forms=["label", "labels"])
     problems = check.check([(1, ScoresPrediction("a", {"r": 0.5}))])
     assert problems.first[0].hint == "This benchmark does not accept predictions of the form scores."
+
+
+TEXTS = {"labels": ["P"], "negative": None, "forms": ["spans", "entity_texts"], "lengths": {"a": 9, "b": 9}}
+
+
+def test_answers_as_text_keep_foreign_labels_and_repeats():
+    lines = {"id": "a", "entities": [["Ada", "P"], ["Ada", "P"], ["X", "Q"]]}, {"id": "b", "abstain": True}
+    found, problems, check = run(*lines, **TEXTS)
+    assert found == [("a", (("Ada", "P"), ("Ada", "P"), ("X", "Q"))), ("b", None)]
+    assert (check.form, problems.total) == ("entity_texts", 0)
+
+
+def test_a_file_may_begin_with_an_abstention_or_have_nothing_else():
+    found, _, check = run({"id": "a", "abstain": True}, {"id": "b", "entities": []}, **TEXTS)
+    assert (found, check.form) == ([("a", None), ("b", ())], "entity_texts")
+    found, _, check = run({"id": "a", "abstain": True}, {"id": "b", "abstain": True}, **TEXTS)
+    assert (found, check.form) == ([("a", None), ("b", None)], "entity_texts")
+
+
+def test_answers_without_text_are_left_out_and_counted():
+    lines = {"id": "a", "entities": [[" \t", "P"], ["Ada", "P"]]}, {"id": "b", "entities": []}
+    found, problems, _ = run(*lines, **TEXTS)
+    assert found[0] == ("a", (("Ada", "P"),))
+    assert problems.warnings == {"empty_answer": 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "code"),
+    [
+        ({"id": "a", "entities": [["x" * 2_001, "P"]]}, {}, "long_answer"),
+        ({"id": "a", "entities": [["x", "P"]] * 1_001}, {}, "too_many_in_line"),
+        ({"id": "a", "entities": [["x", "P"]]}, {"lengths": {"b": 9}}, "textless_item"),
+        ({"id": "a", "triples": [["x", "P", "y"]]}, {}, "mixed_forms"),
+        ({"id": "a", "abstain": False}, {}, "wrong_type"),
+        ({"id": "a", "abstain": True, "entities": []}, {}, "mixed_forms"),
+        ({"id": "a", "abstain": True}, {"forms": ["spans"]}, "mixed_forms"),
+        ({"id": "a", "entities": [["x", "y", "P"]]}, {}, "wrong_type"),
+    ],
+)
+def test_invalid_answers_as_text_are_reported(line, options, code):
+    _, problems, _ = run({"id": "b", "entities": []}, line, **{**TEXTS, **options})
+    assert code in problems.by_code
+
+
+def test_an_example_of_answers_as_text_is_a_correct_line():
+    triples = {"forms": ["triple_texts"], "relations": ["met"], "labels": ["P"], "negative": None}
+    for form, options in (
+        ("entity_texts", TEXTS),
+        ("triple_texts", {**triples, "lengths": TEXTS["lengths"]}),
+    ):
+        _, _, check = run({"id": "z", "entities": []}, **options)
+        check.example.form = form
+        line = json.loads(check.example("missing_id", id="a"))
+        found, problems, _ = run(line, {"id": "b", "abstain": True}, **options)
+        assert (len(found), problems.total) == (2, 0)

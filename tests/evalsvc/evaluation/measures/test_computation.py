@@ -96,7 +96,7 @@ def test_no_choice_is_left_out_of_the_words(key: str) -> None:
         "missing": "wrong",
         "symmetric": ["met"],
     }
-    other |= {"entropy": "positive", "profile": "opennre"}
+    other |= {"entropy": "positive", "profile": "opennre", "strip_articles": True, "grounding": "all"}
     assert in_words(computation(usual)) != in_words(computation(usual | {key: other[key]}))
 
 
@@ -207,6 +207,7 @@ def test_board_setting_and_commands_name_the_same_choices_as_a_score(
     of_form = {"missing", "aggregate", "missing_by_form"}
     of_form |= {"threshold", "operating_point", "profile"} if setting.unit == "sentence" else set()
     of_form |= {"include_negative"} if setting.unit == "bag" else set()
+    of_form |= {"strip_articles", "grounding"}
     shared = board["computation"].keys() - of_form
     assert computed.keys() - of_form == shared | ({"negative"} if setting.unit == "document" else set())
     assert {key: computed[key] for key in shared} == {key: board["computation"][key] for key in shared}

@@ -28,6 +28,7 @@ logger_class = "evalsvc.serving.gunicorn_settings.MaskedLogger"
 # each may have a temporary file: within the 1,024 open files of a usual process
 worker_connections = 400
 umask = 0o077
+preload_app = True
 limit_request_line = LINE_BYTES
 accesslog = "-"
 access_log_format = '%(h)s %(l)s %(u)s %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %({x-request-id}o)s'
@@ -35,10 +36,10 @@ control_socket_disable = True
 sendfile = False  # sent in slices, with a deadline for each
 
 
-def post_worker_init(_worker: object) -> None:
-    """Keep the loaded application out of garbage collections.
+def when_ready(_server: object) -> None:
+    """Keep the loaded application out of garbage collections, so that all processes share its memory.
 
-    A full one looks through all of it, for tens of milliseconds, in the midst of a request.
+    A full collection looks through all of it, for tens of milliseconds, in the midst of a request.
     """
     from django.urls import get_resolver
 

@@ -40,7 +40,7 @@ LARGE = 100  # runs from which a board is stored; below, computing it costs as m
 PAUSE_SECONDS, SHARE_OF_TIME = 5.0, 10
 # Changes of these change what a reader may see, so that figures from before must not be shown.
 RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at")
-FORMAT = 2  # of stored figures and of the rules on what is shown; a board of another one is not read
+FORMAT = 3  # of stored figures and of the rules on what is shown; a board of another one is not read
 FAILURE_PAUSE = timedelta(hours=1)
 Stamp = tuple[Any, ...]
 _next_look = 0.0
@@ -67,7 +67,7 @@ class EqualRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Distinct runs of a system; `n` of them have figures.
+    """Distinct runs of a system; the `n` in `names` have figures.
 
     `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences.
     """
@@ -81,6 +81,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     equal: list[EqualRuns]
     sharing: list[int]
     aggregates: list[str]
+    names: list[str]
 
 
 class FiguresByMeasure:
@@ -89,7 +90,7 @@ class FiguresByMeasure:
     def __init__(
         self,
         figures: Mapping[str, Mapping[int, RunStatistics]],
-        run_values: Mapping[str, Mapping[int, list[float]]],
+        run_values: Mapping[str, Mapping[int, list[float | None]]],
     ) -> None:
         self.keys = list(figures)
         self._figures, self._run_values, self._stored = dict(figures), dict(run_values), 0
@@ -114,8 +115,8 @@ class FiguresByMeasure:
         self.load([key])
         return self._figures[key]
 
-    def run_values(self, key: str) -> Mapping[int, list[float]]:
-        """Return the defined values of the runs by system."""
+    def run_values(self, key: str) -> Mapping[int, list[float | None]]:
+        """Return the values of the runs by system, in the order of their names."""
         if self._stored and key not in self._run_values:
             row = StoredColumn.objects.get(board=self._stored, measure=key)
             self._run_values[key] = _VALUES.decode(row.run_values)
@@ -123,7 +124,7 @@ class FiguresByMeasure:
 
 
 _FIGURES = msgspec.msgpack.Decoder(dict[int, RunStatistics])
-_VALUES = msgspec.msgpack.Decoder(dict[int, list[float]])
+_VALUES = msgspec.msgpack.Decoder(dict[int, list[float | None]])
 _RUNS = msgspec.msgpack.Decoder(list[SystemRuns])
 
 

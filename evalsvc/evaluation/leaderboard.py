@@ -13,6 +13,8 @@ from math import fsum, sqrt
 from typing import Any, NamedTuple
 
 import msgspec
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
 from django.db.models import F, Q, TextField
 from django.db.models.functions import Cast
 from msgspec.structs import replace
@@ -117,6 +119,18 @@ class Columns(Mapping[str, Column]):
         return len(self.by_measure.keys)
 
 
+LINKS = ("paper", "code")
+
+
+def is_web_address(value: object) -> bool:
+    """True for an http or https address that is safe to link."""
+    try:
+        URLValidator(schemes=["http", "https"])(value)
+    except ValidationError:
+        return False
+    return True
+
+
 class BoardSystem(NamedTuple):
     """System as boards name it."""
 
@@ -134,6 +148,20 @@ class BoardSystem(NamedTuple):
         tags: dict[str, Any] = msgspec.json.decode(self.tags)
         tags.pop("baseline", None)
         return tags
+
+    @property
+    def tag_texts(self) -> list[str]:
+        """Tags as boards show them, without the description and links."""
+        declared = self.declared.items()
+        shown = [(key, value) for key, value in declared if value not in (False, None, "")]
+        shown = [(key, value) for key, value in shown if key != "description" and key not in self.links]
+        return [str(key) if value is True else f"{key}: {value}" for key, value in shown]
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Addresses of its paper and its code."""
+        declared = self.declared
+        return {key: declared[key] for key in LINKS if is_web_address(declared.get(key))}
 
 
 class Systems:
@@ -353,6 +381,7 @@ class _Reading:
                 equal=[EqualRuns(run.run, first.run) for run, first in self.equal.get(system, ())],
                 sharing=sorted({other for digest in files[system] for other in holders[digest]} - {system}),
                 aggregates=sorted({name for run in runs if (name := aggregate_of[run.pk])}),
+                names=[run.run for run in runs if run.pk in self.values],
             )
             for system, runs in self.runs.items()
         ]
@@ -450,14 +479,15 @@ def _figures(reading: _Reading) -> Figures:
     """
     policy, values = reading.policy, reading.values
     columns: dict[str, dict[int, RunStatistics]] = defaultdict(dict)
-    run_values: dict[str, dict[int, list[float]]] = defaultdict(dict)
+    run_values: dict[str, dict[int, list[float | None]]] = defaultdict(dict)
     for system, submissions in reading.runs.items():
         of_runs = [values[each.pk] for each in submissions if each.pk in values]
         for key in dict.fromkeys(key for of_run in of_runs for key in of_run):
-            defined, statistics = run_statistics([of_run.get(key) for of_run in of_runs])
+            scores = [of_run.get(key) for of_run in of_runs]
+            statistics = run_statistics(scores)
             mean = policy.value(key, statistics.mean).value
             columns[key][system] = statistics if mean is None else replace(statistics, mean=mean)
-            run_values[key][system] = defined
+            run_values[key][system] = [score.value if score else None for score in scores]
     shown = {each.key: columns[each.key] for each in shown_measures(policy.setting, columns)}
     version, rescoring, _ = reading.shown
     return Figures(version, rescoring, reading.systems(), FiguresByMeasure(shown, run_values))
@@ -480,8 +510,8 @@ def _ranked(
     return ranked
 
 
-def run_statistics(scores: Sequence[ShownValue | None]) -> tuple[list[float], RunStatistics]:
-    """Return the defined values with mean, sample deviation, count and range."""
+def run_statistics(scores: Sequence[ShownValue | None]) -> RunStatistics:
+    """Return mean, sample deviation, count and range of the defined values."""
     values = [score.value for score in scores if score and score.value is not None]
     undefined = [score for score in scores if not score or score.value is None]
     reason = ""
@@ -489,11 +519,11 @@ def run_statistics(scores: Sequence[ShownValue | None]) -> tuple[list[float], Ru
         reason = (undefined[0].reason or NO_VALUE) if undefined[0] else NOT_COMPUTED
     n, of = len(values), len(scores)
     if not values:
-        return values, RunStatistics(None, None, 0, of, None, None, reason)
+        return RunStatistics(None, None, 0, of, None, None, reason)
     mean = fsum(values) / n
     # statistics.stdev computes with fractions: seconds on a board of 10,000 runs
     sd = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
-    return values, RunStatistics(mean, sd, n, of, min(values), max(values), reason)
+    return RunStatistics(mean, sd, n, of, min(values), max(values), reason)
 
 
 # ---- reversals -------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ page_patterns = [
     path("boards/<slug:slug>/", boards.board_page, name="board"),
     path("boards/<slug:slug>/board.csv", boards.board_csv, name="board-csv"),
     path("boards/<slug:slug>/board.json", boards.board_json, name="board-json"),
+    path("boards/<slug:slug>/view.<slug:format>", boards.view_file, name="board-view-file"),
     path("boards/<slug:slug>/compare/", compare.compare_page, name="board-compare"),
     path("boards/<slug:slug>/compare.<slug:format>", compare.compare_file, name="board-compare-file"),
     path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),

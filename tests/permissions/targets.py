@@ -130,6 +130,8 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
     **dict.fromkeys(("board-json", "board-organise", "board-ledger", "board-change", "board-inputs"), tides),
     "board-inputs:hidden": vault,
+    "board-view-file": lambda cast: tides(cast) | {"format": "csv"},
+    "board-view-file:hidden": lambda cast: vault(cast) | {"format": "csv"},
     "board-compare": tides,
     "board-compare:hidden": vault,
     "board-compare-file": lambda cast: tides(cast) | {"format": "csv"},

@@ -32,12 +32,14 @@ from evalsvc.evaluation.leaderboard import (
     reversals,
 )
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
-from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, scheme_measures
+from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, scheme_measures
 from evalsvc.evaluation.models import Setting, SettingVersion
 from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView, ColumnGroup, offers
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 
 REVERSALS_SHOWN = 12
+TAGS_SHOWN = 3
 RANKED_FAMILIES = ("bags", "opennre")
 NOT_TESTED = "the board makes no significance test"
 NOTEWORTHY_TIES = 0.1
@@ -63,6 +65,7 @@ class ScoreCell:
     reason: str = ""
     mark: str = ""
     mark_title: str = ""
+    edge: bool = False
 
     def __html__(self) -> str:
         if not self.reason:
@@ -85,6 +88,7 @@ class TableRow:
     others: list[ScoreCell]
     baseline: bool
     tags: list[str]
+    links: dict[str, str]
     description: str
     same_files: str
 
@@ -97,24 +101,22 @@ class BoardTable:
     """
 
     first: Measure
-    others: list[Measure]
+    others: list[BoardColumn]
+    groups: list[ColumnGroup]
     axis: SafeString | str
     rows: list[TableRow]
     notes: list[str]
     undefined: bool
 
 
-def board_context(
-    board: Board, others: Sequence[Board], *, rows: Sequence[BoardRow], visible: Collection[int]
-) -> dict[str, Any]:
-    """Return the template's context for a page of rows.
-
-    `others` are the boards of the other settings.
-    """
+def board_context(view: BoardView, *, rows: Sequence[BoardRow], visible: Collection[int]) -> dict[str, Any]:
+    """Return the template's context for a page of rows."""
+    board, others = view.board, view.others
     setting = board.setting
     past = board.version.number < setting.version and not board.rescoring
     context: dict[str, Any] = {
-        "table": table(board, rows, visible=visible),
+        "table": table(view, rows, visible=visible),
+        "offers": offers(view),
         "sealed": board.sealed,
         "orders": [
             as_shown(setting, key) for key in board.columns if MENU[key].ranks or key == board.order_by
@@ -130,7 +132,6 @@ def board_context(
         "computed_at": board.computed_at,
         "past": past,
         "comparable": len(board.rows) > 1 and not past,
-        "at_version": f"&version={board.version.number}" if past else "",
     }
     if not board.figures.runs:
         return context
@@ -194,19 +195,18 @@ def system_names(board: Board) -> dict[int, str]:
 
 
 # ---- the table -----------------------------------------------------------------------------------
-def table(board: Board, shown: Sequence[BoardRow], *, visible: Collection[int] = ()) -> BoardTable:
+def table(view: BoardView, shown: Sequence[BoardRow], *, visible: Collection[int] = ()) -> BoardTable:
     """Build the table of a page of rows, with links to runs."""
-    main = board.ordering.measure
-    others = [each for each in board_measures(board.setting, board.columns) if each.key != main.key]
-    board.columns.load(measure.key for measure in [main, *others])
+    board, main = view.board, view.board.ordering.measure
     figures = board.ordering.figures.values()
     ends = [end for each in figures for end in (each.minimum, each.maximum) if end is not None]
     # only percentages have run strips, on one scale
     scale = charts.run_scale(ends) if ends and main.unit == "%" else None
-    rows = [_row(board, row, others, scale, visible) for row in shown]
+    rows = [_row(view, row, scale, visible) for row in shown]
     axis = charts.strip_axis(scale) if scale else ""
-    reasons = _notes(board, shown, [main, *others])
-    return BoardTable(main, others, axis, rows, [*reasons, *_tie_notes(board, shown)], bool(reasons))
+    reasons = notes(view, shown)
+    all_notes = [*reasons, *_tie_notes(board, shown)]
+    return BoardTable(main, view.columns, view.groups, axis, rows, all_notes, bool(reasons))
 
 
 def _same_files(board: Board, row: BoardRow) -> str:
@@ -222,74 +222,75 @@ def _same_files(board: Board, row: BoardRow) -> str:
     return "; ".join([*shared, *([f"same file as {listed(sorted(named))}"] if named else [])])
 
 
-def _row(
-    board: Board,
-    row: BoardRow,
-    others: Sequence[Measure],
-    scale: svg.Scale | None,
-    visible: Collection[int],
-) -> TableRow:
-    main = board.ordering.measure
+def _row(view: BoardView, row: BoardRow, scale: svg.Scale | None, visible: Collection[int]) -> TableRow:
+    board, main = view.board, view.board.ordering.measure
     figure = row.figure(main.key)
     strip: SafeString | str = ""
     if scale and figure and figure.mean is not None:
         strip = charts.run_strip(
-            board.figures.by_measure.run_values(main.key)[row.system.pk],
+            [value for value in view.first.values(row) if value is not None],
             mean=figure.mean,
             sd=figure.sd,
             scale=scale,
             digits=main.digits,
         )
-    tags = {key: value for key, value in row.system.declared.items() if value not in (False, None, "")}
-    description = str(tags.pop("description", ""))
-    cells = []
-    for measure in others:
-        rank = row.rank_by(measure.key)
-        shift = row.rank - rank if row.rank and rank else 0
-        cells.append(cell(row.figure(measure.key), measure, shift=shift))
     return TableRow(
         row=row,
         last=row.runs.last,
         run=row.runs.newest if row.runs.newest in visible else None,
         first=cell(figure, main),
         strip=strip,
-        others=cells,
+        others=[_cell(column, row) for column in view.columns],
         baseline=row.system.baseline,
-        tags=[str(key) if value is True else f"{key}: {value}" for key, value in tags.items()][:3],
-        description=description,
+        tags=row.system.tag_texts[:TAGS_SHOWN],
+        links=row.system.links,
+        description=str(row.system.declared.get("description", "")),
         same_files=_same_files(board, row),
     )
 
 
-def cell(figure: RunStatistics | None, measure: Measure, *, shift: int = 0) -> ScoreCell:
-    """Format a figure, or a dash with its reason.
+def _cell(column: BoardColumn, row: BoardRow) -> ScoreCell:
+    figure = column.figures.get(row.system.pk)
+    missing = "" if figure else column.reason(row)
+    return cell(figure, column.measure, shift=column.shift(row), missing=missing, edge=column.edge)
+
+
+def cell(
+    figure: RunStatistics | None,
+    measure: Measure,
+    *,
+    shift: int = 0,
+    missing: str = NOT_COMPUTED,
+    edge: bool = False,
+) -> ScoreCell:
+    """Format a figure, or a dash with its reason, `missing` without a figure.
 
     The n is shown where runs lack it.
     """
     if figure is None:
-        return ScoreCell(DASH, reason=NOT_COMPUTED)
+        return ScoreCell(DASH, reason=missing, edge=edge)
     if figure.mean is None:
-        return ScoreCell(DASH, reason=figure.reason)
+        return ScoreCell(DASH, reason=figure.reason, edge=edge)
     text = measured(figure.mean, measure)
     parts = [] if figure.sd is None else [f"± {measured(figure.sd, measure)}"]
     parts += [f"(n = {figure.n})"] if figure.n < figure.of else []
     sd = " ".join(parts)
     if not shift:
-        return ScoreCell(text, sd)
+        return ScoreCell(text, sd, edge=edge)
     mark, direction = ("▲", "higher") if shift > 0 else ("▼", "lower")
     title = f"ranked {abs(shift)} {direction} than by the ordering column"
-    return ScoreCell(text, sd, mark=f"{mark}{abs(shift)}", mark_title=title)
+    return ScoreCell(text, sd, mark=f"{mark}{abs(shift)}", mark_title=title, edge=edge)
 
 
-def _notes(board: Board, rows: Sequence[BoardRow], measures: Sequence[Measure]) -> list[str]:
+def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
     """Return a note per reason of undefined figures in these rows."""
     systems_by_reason: dict[str, list[str]] = {}
-    for measure in measures:
+    for column in (view.first, *view.columns):
         for row in rows:
-            figure = row.figure(measure.key)
+            figure = column.figures.get(row.system.pk)
             if figure is not None and figure.n < figure.of:
                 undefined = f"{figure.of - figure.n} of {figure.of} runs of "
-                reason = f"{measure.title} undefined: {figure.reason}"
+                reason = f"{column.title} undefined: {figure.reason}"
                 system = f"{undefined if figure.n else ''}{row.system.name}"
                 systems_by_reason.setdefault(reason, []).append(system)
     return [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]

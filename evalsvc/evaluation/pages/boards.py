@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -17,6 +19,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file, jsonl_file, svg_file
 from evalsvc.core.web.formatting import counted, moment
 from evalsvc.core.web.markdown import to_html
+from evalsvc.core.web.tables import download
 from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.core.web.views import page, page_of
 from evalsvc.evaluation import leaderboard, roles
@@ -29,13 +32,16 @@ from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.pages import board_view, charts
+from evalsvc.evaluation.pages import board_columns, board_tables, board_view, charts
+from evalsvc.evaluation.pages.board_columns import BoardView
 from evalsvc.evaluation.pages.board_view import facts
 from evalsvc.evaluation.pages.overviews import overviews
 from evalsvc.evaluation.pages.submit import curl
 
 LISTED = 50  # benchmarks on a page of the list
 ROWS = 50  # systems on a page of a board; downloads and the API have all
+WHOLE = ("csv", "json")  # with deviation, n and reason beside each mean; papers have them in one cell
+WITHOUT_VIEW: dict[str, Any] = {"columns": (), "team": "", "tag": "", "since": None, "until": None}
 CSV_HEADS = (
     "setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason",
     "title", "computed", "runs", "version",
@@ -97,21 +103,48 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "about": to_html(benchmark.description) if benchmark.description else "",
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }
-    shown = requested_board(request, setting) if setting else None
+    view = requested_view(request, settings, setting) if setting else None
+    shown = view.board if view else None
     if shown is None or not shown.figures.runs:
         context |= {"sentence": _empty(shown), "curl": curl(request, benchmark, setting=setting)}
-    if shown is not None:
+    if view is not None and shown is not None:
         public = policy_for(shown.setting, None)
         exact = public.sentence_for_organisers if context["organiser"] else ""
         context["held_back"] = shown.held_back or exact
-        rest = [each for each in settings if shown.figures.runs and each.pk != shown.setting.pk]
-        others = leaderboard.boards(rest, measures=(shown.order_by,))
-        pages = Paginator(shown.rows, ROWS).get_page(request.GET.get("page"))
+        pages = Paginator(view.rows, ROWS).get_page(request.GET.get("page"))
         context["pages"], rows = pages, list(pages)
         newest = roles.visible_submissions(request.user).filter(pk__in=[row.runs.newest for row in rows])
         visible = set(newest.values_list("pk", flat=True))
-        context |= board_view.board_context(shown, others, rows=rows, visible=visible)
+        context |= board_view.board_context(view, rows=rows, visible=visible)
+        context |= _links(view, settings)
     return render(request, "evaluation/board.html", context)
+
+
+def requested_view(request: HttpRequest, settings: list[Setting], setting: Setting) -> BoardView:
+    """Return the board in the query, with the boards of the other settings."""
+    choice = board_columns.requested(request, settings, setting)
+    shown = requested_board(request, setting)
+    choice = replace(choice, version=requested_version(request))
+    rest = [each for each in settings if each.pk != setting.pk and (shown.figures.runs or choice.columns)]
+    measures = {shown.order_by, *(measure for _, measure in choice.columns)}
+    return BoardView(shown, choice, leaderboard.boards(rest, person=request.user, measures=measures))
+
+
+def _links(view: BoardView, settings: list[Setting]) -> dict[str, Any]:
+    """Return the addresses of a view: of each setting, of its pages and files."""
+    choice = view.choice
+    main = [(each.key, each.main) for each in settings]
+    return {
+        "choice": choice,
+        "view": view,
+        "query": choice.query(order=view.board.order_by),
+        "own_query": choice.query(**WITHOUT_VIEW),
+        "sort_fields": choice.without("order"),
+        "choice_fields": choice.without("columns", *board_columns.FILTERS),
+        "tabs": [(each, choice.query(setting=each, order="", version=None)) for each in settings],
+        "side_by_side": choice.query(columns=main, order="") if len(settings) > 1 else "",
+        "plain": choice.query(**WITHOUT_VIEW),
+    }
 
 
 def requested_board(request: HttpRequest, setting: Setting) -> Board:
@@ -158,6 +191,18 @@ def _csv_lines(shown: Board) -> Iterator[list[object]]:
                 system = [shown.setting.key, row.rank, row.system.name, row.system.team_name, key]
                 values = [figure.mean, figure.sd, figure.n, figure.minimum, figure.maximum, figure.reason]
                 yield [*system, *values, column.title, in_words, row.n, shown.version.number]
+
+
+@require_safe
+def view_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
+    """Download the view in the query: the table of systems, or the value of every run."""
+    _, settings, setting = chosen(request, slug)
+    if setting is None:
+        raise Http404
+    view, name = requested_view(request, settings, setting), request.GET.get("table", "systems")
+    if name not in board_tables.TABLES:
+        raise Http404
+    return download(board_tables.TABLES[name](view, every=format in WHOLE), format)
 
 
 @require_safe

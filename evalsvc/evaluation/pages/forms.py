@@ -63,7 +63,16 @@ class FileForm(PageForm):
     """File to check, and the phase whose items it must cover."""
 
     # the button for a check sends the form of a run
-    OTHER_NAMES: Collection[str] = ("team", "system", "run", "aggregate", "pretrained", "extra_data")
+    OTHER_NAMES: Collection[str] = (
+        "team",
+        "system",
+        "run",
+        "aggregate",
+        "pretrained",
+        "extra_data",
+        "paper",
+        "code",
+    )
     file = forms.FileField(
         label="Prediction file",
         error_messages={"required": "Choose a prediction file.", "empty": "The file is empty."},
@@ -151,9 +160,24 @@ class RunForm(FileForm):
         widget=forms.TextInput(attrs={"placeholder": "Wikidata triples"}),
         help_text="Training data beyond the benchmark’s, if any.",
     )
+    paper = forms.URLField(
+        label="Paper",
+        max_length=300,
+        assume_scheme="https",
+        required=False,
+        widget=forms.URLInput(attrs={"placeholder": "https://aclanthology.org/…"}),
+        help_text="Its address; the leaderboard links it.",
+    )
+    code = forms.URLField(
+        max_length=300,
+        assume_scheme="https",
+        required=False,
+        widget=forms.URLInput(attrs={"placeholder": "https://github.com/…"}),
+        help_text="Its address; the leaderboard links it.",
+    )
     COLUMN_FIELDS = ("na", "columns", "columns_file")
     RUN_FIELDS: tuple[str, ...] = ("file", "team", "phase", "system", "run", "aggregate", *COLUMN_FIELDS)
-    TAGS = {"pretrained": "pre-trained", "extra_data": "extra data"}
+    TAGS = {"pretrained": "pre-trained", "extra_data": "extra data", "paper": "paper", "code": "code"}
 
     def offer(self, teams: Sequence[Team], phases: Sequence[str], *, bags: bool) -> None:
         """Set the choices to show; questions with one answer are hidden."""

@@ -18,7 +18,7 @@ NAMES = {A: "Alder", B: "Birch", C: "Cedar"}
 
 
 def runs(*values: float | None) -> RunStatistics:
-    return run_statistics([ShownValue("micro_f1", value) for value in values])[1]
+    return run_statistics([ShownValue("micro_f1", value) for value in values])
 
 
 def column(
@@ -53,7 +53,7 @@ def test_a_figure_over_some_of_the_runs_names_their_number() -> None:
 
 
 def test_an_undefined_figure_always_has_a_reason() -> None:
-    not_computed = run_statistics([None])[1]
+    not_computed = run_statistics([None])
     assert not_computed.reason == NOT_COMPUTED
     assert runs(None, 0.5).reason
     assert cell(not_computed, MENU["micro_f1"]).reason == NOT_COMPUTED

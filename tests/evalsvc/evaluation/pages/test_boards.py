@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from datetime import timedelta
+from io import StringIO
 
 import pytest
 from django.test import Client
@@ -13,7 +16,8 @@ from django.utils import timezone
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
 from evalsvc.evaluation.pages import boards
 from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
@@ -82,6 +86,110 @@ def test_a_long_board_has_pages_and_downloads_the_whole(
     assert 'order=micro_f1&amp;page=2">Next' in first.content.decode()
     assert second.context["sentence"] == first.context["sentence"]
     assert shown(client, "board-csv", "rel", order="accuracy").count("Cedar") > 1
+
+
+def test_an_address_keeps_columns_filters_and_order(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Alder", 6, 5)
+    twin = freeze("twin", RELATION_GOLD, by=cast.olga)
+    creation.add_setting(
+        benchmark, key="twin", title="Twin", test_set=twin, unit="sentence", main="accuracy", by=cast.olga
+    )
+    query = {"columns": ["twin:accuracy", "macro_f1"], "order": "accuracy", "team": "kelpie"}
+    context = client.get(reverse("board", args=["rel"]), query).context
+    assert [column.key for column in context["table"].others] == ["main:macro_f1", "twin:accuracy"]
+    assert [(group.title, group.columns) for group in context["table"].groups] == [("main", 1), ("Twin", 1)]
+    address = context["query"]
+    assert address.startswith("?setting=main&columns=twin:accuracy&columns=main:macro_f1&team=kelpie")
+    again = client.get(reverse("board", args=["rel"]) + address)
+    assert again.context["query"] == address
+    assert "no scored run under “Twin”" in again.content.decode()
+    side_by_side = client.get(reverse("board", args=["rel"]) + context["side_by_side"]).context
+    assert [column.key for column in side_by_side["table"].others] == ["twin:accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({"team": "KEL"}, ["Alder", "Birch"]),
+        ({"tag": "bert"}, ["Birch"]),
+        ({"tag": "paper"}, []),
+        ({"since": "2999-01-01"}, []),
+        ({"until": "2999-01-01", "team": "nobody"}, []),
+    ],
+)
+def test_filters_keep_the_ranks_of_the_whole_board(
+    client: Client, cast: BenchmarkCast, query: dict[str, str], names: list[str]
+) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Alder", 6)
+    scored(cast, benchmark, "Birch", 2)
+    paper = "https://example.org/paper"
+    System.objects.filter(name="Birch").update(tags={"pre-trained": "BERT", "paper": paper, "code": "mine"})
+    response = client.get(reverse("board", args=["rel"]), query)
+    rows = {line.row.system.name: line for line in response.context["table"].rows}
+    assert list(rows) == names
+    if "Birch" in rows:
+        assert rows["Birch"].row.rank == 2
+        assert rows["Birch"].links == {"paper": paper}
+        assert rows["Birch"].tags == ["pre-trained: BERT", "code: mine"]
+        assert f'href="{paper}"' in response.content.decode()
+    elif not names:
+        assert "No system passes the filters." in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        ({"columns": "main:nonsense"}, "no column &#x27;main:nonsense&#x27;"),
+        ({"columns": "nowhere:accuracy"}, "no column &#x27;nowhere:accuracy&#x27;"),
+        ({"since": "31.3.2026"}, "&#x27;31.3.2026&#x27; is not a date"),
+        ({"columns": list(MENU)[:41]}, "41 columns are chosen; a view has at most 40"),
+    ],
+)
+def test_a_view_that_cannot_be_shown_is_refused(
+    client: Client, cast: BenchmarkCast, query: dict[str, str], detail: str
+) -> None:
+    cast.relations()
+    response = client.get(reverse("board", args=["rel"]), query)
+    assert response.status_code == 400
+    assert detail in response.content.decode()
+
+
+def test_a_view_is_downloaded_as_it_is_shown(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Alder & Co", 6, 4)
+    scored(cast, benchmark, "Birch", 2)
+    query = {"order": "accuracy", "columns": "macro_f1"}
+
+    def file(format: str, **more: str) -> str:
+        address = reverse("board-view-file", args=["rel", format])
+        response = client.get(address, query | more)
+        assert response.status_code == 200
+        return response.content.decode()
+
+    rows = list(csv.DictReader(StringIO(file("csv"))))
+    assert [(row["rank"], row["system"], row["n"]) for row in rows] == [
+        ("1", "Alder & Co", "2"),
+        ("2", "Birch", "1"),
+    ]
+    assert float(rows[0]["main:accuracy"]) == pytest.approx(5 / 6)
+    assert float(rows[0]["main:accuracy:sd"]) == pytest.approx(0.2357, abs=1e-4)
+    assert "main:macro_f1" in rows[0]
+    latex = file("tex")
+    assert r"\toprule" in latex
+    assert r"Alder \& Co & 2 & 83.3 $\pm$ 23.6 &" in latex
+    assert r"\textbf" not in latex
+    assert r"| 1 | Alder & Co | 2 | 83.3 ± 23.6 |" in file("md")
+    runs = json.loads(file("json", table="runs"))["rows"]
+    assert [(run["system"], run["run"], run["accuracy"]) for run in runs] == [
+        ("Alder & Co", "1", 1.0),
+        ("Alder & Co", "2", pytest.approx(4 / 6)),
+        ("Birch", "1", pytest.approx(2 / 6)),
+    ]
+    address = reverse("board-view-file", args=["rel", "csv"])
+    assert client.get(address, {"table": "gold"}).status_code == 404
+    assert client.get(reverse("board-view-file", args=["rel", "xls"])).status_code == 404
 
 
 def test_the_list_follows_every_change_of_a_board(cast: BenchmarkCast) -> None:

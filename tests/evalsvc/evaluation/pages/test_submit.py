@@ -284,11 +284,15 @@ def test_a_check_requires_only_a_file(client: Client, cast: BenchmarkCast) -> No
 def test_declarations_of_a_team_are_shown_on_the_board(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
-    send(client, jsonl(LABEL_LINES), pretrained="BERT base", extra_data="Wikidata")
+    links = {"paper": "https://example.org/paper.pdf", "code": "https://example.org/code"}
+    refused = send(client, jsonl(LABEL_LINES), paper="javascript:alert(1)")
+    assert refused.context["form"].errors["paper"]
+    send(client, jsonl(LABEL_LINES), pretrained="BERT base", extra_data="Wikidata", **links)
     assert run_next("score")
     page = client.get(reverse("board", args=["rel"])).content.decode()
     assert "BERT base" in page
     assert "Wikidata" in page
+    assert all(f'href="{address}"' in page for address in links.values())
 
 
 def test_one_of_two_open_phases_is_chosen(client: Client, cast: BenchmarkCast) -> None:

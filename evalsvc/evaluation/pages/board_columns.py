@@ -1,0 +1,287 @@
+"""View of a board: the columns and rows a reader chose, all of it in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Board, BoardRow, Column
+from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, offered
+from evalsvc.evaluation.models import Setting
+
+MOST_COLUMNS = 40
+NOT_SHOWN = "not shown under this setting"
+FILTERS = ("team", "tag", "since", "until")
+ColumnKey = tuple[str, str]  # of the setting and of the measure
+
+
+# ---- the choice ----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Choice:
+    """What the query of an address chooses; empty columns are those of the board."""
+
+    setting: Setting
+    order: str = ""
+    version: int | None = None
+    columns: tuple[ColumnKey, ...] = ()
+    team: str = ""
+    tag: str = ""
+    since: date | None = None
+    until: date | None = None
+
+    @property
+    def filters(self) -> list[tuple[str, object]]:
+        """Names and values of the filters in use."""
+        pairs = [(name, getattr(self, name)) for name in FILTERS]
+        return [(name, value) for name, value in pairs if value]
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """Names and values of the query, without empty ones."""
+        pairs: list[tuple[str, object]] = [("setting", self.setting.key), ("version", self.version)]
+        pairs += [("columns", ":".join(column)) for column in self.columns]
+        pairs += [*self.filters, ("order", self.order)]
+        return [(name, str(value)) for name, value in pairs if value]
+
+    def without(self, *names: str) -> list[tuple[str, str]]:
+        """Return the fields that a form with these names has to carry along."""
+        return [(name, value) for name, value in self.fields if name not in names]
+
+    def query(self, **changed: Any) -> str:
+        """Return the query of the same view, or of one with changes."""
+        return "?" + urlencode(replace(self, **changed).fields, safe=":")
+
+    def takes(self, row: BoardRow) -> bool:
+        """True if a row passes the filters."""
+        system, last = row.system, row.runs.last.date()
+        return (
+            self.team.casefold() in system.team_name.casefold()
+            and (not self.tag or any(self.tag.casefold() in tag.casefold() for tag in system.tag_texts))
+            and (self.since is None or self.since <= last)
+            and (self.until is None or last <= self.until)
+        )
+
+
+def requested(request: HttpRequest, settings: Collection[Setting], setting: Setting) -> Choice:
+    """Return the choice in the query, or reject it."""
+    texts, known = request.GET, {each.key for each in settings}
+    columns = []
+    for text in dict.fromkeys(texts.getlist("columns")):
+        key, _, measure = text.rpartition(":")
+        if measure not in MENU or (key or setting.key) not in known:
+            hint = "Name a column as the key of a setting and the key of a measure: main:macro_f1."
+            raise DomainError(
+                "unknown_measure", f"The benchmark has no column {text[:100]!r}.", hint=hint, field="columns"
+            )
+        columns.append((key or setting.key, measure))
+    if len(columns) > MOST_COLUMNS:
+        detail = f"{len(columns)} columns are chosen; a view has at most {MOST_COLUMNS}."
+        raise DomainError("too_many_columns", detail, field="columns")
+    return Choice(
+        setting,
+        order=texts.get("order", ""),
+        columns=tuple(columns),
+        team=texts.get("team", "").strip()[:100],
+        tag=texts.get("tag", "").strip()[:100],
+        since=_date(texts.get("since", ""), "since"),
+        until=_date(texts.get("until", ""), "until"),
+    )
+
+
+def _date(text: str, name: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError as error:
+        detail = f"{text[:20]!r} is not a date. Use year-month-day, such as 2026-03-31."
+        raise DomainError("bad_date", detail, field=name) from error
+
+
+# ---- the columns ---------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class BoardColumn:
+    """Measure under a setting; `key` names it in addresses and files.
+
+    `edge` begins the columns of another setting than the one before; `link` sorts by it.
+    """
+
+    board: Board
+    measure: Measure
+    ordering: Column
+    own: bool = True
+    edge: bool = False
+    link: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.board.setting.key}:{self.measure.key}"
+
+    @property
+    def title(self) -> str:
+        """Title in sentences and files, with the setting unless it is the board's own."""
+        return self.measure.title if self.own else f"{self.measure.title} on “{self.board.setting.title}”"
+
+    @cached_property
+    def column(self) -> Column:
+        empty = Column(self.measure, {}, self.title)
+        return self.board.columns.get(self.measure.key) or empty
+
+    @property
+    def figures(self) -> Mapping[int, RunStatistics]:
+        return self.column.figures
+
+    def reason(self, row: BoardRow) -> str:
+        """Explain why a row has no figure."""
+        setting = self.board.setting
+        if self.board.sealed:
+            return roles.sealed_until(setting)
+        if self.measure.key not in self.board.policy.measures:
+            return NOT_SHOWN
+        if not self.own and row.system.pk not in self._systems:
+            return f"no scored run under “{setting.title}”"
+        return NOT_COMPUTED
+
+    @cached_property
+    def _systems(self) -> set[int]:
+        return {runs.system for runs in self.board.figures.runs}
+
+    def values(self, row: BoardRow) -> Sequence[float | None]:
+        """Return the values of the runs, in their order."""
+        if self.measure.key not in self.board.columns:
+            return []
+        return self.board.figures.by_measure.run_values(self.measure.key).get(row.system.pk, [])
+
+    def names(self, row: BoardRow) -> Sequence[str]:
+        """Return the names of these runs."""
+        return self._names.get(row.system.pk, [])
+
+    @cached_property
+    def _names(self) -> dict[int, list[str]]:
+        return {runs.system: runs.names for runs in self.board.figures.runs}
+
+    def shift(self, row: BoardRow) -> int:
+        """Return how many ranks a row gains by this measure, among systems with both figures."""
+        here, there = self._ranks
+        ranks = here.get(row.system.pk), there.get(row.system.pk)
+        return ranks[0] - ranks[1] if ranks[0] and ranks[1] else 0
+
+    @cached_property
+    def _ranks(self) -> tuple[Mapping[int, int], Mapping[int, int]]:
+        columns = (self.ordering, self.column)
+        if not all(each.measure.ranks for each in columns):
+            return {}, {}
+        if self.ordering.ranks.keys() == self.column.ranks.keys():
+            return self.ordering.ranks, self.column.ranks
+        both = self.ordering.ranks.keys() & self.column.ranks.keys()
+        here, there = (
+            Column(each.measure, {system: each.figures[system] for system in both}, "") for each in columns
+        )
+        return here.ranks, there.ranks
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Heading over the columns of a setting."""
+
+    title: str
+    columns: int
+    edge: bool
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """Board as chosen: rows that pass the filters, the ordering column and those beside it."""
+
+    board: Board
+    choice: Choice
+    others: Sequence[Board] = field(default_factory=list)
+
+    @cached_property
+    def rows(self) -> list[BoardRow]:
+        rows = self.board.rows
+        return [row for row in rows if self.choice.takes(row)] if self.choice.filters else rows
+
+    @cached_property
+    def boards(self) -> dict[str, Board]:
+        return {each.setting.key: each for each in (self.board, *self.others)}
+
+    @cached_property
+    def first(self) -> BoardColumn:
+        return BoardColumn(self.board, self.board.ordering.measure, self.board.ordering)
+
+    @cached_property
+    def columns(self) -> list[BoardColumn]:
+        """Columns beside the ordering one, those of a setting together, its own first."""
+        board, own = self.board, self.board.setting.key
+        keys: Iterable[ColumnKey] = self.choice.columns
+        if not keys:
+            keys = [(own, measure.key) for measure in board_measures(board.setting, board.columns)]
+        places = {own: 0} | {
+            key: place for place, (key, _) in reversed(list(enumerate(keys, 1))) if key != own
+        }
+        chosen = sorted((key for key in keys if key != (own, board.order_by)), key=lambda key: places[key[0]])
+        for key, group in groupby(chosen, key=lambda key: key[0]):
+            self.boards[key].columns.load(measure for _, measure in group)
+        columns, before = [], own
+        for key, name in chosen:
+            of, measure = self.boards[key], as_shown(self.boards[key].setting, name)
+            sorts = measure.ranks and name in of.policy.measures and not of.sealed
+            link = (
+                self.choice.query(setting=of.setting, order=name, version=self._version(key)) if sorts else ""
+            )
+            columns.append(BoardColumn(of, measure, board.ordering, key == own, key != before, link))
+            before = key
+        return columns
+
+    def _version(self, key: str) -> int | None:
+        return self.choice.version if key == self.board.setting.key else None
+
+    @property
+    def groups(self) -> list[ColumnGroup]:
+        """Headings over the columns, if another setting stands beside the own one."""
+        if all(column.own for column in self.columns):
+            return []
+        grouped = groupby(self.columns, key=lambda column: column.board.setting)
+        sizes = [(setting, len(list(columns))) for setting, columns in grouped]
+        return [
+            ColumnGroup(setting.title, size, setting.pk != self.board.setting.pk) for setting, size in sizes
+        ]
+
+
+# ---- what can be chosen --------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Offer:
+    """Measures of a setting to choose from: value, title, chosen."""
+
+    title: str
+    measures: Sequence[tuple[str, str, bool]]
+
+    @property
+    def chosen(self) -> int:
+        return sum(chosen for _, _, chosen in self.measures)
+
+
+def offers(view: BoardView) -> list[Offer]:
+    """List the measures of every setting that its board has."""
+    chosen = {view.first.key, *(column.key for column in view.columns)}
+    choices = []
+    for setting_key, board in view.boards.items():
+        # of the other boards only the columns in use are read
+        keys = board.columns if board is view.board else board.policy.measures
+        shown = [
+            as_shown(board.setting, each.key) for each in offered(board.setting.kind) if each.key in keys
+        ]
+        values = [(f"{setting_key}:{measure.key}", measure.title) for measure in shown]
+        if values and not board.sealed:
+            measures = [(value, title, value in chosen) for value, title in values]
+            choices.append(Offer(board.setting.title, measures))
+    return choices

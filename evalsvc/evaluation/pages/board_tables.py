@@ -1,0 +1,117 @@
+"""Tables of a view of a board, for papers and programs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from evalsvc.core.web.formatting import DASH, measured
+from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.disclosure import gold_digest
+from evalsvc.evaluation.leaderboard import Board, BoardRow
+from evalsvc.evaluation.measures.computation import in_one_line, of_setting
+from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
+from evalsvc.evaluation.pages.board_view import notes, system_names
+
+SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
+TEAM_HEAD = Head("team", "Team", numeric=False)
+PARTS = (("sd", "standard deviation"), ("n", "n"), ("reason", "reason"))
+
+
+class MakesTable(Protocol):
+    def __call__(self, view: BoardView, *, every: bool = True) -> PaperTable: ...
+
+
+def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
+    """A row per system with the chosen columns.
+
+    Programs get `every` part of a figure in a cell of its own and the name of the team; papers get
+    mean ± deviation, and the team where two systems share a name.
+    """
+    columns, names = [view.first, *view.columns], system_names(view.board)
+    heads = [*SYSTEM_HEADS, *([TEAM_HEAD] if every else []), Head("n", "n")]
+    for column in columns:
+        heads.append(Head(column.key, column.title))
+        if every:
+            heads += [Head(f"{column.key}:{part}", f"{column.title}, {title}") for part, title in PARTS]
+    rows = []
+    for row in view.rows:
+        name = row.system.name if every else names[row.system.pk]
+        cells = [Cell(row.rank, str(row.rank or DASH)), Cell(name, name)]
+        cells += [Cell(row.system.team_name, row.system.team_name)] if every else []
+        cells.append(Cell(row.n, str(row.n)))
+        for column in columns:
+            cells += _figure_cells(column, row, every=every)
+        rows.append(cells)
+    return PaperTable(f"{view.board.setting.benchmark.slug}-board", caption(view), heads, rows)
+
+
+def _figure_cells(column: BoardColumn, row: BoardRow, *, every: bool) -> list[Cell]:
+    figure = column.figures.get(row.system.pk)
+    mean = Cell(figure.mean if figure else None, _mean_text(column, figure))
+    if not every:
+        return [mean]
+    reason = figure.reason if figure else column.reason(row)
+    n, sd = (figure.n, figure.sd) if figure else (0, None)
+    return [mean, Cell(sd, ""), Cell(n, ""), Cell(reason, reason)]
+
+
+def _mean_text(column: BoardColumn, figure: RunStatistics | None) -> str:
+    if figure is None or figure.mean is None:
+        return DASH
+    text = measured(figure.mean, column.measure)
+    text += "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
+    return text + (f" (n = {figure.n})" if figure.n < figure.of else "")
+
+
+def runs_table(view: BoardView, *, every: bool = True) -> PaperTable:
+    """A row per run and setting, with the values of the chosen columns."""
+    columns = [view.first, *view.columns]
+    heads = [Head("setting", "Setting", numeric=False), Head("system", "System", numeric=False), TEAM_HEAD]
+    heads += [Head("run", "Run", numeric=False)]
+    measures = {column.measure.key: column.measure for column in columns}
+    heads += [Head(key, measure.title) for key, measure in measures.items()]
+    by_setting: dict[str, list[BoardColumn]] = {}
+    for column in columns:
+        by_setting.setdefault(column.board.setting.key, []).append(column)
+    rows = []
+    for key, of_setting_ in by_setting.items():
+        for row in view.rows:
+            system = [Cell(text, text) for text in (key, row.system.name, row.system.team_name)]
+            values = {column.measure.key: column.values(row) for column in of_setting_}
+            for place, run in enumerate(of_setting_[0].names(row)):
+                cells = [*system, Cell(run, run)]
+                for measure_key, measure in measures.items():
+                    of_runs = values.get(measure_key) or []
+                    value = of_runs[place] if place < len(of_runs) else None
+                    cells.append(Cell(value, DASH if value is None else measured(value, measure)))
+                rows.append(cells)
+    words = f"Values of each run with answers of its own. {_described(view)}"
+    return PaperTable(f"{view.board.setting.benchmark.slug}-runs", words, heads, rows)
+
+
+TABLES: dict[str, MakesTable] = {"systems": systems_table, "runs": runs_table}
+
+
+def caption(view: BoardView) -> str:
+    """Sentences below a table: what it shows, why a figure is missing, how scores were computed."""
+    words = [f"Mean ± standard deviation over n runs with different answers. {_described(view)}"]
+    words += [f"{note}." for note in notes(view, view.rows)]
+    return " ".join(words)
+
+
+def _described(view: BoardView) -> str:
+    board, choice = view.board, view.choice
+    way = "highest" if board.ordering.measure.higher_is_better else "lowest"
+    words = [f"{board.setting.benchmark}, ordered by {board.ordering.title}, {way} first."]
+    filters = [f"{name} {value}" for name, value in choice.filters]
+    if filters:
+        words.append(f"{len(view.rows)} of {len(board.rows)} systems: {', '.join(filters)}.")
+    boards = {column.board.setting.pk: column.board for column in (view.first, *view.columns)}
+    return " ".join([*words, *map(_computed, boards.values())])
+
+
+def _computed(board: Board) -> str:
+    computed = of_setting(board.setting, board.version, gold=gold_digest.of_version(board.version))
+    held_back = f" {board.held_back}" if board.held_back else ""
+    return f"{board.setting.title}: version {board.version.number}; {in_one_line(computed)}.{held_back}"

@@ -19,6 +19,7 @@ from evalsvc.evaluation.measures.menu import BETA_FAMILIES, MEASURES, with_beta
 from workers.cli.arguments import Options
 from workers.metrics.ratios import scores
 from workers.metrics.report import ClassRow, LabelOutcome, Report, SpanOutcome, Value
+from workers.metrics.wrf import COMBINED
 from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 
 Computed = dict[str, Any]
@@ -34,6 +35,7 @@ OUTCOME_HEADS = (
 )
 TOTAL = "total"
 RANKED_TABLES = ("bags", "opennre", "classification")
+WORD_HEADS = ("class", "words of the gold", "predicted", "shared", "R1-P", "R1-R", "R1-F1")
 HEADS = ("class", "gold", "predicted", "correct", "precision", "recall")
 
 
@@ -124,6 +126,9 @@ def _classes(name: str, rows: Sequence[ClassRow], computed: Computed) -> list[st
     negative = computed.get("negative")
     left_out = None if computed.get("include_negative") else negative
     cells = [_class(row, row.label == left_out) for row in rows]
+    if name == "wrf":  # its last row is of all classes together
+        titled = [("all together" if row[0] == COMBINED else row[0], *row[1:]) for row in cells]
+        return [f"{FAMILIES[name].title}: classes", *table([(*WORD_HEADS, ""), *titled], last=1)]
     averaged = [row for row in rows if row.label != left_out]
     gold, predicted = sum(row.gold for row in averaged), sum(row.predicted for row in averaged)
     correct = sum(row.correct for row in averaged)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from workers.metrics.counts import Counts
 from workers.metrics.ratios import Floats, divide, scores
+
+if TYPE_CHECKING:
+    from workers.metrics.wrf import WordCounts
 
 
 class SpanOutcome(NamedTuple):
@@ -114,6 +117,7 @@ class Report:
     counts: dict[str, float] = field(default_factory=dict)
     outcomes: dict[str, dict[str, LabelOutcome]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    words: WordCounts | None = None
 
 
 def value_of(number: float, *, reason: str) -> Value:

@@ -31,7 +31,7 @@ from workers.metrics.text_answers import (
     words_of_answers,
 )
 from workers.metrics.weights import averages, macro_flip, micro_averages
-from workers.metrics.wrf import Tokens, figures_of_words, wrf_figures
+from workers.metrics.wrf import Tokens, figures_of_words, word_counts, word_rows, words_of_spans
 
 ENTITY_FAMILIES = ("conll", "muc", "wrf")
 NO_RELATIONS = "there are no gold relations"
@@ -189,6 +189,7 @@ def entities_suite(
     counts = exact_counts(gold, predicted, n_labels=len(labels))
     values: dict[str, Value] = {}
     outcomes: dict[str, dict[str, LabelOutcome]] = {}
+    rows, words = {"conll": class_rows(labels, counts, beta=beta)}, None
     if "conll" in families:
         values |= averages(counts, prefix="conll_", beta=beta)
     if "muc" in families:
@@ -196,7 +197,11 @@ def entities_suite(
         values |= muc_figures(total(parts))
         outcomes = outcomes_by_label(parts, list(labels))
     if "wrf" in families:
-        values |= wrf_figures(gold, predicted, tokens, gold_counts=counts.gold, scheme=wrf_scheme)
+        words = word_counts(
+            words_of_spans(gold, tokens), words_of_spans(predicted, tokens), n_labels=len(labels)
+        )
+        values |= figures_of_words(words, gold_counts=counts.gold, scheme=wrf_scheme)
+        rows["wrf"] = word_rows(labels, words.pooled)
     totals = {
         "documents": float(gold.n_documents),
         "gold": float(len(gold)),
@@ -204,8 +209,7 @@ def entities_suite(
         "duplicates": float(predicted.duplicates),
         "macro_flip": macro_flip(counts, beta=beta),
     }
-    rows = {"conll": class_rows(labels, counts, beta=beta)}
-    return Report(values, rows, counts=totals, outcomes=outcomes)
+    return Report(values, rows, counts=totals, outcomes=outcomes, words=words)
 
 
 def texts_suite(
@@ -258,6 +262,7 @@ def texts_suite(
     spans = ground(documents, predicted, grounding=grounding)
     counts = grounded_counts(gold, spans, n_labels=size)
     outcomes: dict[str, dict[str, LabelOutcome]] = {}
+    rows, words = {"conll": class_rows(labels, inventory(counts), beta=beta)}, None
     if "conll" in families:
         values |= averages_with_foreign(counts, prefix="conll_", beta=beta)
     if "muc" in families:
@@ -265,20 +270,23 @@ def texts_suite(
         values |= muc_figures(total(parts))
         outcomes = outcomes_by_label(parts[:size], list(labels))
     if "wrf" in families:
-        values |= figures_of_words(*words_of_answers(target, predicted), gold_counts=inventory(counts).gold)
+        words = word_counts(*words_of_answers(target, predicted), n_labels=size)
+        values |= figures_of_words(words, gold_counts=inventory(counts).gold)
+        rows["wrf"] = word_rows(labels, words.pooled)
     totals = {
         "documents": float(len(documents)),
         "gold": float(len(gold)),
         "predicted": float(len(spans)),
+        "conll_foreign": float(counts.fp[-1]),
         "macro_flip": macro_flip(inventory(counts), beta=beta),
     }
-    rows = {"conll": class_rows(labels, inventory(counts), beta=beta)}
     return replace(
         report,
         values=values,
         classes=rows | report.classes,
         counts=totals | report.counts,
         outcomes=outcomes,
+        words=words,
     )
 
 
@@ -342,7 +350,9 @@ def _sets_of_texts(
         values[f"{prefix}answered_{ratio}"] = answered[f"micro_{ratio}"]
     found = shares(documents, predicted)
     rows = {family: class_rows(names, inventory(counts), beta=beta)}
-    return Report(values | found.values, rows, counts=found.counts)
+    return Report(
+        values | found.values, rows, counts=found.counts | {f"{family}_foreign": float(counts.fp[-1])}
+    )
 
 
 def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], beta: float = 1.0) -> Report:

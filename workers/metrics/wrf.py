@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from workers.metrics.counts import Ints, integers, require_choice
 from workers.metrics.encoding import Vocabulary, encode, row_keys, shared
 from workers.metrics.ratios import Floats, divide, f_score
-from workers.metrics.report import Value, value_of
+from workers.metrics.report import ClassRow, Value, value_of
 from workers.metrics.spans import Spans
 from workers.metrics.weights import scheme_weights, why_undefined
 
 MODES = ("strict", "lenient")
+COMBINED = "*"
 EMPTY = "no gold or predicted entity contains a word"
 
 
@@ -194,6 +196,20 @@ class WrfCounts:
         scores = f_score(self.matched, self.predicted - self.matched, self.target - self.matched)
         return np.asarray(scores, dtype=np.float64)
 
+    @property
+    def precision(self) -> Floats:
+        """R1-P per class; nan without words, 0 without predicted ones."""
+        return self._share_of(self.predicted)
+
+    @property
+    def recall(self) -> Floats:
+        """R1-R per class; nan without words, 0 without target ones."""
+        return self._share_of(self.target)
+
+    def _share_of(self, side: Ints) -> Floats:
+        shares = np.asarray(divide(self.matched, side), dtype=np.float64)
+        return np.where((side == 0) & (self.predicted + self.target > 0), 0.0, shares)
+
 
 def wrf_counts(target: Words, predicted: Words, *, n_labels: int, per_document: bool = False) -> WrfCounts:
     """Count the unigram sets and their intersections.
@@ -348,32 +364,6 @@ def wrf(scores: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(divide(np.nan_to_num(given) @ gamma, defined @ gamma))
 
 
-def mean_wrf(per_document: WrfCounts, weights: ArrayLike) -> Value:
-    """Average the WRF of documents in which a class is defined.
-
-    Parameters
-    ----------
-    per_document : WrfCounts
-        Arrays of shape (documents, K).
-    weights : array_like of float, shape (K,)
-
-    Returns
-    -------
-    Value
-        nan, with the reason, when no document has a defined class with a weight.
-
-    Examples
-    --------
-    >>> one = np.array([[1]])
-    >>> mean_wrf(WrfCounts(one, one, one), [1.0]).value
-    1.0
-    """
-    scores = wrf(per_document.f1, weights)
-    scores = scores[~np.isnan(scores)]
-    mean = float(scores.mean()) if len(scores) else float("nan")
-    return value_of(mean, reason=why_undefined(weights, otherwise=EMPTY))
-
-
 def wrf_figures(
     gold: Spans, predicted: Spans, tokens: Tokens, *, gold_counts: Ints, scheme: str | None = None
 ) -> dict[str, Value]:
@@ -401,18 +391,18 @@ def wrf_figures(
     >>> wrf_figures(spans, spans, words, gold_counts=np.array([1]))["wrf_lenient"].value
     1.0
     """
-    target, answer = words_of_spans(gold, tokens), words_of_spans(predicted, tokens)
-    return figures_of_words(target, answer, gold_counts=gold_counts, scheme=scheme)
+    words = word_counts(
+        words_of_spans(gold, tokens), words_of_spans(predicted, tokens), n_labels=len(gold_counts)
+    )
+    return figures_of_words(words, gold_counts=gold_counts, scheme=scheme)
 
 
-def figures_of_words(
-    target: Words, predicted: Words, *, gold_counts: Ints, scheme: str | None = None
-) -> dict[str, Value]:
+def figures_of_words(words: WordCounts, *, gold_counts: Ints, scheme: str | None = None) -> dict[str, Value]:
     """Compute WRF strict and lenient of word sets, pooled and averaged over documents.
 
     Parameters
     ----------
-    target, predicted : Words
+    words : WordCounts
     gold_counts : int64 ndarray of shape (labels,)
         Gold entities per class.
     scheme : str, optional
@@ -425,17 +415,101 @@ def figures_of_words(
     Examples
     --------
     >>> words = Words(np.array([0]), np.array([0]), np.array([5]), 1)
-    >>> figures_of_words(words, words, gold_counts=np.array([1]))["wrf_strict"].value
+    >>> counts = word_counts(words, words, n_labels=1)
+    >>> figures_of_words(counts, gold_counts=np.array([1]))["wrf_strict"].value
     1.0
     """
-    size = len(gold_counts)
-    pooled = wrf_counts(target, predicted, n_labels=size)
-    single = wrf_counts(target, predicted, n_labels=size, per_document=True)
     figures = {}
     for mode in MODES:
-        weights = gammas(size, mode=mode, scheme=scheme, gold=gold_counts)
-        figures[f"wrf_{mode}"] = value_of(
-            float(wrf(pooled.f1, weights)), reason=why_undefined(weights, otherwise=EMPTY)
-        )
-        figures[f"wrf_{mode}_mean"] = mean_wrf(single, weights)
+        weights = gammas(len(gold_counts), mode=mode, scheme=scheme, gold=gold_counts)
+        figures[f"wrf_{mode}"] = weighted_words(words, weights)
+        figures[f"wrf_{mode}_mean"] = weighted_words(words, weights, mean=True)
     return figures
+
+
+class WordCounts(NamedTuple):
+    """Counts of words summed over documents, and of each document that has any."""
+
+    pooled: WrfCounts
+    documents: WrfCounts
+
+
+def word_counts(target: Words, predicted: Words, *, n_labels: int) -> WordCounts:
+    """Count the words of both sides, pooled and per document.
+
+    Parameters
+    ----------
+    target, predicted : Words
+        Over the same documents, labels and unigrams.
+    n_labels : int
+
+    Returns
+    -------
+    WordCounts
+
+    Examples
+    --------
+    >>> words = Words(np.array([0]), np.array([0]), np.array([5]), 1)
+    >>> word_counts(words, words, n_labels=1).pooled.matched.tolist()
+    [1]
+    """
+    documents = wrf_counts(target, predicted, n_labels=n_labels, per_document=True)
+    columns = (documents.matched, documents.predicted, documents.target)
+    return WordCounts(WrfCounts(*(column.sum(axis=0) for column in columns)), documents)
+
+
+def weighted_words(words: WordCounts, weights: ArrayLike, *, figure: str = "f1", mean: bool = False) -> Value:
+    """Weight R1-F1, R1-P or R1-R of the classes by γ.
+
+    Parameters
+    ----------
+    words : WordCounts
+    weights : array_like of float, shape (K,)
+        γ, of the combined class last.
+    figure : {"f1", "precision", "recall"}, default "f1"
+    mean : bool, default False
+        Average over the documents in which a class is defined, instead of pooling their counts.
+
+    Returns
+    -------
+    Value
+
+    Examples
+    --------
+    >>> counts = WrfCounts(np.array([1]), np.array([2]), np.array([1]))
+    >>> rows = WrfCounts(*(np.array([[n]]) for n in (1, 2, 1)))
+    >>> weighted_words(WordCounts(counts, rows), [1.0], figure="precision").value
+    0.5
+    """
+    require_choice("figure", figure, ("f1", "precision", "recall"))
+    scores = wrf(getattr(words.documents if mean else words.pooled, figure), weights)
+    if mean:
+        scores = scores[~np.isnan(scores)]
+        scores = scores.mean() if len(scores) else np.array(np.nan)
+    return value_of(float(scores), reason=why_undefined(weights, otherwise=EMPTY))
+
+
+def word_rows(labels: Sequence[str], counts: WrfCounts) -> tuple[ClassRow, ...]:
+    """Make a row of words per class, |T|, |P|, |P∩T|, R1-P, R1-R and R1-F1, the combined class last.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    counts : WrfCounts
+        Arrays of shape (K,).
+
+    Returns
+    -------
+    tuple of ClassRow
+        The combined class is labelled ``*``; a class without words is undefined.
+
+    Examples
+    --------
+    >>> rows = word_rows(["loc"], WrfCounts(np.array([2]), np.array([3]), np.array([2])))
+    >>> rows[0].recall, rows[0].f1
+    (1.0, 0.8)
+    """
+    names = [*labels, COMBINED] if len(labels) > 1 else labels
+    parts = (counts.target, counts.predicted, counts.matched, counts.precision, counts.recall, counts.f1)
+    columns = (part.tolist() for part in parts)
+    return tuple(ClassRow(*row) for row in zip(names, *columns, strict=True))

@@ -33,6 +33,7 @@ CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
     Setting.Unit.DOCUMENT: ("conll",),
     "joint": ("conll",),
 }
+COMBINED_WORDS = "*"  # the label of all types together
 RELATION_CLASSES = ("relation_strict", "triple_texts")
 CLASS_FIGURES = ("f1", "gold", "correct", "predicted", "precision", "recall")
 ERRORS = {
@@ -120,6 +121,32 @@ class ClassTable:
     f: str = "F1"
     orders: Sequence[tuple[str, str]] = ORDERS
     settings: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class WordRow:
+    """Words of a type, or of all types together, and the γ with which they count."""
+
+    title: str
+    target: int
+    predicted: int
+    matched: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    exact: float | None
+    gammas: list[float]
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """Words by type, as WRF weights them."""
+
+    key: str
+    caption: str
+    rows: list[WordRow]
+    foot: str
+    rescaled: bool
 
 
 @dataclass(frozen=True)
@@ -291,6 +318,53 @@ def _class_table(
         counts=counts,
         f=f_title(evaluation.options.get("beta", 1)),
     )
+
+
+def word_tables(evaluations: Sequence[Disclosed], benchmark: Benchmark) -> list[WordTable]:
+    """Build a table of words by type for each setting that shows them."""
+    return [
+        _word_table(evaluation, benchmark, rows)
+        for evaluation in evaluations
+        if not evaluation.policy.hidden
+        and (rows := [row for row in evaluation.classes if row["family"] == "wrf"])
+    ]
+
+
+def _word_table(evaluation: Disclosed, benchmark: Benchmark, rows: list[dict[str, Any]]) -> WordTable:
+    """Build the table of R1 figures by type, the combined class last."""
+    titles = label_titles(benchmark.labels) | {COMBINED_WORDS: "All types together"}
+    exact = {row["label"]: row["f1"] for row in evaluation.classes if row["family"] == "conll"}
+    given = [_gammas(len(rows), together) for together in (1, 2)]
+    totals = [sum(g for g, row in zip(of, rows, strict=True) if row["f1"] is not None) for of in given]
+    shown = [
+        WordRow(
+            titles.get(row["label"], row["label"]),
+            row["gold"],
+            row["predicted"],
+            row["correct"],
+            row["precision"],
+            row["recall"],
+            row["f1"],
+            exact.get(row["label"]),
+            [
+                of[at] / total if row["f1"] is not None else 0.0
+                for of, total in zip(given, totals, strict=True)
+            ],
+        )
+        for at, row in enumerate(rows)
+    ]
+    keys = ("wrf_strict", "wrf_lenient", "conll_micro_f1", "conll_macro_f1")
+    scores = {score.measure: score for score in evaluation.scores}
+    parts = [_shown(evaluation.setting, scores[key]) for key in keys if key in scores]
+    foot = ", ".join(f"{part.title} {part.text or '–'}" for part in parts)
+    undefined = any(row.f1 is None for row in shown)
+    return WordTable(evaluation.setting.key, evaluation.setting.title, shown, foot, undefined)
+
+
+def _gammas(rows: int, together: int) -> list[float]:
+    """Return γ of each type, and of all together `together` times as much."""
+    shares = [1] * (rows - 1) + [together] if rows > 1 else [1]
+    return [share / sum(shares) for share in shares]
 
 
 def _ordered(rows: Sequence[ShownClass], order: str) -> list[ShownClass]:

@@ -188,6 +188,7 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "curves": [figure for figure in figures if figure],
         "equal": Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None,
         "errors": score_view.error_charts(evaluations[0], submission.benchmark) if evaluations else [],
+        "word_tables": score_view.word_tables(evaluations, submission.benchmark),
         "class_tables": score_view.class_tables(evaluations, submission.benchmark, key=key, order=order),
         "provenance": score_view.provenance(submission, evaluations),
     }

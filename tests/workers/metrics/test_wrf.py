@@ -6,10 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.metrics.encoding import Vocabulary
-from workers.metrics.spans import exact_counts, spans_of_lists
+from workers.metrics.spans import exact_counts, spans_of_columns, spans_of_lists
 from workers.metrics.tags import spans_of_tags
 from workers.metrics.weights import micro_averages
-from workers.metrics.wrf import WrfCounts, gammas, mean_wrf, tokens_of_lists, words_of_spans, wrf, wrf_counts
+from workers.metrics.wrf import (
+    WordCounts,
+    WrfCounts,
+    gammas,
+    tokens_of_lists,
+    weighted_words,
+    word_counts,
+    word_rows,
+    words_of_spans,
+    wrf,
+    wrf_counts,
+)
 
 LABELS = ["loc", "type"]
 WORDS = "scroll tip is partially melted by too high temperatures".split()  # noqa: SIM905
@@ -107,7 +118,9 @@ def test_pooled_sums_sizes_before_the_division_and_mean_averages_documents() -> 
     gold, answer = [[(0, 3, "x")], [(0, 1, "x")], []], [[(0, 1, "x")], [(0, 1, "x")], []]
     assert scored(counted(words, gold, answer, labels=labels)) == pytest.approx(2 * 2 / (2 + 4))
     single = counted(words, gold, answer, labels=labels, per_document=True)
-    assert mean_wrf(single, gammas(1)).value == pytest.approx((0.5 + 1.0) / 2)
+    assert weighted_words(WordCounts(single, single), gammas(1), mean=True).value == pytest.approx(
+        (0.5 + 1.0) / 2
+    )
 
 
 def test_casefold_joins_words_that_differ_in_case() -> None:
@@ -152,3 +165,85 @@ def test_documents_sum_to_the_total() -> None:
     one, two = (counted(words[:1], [g], [s], labels=LABELS) for g, s in zip(gold, answer, strict=True))
     whole = counted(words, gold, answer, labels=LABELS)
     assert (one + two).f1.tolist() == whole.f1.tolist()
+
+
+# Ten documents with the reference figures of the table per class and of every γ.
+CLASSES = ["loc", "type", "cause"]
+REFERENCE = [
+    (
+        "the scroll tip is melted and the scroll is loose",
+        [(1, 3, 0), (4, 5, 1)],
+        [(1, 3, 0), (4, 5, 1), (7, 8, 0)],
+    ),
+    ("oil leak at front left seal", [(0, 2, 1), (3, 6, 0)], [(0, 2, 0), (3, 6, 0)]),
+    ("door panel broken panel", [(0, 2, 0), (2, 3, 1), (3, 4, 0)], [(0, 2, 0), (2, 3, 1)]),
+    ("noise noise noise", [(0, 1, 1), (1, 2, 1), (2, 3, 1)], [(0, 1, 1)]),
+    ("pump fails", [(0, 1, 0)], []),
+    ("all fine today", [], []),
+    ("warning lamp on in dash", [], [(0, 2, 1)]),
+    (
+        "blower motor ; blower ; blower motor seized",
+        [(0, 2, 0), (5, 7, 0), (7, 8, 1)],
+        [(0, 2, 0), (3, 4, 0), (5, 7, 0), (7, 8, 1)],
+    ),
+    (
+        "Scroll worn , scroll cracked",
+        [(0, 1, 0), (1, 2, 1), (3, 4, 0), (4, 5, 1)],
+        [(0, 1, 0), (1, 2, 1), (4, 5, 1)],
+    ),
+    ("hinge squeaks loud", [(0, 1, 0), (1, 3, 1)], [(0, 1, 0), (0, 2, 1)]),
+]
+GAMMAS = {
+    "strict": {},
+    "lenient": {"mode": "lenient"},
+    "custom": {"custom": [2, 1, 1, 4]},
+    "strict-weighted": {"scheme": "weighted", "gold": [10, 10, 0]},
+}
+
+
+def reference_words(*, casefold: bool = False) -> WordCounts:
+    tokens = tokens_of_lists([text.split() for text, _, _ in REFERENCE], casefold=casefold)
+    sides = []
+    for side in (1, 2):
+        rows = [(at, *span) for at, case in enumerate(REFERENCE) for span in case[side]]
+        spans = spans_of_columns(*zip(*rows, strict=True), n_documents=len(REFERENCE))
+        sides.append(words_of_spans(spans, tokens))
+    return word_counts(*sides, n_labels=3)
+
+
+@pytest.mark.parametrize(
+    ("casefold", "mean", "expected"),
+    [
+        (False, False, [0.8116809116809116, 0.830982905982906, 0.8496947496947497, 0.8020299145299145]),
+        (False, True, [0.6879188712522046, 0.7008597883597883, 0.7136810279667423, 0.6814484126984127]),
+        (True, False, [0.8296969696969697, 0.8495454545454545, 0.8709090909090909, 0.8197727272727273]),
+    ],
+)
+def test_every_gamma_has_the_reference_figure(casefold: bool, mean: bool, expected: list[float]) -> None:
+    words = reference_words(casefold=casefold)
+    found = [weighted_words(words, gammas(3, **how), mean=mean).value for how in GAMMAS.values()]
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_rows_of_words_per_class_end_with_all_classes_together() -> None:
+    rows = {row.label: tuple(row)[1:] for row in word_rows(CLASSES, reference_words().pooled)}
+    assert rows["loc"] == pytest.approx(
+        (13, 13, 11, 0.8461538461538461, 0.8461538461538461, 0.8461538461538461)
+    )
+    assert rows["type"] == pytest.approx((10, 10, 7, 0.7, 0.7, 0.7))
+    assert rows["cause"] == pytest.approx((0, 0, 0, *[np.nan] * 3), nan_ok=True)
+    assert rows["*"] == pytest.approx(
+        (23, 22, 20, 0.9090909090909091, 0.8695652173913043, 0.8888888888888888)
+    )
+
+
+def test_means_per_class_count_an_empty_side_as_zero() -> None:
+    documents = reference_words().documents
+    parts = (getattr(documents, part)[:, [0, 1, 3]] for part in ("precision", "recall", "f1"))
+    means = [np.nanmean(part, axis=0) for part in parts]
+    reference = [
+        [0.7999999999999999, 0.7857142857142857, 0.7738095238095238],
+        [0.6875, 0.6875, 0.6875],
+        [0.7777777777777778, 0.712962962962963, 0.7396825396825396],
+    ]
+    assert pytest.approx(np.array(reference), abs=1e-12) == np.array(means).T

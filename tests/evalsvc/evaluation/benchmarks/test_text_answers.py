@@ -43,6 +43,10 @@ def test_entities_as_text_stand_on_the_board_of_spans(client: Client, cast: Benc
     assert [row["system"] for row in board["rows"]] == ["Generator", "Tagger"]
     page = client.get(reverse("submission", args=[submission.pk]))
     assert "each answer takes the next place of its text" in page.content.decode()
+    assert "All types together" in page.content.decode()
+    scores = client.get(reverse("api-scores", args=[submission.pk])).json()["evaluations"][0]
+    (together,) = [row for row in scores["classes"] if (row["family"], row["label"]) == ("wrf", "*")]
+    assert (together["gold"], together["predicted"], together["correct"]) == (5, 4, 3)
     assert "outside the inventory" in page.content.decode()
 
 

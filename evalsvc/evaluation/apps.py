@@ -14,6 +14,7 @@ class EvaluationConfig(AppConfig):
         from evalsvc.evaluation import board_figures, roles
         from evalsvc.evaluation.comparison import compared
         from evalsvc.evaluation.disclosure import gold_digest
+        from evalsvc.evaluation.reported import entries
         from evalsvc.evaluation.submission_states import follow
         from evalsvc.evaluation.submissions import file_store
 
@@ -22,6 +23,7 @@ class EvaluationConfig(AppConfig):
         register(Kind("predict", queue="heavy", on_change=follow))
         register(Kind(board_figures.KIND, queue="ingest"))
         register(Kind(compared.KIND, queue="heavy"))
+        register(Kind(entries.KIND, queue="ingest"))
         invitations.register(roles.INVITATION_TARGET)
         register_use("settings", gold_digest.count_hiding)
         file_store.register()

@@ -444,3 +444,35 @@ class StoredComparison(models.Model):
 
     def __str__(self) -> str:
         return f"{len(self.systems)} systems under {self.setting}"
+
+
+class ReportedSystem(models.Model):
+    """Figures of a system as a paper prints them.
+
+    `figures` are texts by measure, [value, deviation]; the deviation is empty if none is printed. `tests` are
+    those against earlier rows of the setting.
+    """
+
+    setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="reported")
+    system = models.CharField(max_length=120)
+    paper = models.CharField(max_length=200, help_text="Authors, year or title.")
+    url = models.CharField(max_length=300, blank=True)
+    table = models.CharField(max_length=60)
+    page = models.CharField(max_length=20, blank=True)
+    runs = models.PositiveSmallIntegerField(null=True, help_text="Runs behind each figure; null: not stated.")
+    note = models.CharField(max_length=300, blank=True)
+    figures = models.JSONField()
+    tests = models.JSONField(null=True, help_text="A row per measure and earlier system; null: not computed.")
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["setting", "system", "paper", "table"], name="one_reported_system_per_table"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system}, {self.paper}, {self.table}"

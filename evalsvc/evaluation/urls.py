@@ -5,8 +5,9 @@ from django.urls import path
 from evalsvc.evaluation.api import benchmarks, comparisons, status
 from evalsvc.evaluation.api import oversight as api_ledger
 from evalsvc.evaluation.api import oversight as api_log
+from evalsvc.evaluation.api import reported as api_reported
 from evalsvc.evaluation.api import submissions as api_submissions
-from evalsvc.evaluation.pages import boards, compare, organise, submissions, submit, team
+from evalsvc.evaluation.pages import boards, compare, organise, reported, submissions, submit, team
 
 page_patterns = [
     path("boards/", boards.boards, name="boards"),
@@ -28,6 +29,7 @@ page_patterns = [
     path("boards/<slug:slug>/settings/<slug:key>/inputs/", boards.inputs_file, name="setting-inputs"),
     path("boards/<slug:slug>/settings/<slug:key>/change/", organise.change_setting, name="setting-change"),
     path("boards/<slug:slug>/settings/<slug:key>/revise/", organise.revise_setting, name="setting-revise"),
+    path("boards/<slug:slug>/settings/<slug:key>/reported/", reported.reported_page, name="setting-reported"),
     path("boards/<slug:slug>/submit/", submit.submit, name="submit"),
     path("status/", status.page, name="status"),
     path("submissions/", submissions.index, name="submissions"),
@@ -52,6 +54,16 @@ api_patterns = [
         name="api-versions",
     ),
     path("benchmarks/<slug:slug>/settings/<slug:key>/inputs", benchmarks.Inputs.as_view(), name="api-inputs"),
+    path(
+        "benchmarks/<slug:slug>/settings/<slug:key>/reported",
+        api_reported.ReportedFigures.as_view(),
+        name="api-reported",
+    ),
+    path(
+        "benchmarks/<slug:slug>/settings/<slug:key>/reported/<int:pk>/remove",
+        api_reported.RemoveReported.as_view(),
+        name="api-reported-remove",
+    ),
     path("benchmarks/<slug:slug>/inputs", benchmarks.AllInputs.as_view(), name="api-benchmark-inputs"),
     path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),

@@ -14,6 +14,8 @@ from django.utils import timezone
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Identity, Invitation
 from evalsvc.core.accounts.tokens import digest
+from evalsvc.evaluation.models import ReportedSystem
+from evalsvc.evaluation.reported import entries
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, canary_sentence, predicted_scores
 
@@ -47,6 +49,15 @@ def main_of_tides(cast: ServiceCast) -> Fields:
 
 def vault(cast: ServiceCast) -> Fields:
     return {"slug": cast.vault.slug}
+
+
+def reported(cast: ServiceCast) -> ReportedSystem:
+    """A system that a paper reports on the board of tides."""
+    setting = cast.tides.settings.get(key="main")
+    if row := setting.reported.first():
+        return row
+    printed = {"Printed net": {"micro_f1": "70.0"}}
+    return entries.add(setting, by=cast["olga"], paper="A paper", table="Table 1", systems=printed)[0]
 
 
 def scored(cast: ServiceCast) -> Fields:
@@ -146,6 +157,11 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         ("board-json:hidden", "board-organise:hidden", "board-ledger:hidden", "board-change:hidden"), vault
     ),
     **dict.fromkeys(("setting", "setting-inputs", "setting-change", "setting-revise"), main_of_tides),
+    **dict.fromkeys(("setting-reported", "api-reported"), main_of_tides),
+    **dict.fromkeys(
+        ("setting-reported:hidden", "api-reported:hidden"), lambda cast: vault(cast) | {"key": "main"}
+    ),
+    "api-reported-remove": lambda cast: main_of_tides(cast) | {"pk": reported(cast).pk},
     **dict.fromkeys(
         ("setting:hidden", "setting-inputs:hidden", "setting-change:hidden", "setting-revise:hidden"),
         lambda cast: vault(cast) | {"key": "main"},
@@ -319,6 +335,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "board-change": lambda cast: {"title": "Tides", "public": "on"},
     "setting-change": lambda cast: {"title": "Sentences", "main": "macro_f1"},
     "setting-revise": lambda cast: {"test_set": cast.gold.pk},
+    "setting-reported": lambda cast: {"paper": "New", "table": "1", "systems": "system\tmicro_f1\nNet\t70.0"},
     "setting-new:foreign": lambda cast: setting(cast) | {"test_set": cast.test_set.pk},
     "submit": lambda cast: {
         "file": file(predicted_scores(0.3)),
@@ -336,6 +353,7 @@ def vote() -> Fields:
 BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark": lambda cast: {"per_day": 7},
     "api-setting": lambda cast: {"digits": 2},
+    "api-reported": lambda cast: {"paper": "New", "table": "1", "systems": {"Net": {"micro_f1": "70.0"}}},
     "api-versions": lambda cast: {"test_set": cast.gold.slug},
     "api-projects": lambda cast: {"title": "New one", "kind": "relations"},
     "api-test-set-releases": lambda cast: {"username": "olga"},

@@ -1,4 +1,4 @@
-"""Handler of the job kind `compare`: tests between the systems of a board."""
+"""Handlers of the job kinds `compare` and `reported`: tests between systems of a board."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import StoredTest
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Evaluation, Score, Setting, StoredComparison
+from evalsvc.evaluation.models import Evaluation, ReportedSystem, Score, Setting, StoredComparison
+from evalsvc.evaluation.reported.entries import PrintedFigure, ReportedTest, figures_of
 from workers.handlers import score
-from workers.metrics.systems import holm
+from workers.metrics.systems import Printed, holm, welch_of_printed
 from workers.scoring.gold import Gold
 from workers.scoring.predictions import uncollected
 from workers.scoring.resampled_comparison import Draws
@@ -145,3 +146,58 @@ def _adjusted(rows: list[tuple[Pair, str, ComparedMeasure]]) -> list[list[object
     ]
     built: list[list[object]] = msgspec.to_builtins(stored)
     return built
+
+
+# ---- systems known from papers ------------------------------------------------------------------------
+def compare_reported(subject: int, progress: Progress) -> Store:
+    """Test the rows of a setting that have no tests yet against earlier ones."""
+    rows = list(ReportedSystem.objects.filter(setting=subject).order_by("pk"))
+    found = {
+        row.pk: [test for other in rows[:place] for test in _reported_tests(row, other)]
+        for place, row in enumerate(rows)
+        if row.tests is None
+    }
+
+    def store() -> None:
+        for pk, tests in found.items():
+            ReportedSystem.objects.filter(pk=pk).update(tests=msgspec.to_builtins(tests))
+
+    return store
+
+
+def _reported_tests(row: ReportedSystem, other: ReportedSystem) -> list[ReportedTest]:
+    ours, theirs = figures_of(row), figures_of(other)
+    shared = [key for key in ours if key in theirs and ours[key].sd and theirs[key].sd]
+    if min(row.runs or 0, other.runs or 0) < 2:
+        return []
+    tests = []
+    for key in shared:
+        found = welch_of_printed(_printed(row, ours[key]), _printed(other, theirs[key]))
+        p, d = ((_finite(least), _finite(most)) for least, most in (found.p_range, found.d_range))
+        test = found.test
+        tests.append(
+            ReportedTest(
+                other.pk,
+                key,
+                test.difference,
+                p=_finite(test.p),
+                p_least=p[0],
+                p_most=p[1],
+                d=_finite(test.d),
+                d_least=d[0],
+                d_most=d[1],
+                word=test.word or "",
+                called=found.called,
+                reason=test.reason or "",
+            )
+        )
+    return tests
+
+
+def _printed(row: ReportedSystem, figure: PrintedFigure) -> Printed:
+    half_of_mean, half_of_sd = (0.5 * 10.0 ** -len(text.partition(".")[2]) for text in figure)
+    return Printed(row.runs or 0, float(figure.value), float(figure.sd), half_of_mean, half_of_sd)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -147,6 +147,71 @@ def welch_of_moments(one: Spread, two: Spread, *, level: float = 0.95) -> Compar
     return Comparison(difference, t, df, p, difference - reach, difference + reach, d, size_word(d))
 
 
+class Printed(NamedTuple):
+    """Mean and deviation as printed, each with half a unit of its last digit."""
+
+    n: int
+    mean: float
+    deviation: float
+    half_of_mean: float
+    half_of_deviation: float
+
+
+class PrintedComparison(NamedTuple):
+    """Test of printed figures, and p and d over all figures that round to these.
+
+    Ranges are (least, greatest); *called* if even the greatest p is below 1 − level.
+    """
+
+    test: Comparison
+    p_range: tuple[float, float]
+    d_range: tuple[float, float]
+    called: bool
+
+
+def welch_of_printed(one: Printed, two: Printed, *, level: float = 0.95) -> PrintedComparison:
+    """Compute Welch's test and d of printed figures, with what their rounding allows.
+
+    The ranges are over the corners of both means ± half a last digit and both deviations ± half a last digit,
+    no deviation below 0. Where the means may be equal, the greatest p is 1.
+
+    Parameters
+    ----------
+    one, two : Printed
+    level : float, default 0.95
+
+    Returns
+    -------
+    PrintedComparison
+        nan and not called below two runs, or if neither side varies.
+
+    Examples
+    --------
+    >>> found = welch_of_printed(Printed(5, 88.7, 0.3, 0.05, 0.05), Printed(5, 88.1, 0.3, 0.05, 0.05))
+    >>> round(found.test.p, 4), [round(p, 4) for p in found.p_range], found.called
+    (0.0133, [0.0022, 0.0538], False)
+    """
+    test = welch_of_moments(Spread(*one[:3], _NAN, _NAN), Spread(*two[:3], _NAN, _NAN), level=level)
+    if test.reason:
+        return PrintedComparison(test, (_NAN, _NAN), (_NAN, _NAN), False)
+    corners = [welch_of_moments(a, b, level=level) for a in _corners(one) for b in _corners(two)]
+    p = [0.0 if corner.reason else corner.p for corner in corners]  # no variance: as certain as can be
+    d = [float(np.sign(corner.difference)) * np.inf if corner.reason else corner.d for corner in corners]
+    differences = [corner.difference for corner in corners]
+    greatest = 1.0 if min(differences) <= 0 <= max(differences) else max(p)
+    return PrintedComparison(test, (min(p), greatest), (min(d), max(d)), greatest < 1 - level)
+
+
+def _corners(printed: Printed) -> list[Spread]:
+    """Return the extreme figures that round to the printed ones."""
+    n, mean, deviation, half_of_mean, half_of_deviation = printed
+    return [
+        Spread(n, mean + sign * half_of_mean, max(deviation + way * half_of_deviation, 0.0), _NAN, _NAN)
+        for sign in (-1, 1)
+        for way in (-1, 1)
+    ]
+
+
 def _unknown(difference: float, reason: str) -> Comparison:
     return Comparison(difference, _NAN, _NAN, _NAN, _NAN, _NAN, _NAN, None, reason)
 

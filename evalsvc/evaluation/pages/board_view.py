@@ -33,14 +33,16 @@ from evalsvc.evaluation.leaderboard import (
 )
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, scheme_measures
-from evalsvc.evaluation.models import Setting, SettingVersion
+from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView, ColumnGroup, offers
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
+from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
 
 REVERSALS_SHOWN = 12
 TAGS_SHOWN = 3
 RANKED_FAMILIES = ("bags", "opennre")
+NOT_PRINTED = "the paper does not print it"
 NOT_TESTED = "the board makes no significance test"
 NOTEWORTHY_TIES = 0.1
 KINDS = {
@@ -94,6 +96,16 @@ class TableRow:
 
 
 @dataclass(frozen=True)
+class ReportedRow:
+    """System of a paper below the ranked ones; figures as printed."""
+
+    row: ReportedSystem
+    first: ScoreCell
+    strip: SafeString | str
+    others: list[ScoreCell]
+
+
+@dataclass(frozen=True)
 class BoardTable:
     """Table of a board, ordered by the measure `first`.
 
@@ -107,15 +119,22 @@ class BoardTable:
     rows: list[TableRow]
     notes: list[str]
     undefined: bool
+    reported: list[ReportedRow]
 
 
-def board_context(view: BoardView, *, rows: Sequence[BoardRow], visible: Collection[int]) -> dict[str, Any]:
-    """Return the template's context for a page of rows."""
+def board_context(
+    view: BoardView,
+    *,
+    rows: Sequence[BoardRow],
+    visible: Collection[int],
+    reported: Sequence[ReportedSystem] = (),
+) -> dict[str, Any]:
+    """Return the template's context for a page of rows; `reported` are systems of papers below them."""
     board, others = view.board, view.others
     setting = board.setting
     past = board.version.number < setting.version and not board.rescoring
     context: dict[str, Any] = {
-        "table": table(view, rows, visible=visible),
+        "table": table(view, rows, visible=visible, reported=reported),
         "offers": offers(view),
         "sealed": board.sealed,
         "orders": [
@@ -195,18 +214,50 @@ def system_names(board: Board) -> dict[int, str]:
 
 
 # ---- the table -----------------------------------------------------------------------------------
-def table(view: BoardView, shown: Sequence[BoardRow], *, visible: Collection[int] = ()) -> BoardTable:
+def table(
+    view: BoardView,
+    shown: Sequence[BoardRow],
+    *,
+    visible: Collection[int] = (),
+    reported: Sequence[ReportedSystem] = (),
+) -> BoardTable:
     """Build the table of a page of rows, with links to runs."""
     board, main = view.board, view.board.ordering.measure
     figures = board.ordering.figures.values()
     ends = [end for each in figures for end in (each.minimum, each.maximum) if end is not None]
+    printed = [(each, figures_of(each)) for each in reported]
+    ends += [_share(each[main.key].value) for _, each in printed if main.key in each and main.unit == "%"]
     # only percentages have run strips, on one scale
     scale = charts.run_scale(ends) if ends and main.unit == "%" else None
     rows = [_row(view, row, scale, visible) for row in shown]
     axis = charts.strip_axis(scale) if scale else ""
     reasons = notes(view, shown)
     all_notes = [*reasons, *_tie_notes(board, shown)]
-    return BoardTable(main, view.columns, view.groups, axis, rows, all_notes, bool(reasons))
+    below = [_reported_row(view, system, figures, scale) for system, figures in printed]
+    return BoardTable(main, view.columns, view.groups, axis, rows, all_notes, bool(reasons), below)
+
+
+def _reported_row(
+    view: BoardView, row: ReportedSystem, figures: Mapping[str, PrintedFigure], scale: svg.Scale | None
+) -> ReportedRow:
+    strip: SafeString | str = ""
+    if scale and (main := figures.get(view.first.measure.key)):
+        sd = _share(main.sd) if main.sd else 0.0
+        strip = charts.reported_strip(_share(main.value), sd=sd, scale=scale, text=str(main))
+    first, *others = [_printed_cell(column, figures) for column in (view.first, *view.columns)]
+    return ReportedRow(row, first, strip, others)
+
+
+def _printed_cell(column: BoardColumn, figures: Mapping[str, PrintedFigure]) -> ScoreCell:
+    """Format a figure as printed; papers give none under other settings."""
+    figure = figures.get(column.measure.key) if column.own else None
+    if figure is None:
+        return ScoreCell(DASH, reason=NOT_PRINTED, edge=column.edge)
+    return ScoreCell(figure.value, f"± {figure.sd}" if figure.sd else "", edge=column.edge)
+
+
+def _share(printed: str) -> float:
+    return float(printed) / 100
 
 
 def _same_files(board: Board, row: BoardRow) -> str:

@@ -32,11 +32,12 @@ from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.pages import board_columns, board_tables, board_view, charts
+from evalsvc.evaluation.pages import board_columns, board_tables, board_view, charts, reported_view
 from evalsvc.evaluation.pages.board_columns import BoardView
 from evalsvc.evaluation.pages.board_view import facts
 from evalsvc.evaluation.pages.overviews import overviews
 from evalsvc.evaluation.pages.submit import curl
+from evalsvc.evaluation.reported.shown import reported as reported_figures
 
 LISTED = 50  # benchmarks on a page of the list
 ROWS = 50  # systems on a page of a board; downloads and the API have all
@@ -115,8 +116,10 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         context["pages"], rows = pages, list(pages)
         newest = roles.visible_submissions(request.user).filter(pk__in=[row.runs.newest for row in rows])
         visible = set(newest.values_list("pk", flat=True))
-        context |= board_view.board_context(view, rows=rows, visible=visible)
-        context |= _links(view, settings)
+        reported = reported_figures(shown.setting, request.user, shown.version)
+        below = reported.rows if pages.number == 1 else ()
+        context |= board_view.board_context(view, rows=rows, visible=visible, reported=below)
+        context |= _links(view, settings) | reported_view.context_of(shown.setting, reported)
     return render(request, "evaluation/board.html", context)
 
 

@@ -68,6 +68,25 @@ def run_strip(
     return drawing(118, 18, name, *parts, class_="fix")
 
 
+def reported_strip(value: float, *, sd: float, scale: Scale, text: str) -> SafeString:
+    """Draw a reported mean as a hollow diamond, with its deviation."""
+    x = scale(value)
+    left, right = max(scale(value - sd), 2.0), min(scale(value + sd), 116.0)
+    spread = [element("path", class_="l0 thin", d=f"M{left:.1f} 9H{right:.1f}")] if sd else []
+    diamond = element(
+        "path", element("title", text), class_="hollow l0 thin", d=f"M{x:.1f} 4l5 5l-5 5l-5 -5z"
+    )
+    return drawing(
+        118,
+        18,
+        f"Reported: {text}",
+        element("path", class_="grid", d="M2 9H116"),
+        *spread,
+        diamond,
+        class_="fix",
+    )
+
+
 def bar(value: float | None, *, width: int = 160) -> SafeString:
     """Bar of a share; below one half in the second colour."""
     if value is None:

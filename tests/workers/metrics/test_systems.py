@@ -6,7 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.metrics.rank_bands import disagreements, rank_bands, significantly_better
-from workers.metrics.systems import FEW_RUNS, NO_VARIANCE, Spread, cohens_d, holm, size_word, spread, welch
+from workers.metrics.systems import (
+    FEW_RUNS,
+    NO_VARIANCE,
+    Printed,
+    Spread,
+    cohens_d,
+    holm,
+    size_word,
+    spread,
+    welch,
+    welch_of_printed,
+)
 
 A = [0.71, 0.72, 0.705, 0.731, 0.718]
 B = [0.69, 0.702, 0.655, 0.71, 0.699, 0.688]
@@ -118,3 +129,71 @@ def test_equal_runs_have_no_variance_despite_rounding(score) -> None:
     assert seen.reason == NO_VARIANCE
     assert np.isnan([seen.t, seen.p, seen.low, seen.high, seen.d]).all()
     assert seen.word is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected", "p_range", "d_range", "called"),
+    [
+        # Harbecke et al. 2022, Table 3, micro and macro; Table 4, micro and dodrans; then unequal n
+        (
+            (5, 72.5, 0.3),
+            (5, 71.5, 0.4),
+            (0.0025057925429301676, 2.82842712474619),
+            (0.0006396610269819307, 0.008499284740177943),
+            (2.2326252226057663, 3.6167777207178413),
+            True,
+        ),
+        (
+            (5, 60.3, 0.8),
+            (5, 43.1, 0.6),
+            (8.220203472797299e-10, 24.324473272817226),
+            (2.919623049769579e-10, 3.31931374257318e-09),
+            (22.59999613556407, 26.305892875931796),
+            True,
+        ),
+        (
+            (5, 89.1, 0.3),
+            (5, 88.4, 0.3),
+            (0.0061361730824244405, 2.3333333333332957),
+            (0.000977480212391236, 0.02663649662964619),
+            (1.7142857142856982, 3.199999999999932),
+            True,
+        ),
+        (
+            (5, 88.7, 0.3),
+            (5, 88.1, 0.3),
+            (0.0133490634260178, 2.0000000000000284),
+            (0.0022052539734681875, 0.0538256070600689),
+            (1.4285714285714692, 2.8000000000000114),
+            False,
+        ),
+        (
+            (3, 70.0, 0.5),
+            (10, 69.0, 0.7),
+            (0.04329566979568364, 1.496771814800255),
+            (0.021228136763391695, 0.07811686232218026),
+            (1.2538427919009467, 1.778594583599766),
+            False,
+        ),
+    ],
+)
+def test_printed_figures_are_tested_with_what_their_rounding_allows(
+    a, b, expected, p_range, d_range, called
+) -> None:
+    seen = welch_of_printed(Printed(*a, 0.05, 0.05), Printed(*b, 0.05, 0.05))
+    assert (seen.test.p, seen.test.d) == pytest.approx(expected, rel=1e-9)
+    assert seen.p_range == pytest.approx(p_range, rel=1e-9)
+    assert seen.d_range == pytest.approx(d_range, rel=1e-9)
+    assert seen.called is called
+
+
+def test_printed_means_that_may_be_equal_differ_with_no_certainty() -> None:
+    seen = welch_of_printed(Printed(5, 70.1, 0.0, 0.05, 0.05), Printed(5, 70.0, 0.1, 0.05, 0.05))
+    assert seen.p_range[1] == 1.0
+    assert not seen.called
+
+
+def test_printed_figures_of_single_runs_have_no_test() -> None:
+    seen = welch_of_printed(Printed(1, 70.0, 0.1, 0.05, 0.05), Printed(5, 60.0, 0.1, 0.05, 0.05))
+    assert seen.test.reason == FEW_RUNS
+    assert not seen.called

@@ -1,0 +1,1 @@
+"""Figures of systems known only from papers."""

@@ -1,0 +1,227 @@
+"""Figures of papers on a board: entered, checked, tested among themselves, never ranked."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from evalsvc.core.activity.models import LogEntry
+from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.demo.loader import DATA
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.models import Benchmark, ReportedSystem, Setting
+from evalsvc.evaluation.reported import entries, shown
+from tests.cast.benchmarks import BenchmarkCast
+from tests.errors import code
+from workers.runner import run_next
+
+FILE = DATA / "reported.json"
+TABLES: dict[str, Any] = json.loads(FILE.read_text())
+PAGE = "/boards/rel/settings/main/reported/"
+
+
+@pytest.fixture
+def setting(cast: BenchmarkCast) -> Setting:
+    return cast.relations().settings.get()
+
+
+def add(setting: Setting, cast: BenchmarkCast, *, runs: int | None = 1, **figures: str) -> ReportedSystem:
+    table = f"Table {setting.reported.count()}"
+    return entries.add(setting, by=cast.olga, paper="P", table=table, runs=runs, systems={"Net": figures})[0]
+
+
+def enter(setting: Setting, cast: BenchmarkCast, name: str) -> shown.Reported:
+    entries.add(setting, by=cast.olga, **TABLES[name])
+    while run_next("ingest"):
+        pass
+    return shown.reported(setting, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "measure", "d"),
+    [
+        (name, measure, d)
+        for name, ds in (
+            ("harbecke-3", ("2.8", "8.7", "14.8", "13.5", "24.2")),
+            ("harbecke-4", ("-2.5", "-2.4", "-1.8", "-1.8", "11.5")),
+        )
+        for measure, d in zip(("micro", "weighted", "dodrans", "entropy", "macro"), ds, strict=True)
+    ],
+)
+def test_the_effect_sizes_of_a_paper_lie_within_what_its_rounding_allows(
+    setting: Setting, cast: BenchmarkCast, name: str, measure: str, d: str
+) -> None:
+    tests = {test.measure: test for _, _, test in enter(setting, cast, name).tests}
+    test = tests[f"{measure}_f1"]
+    assert test.d_least is not None
+    assert test.d_most is not None
+    assert test.d_least - 0.05 <= float(d) <= test.d_most + 0.05
+
+
+def test_printed_means_are_tested_with_welch_and_called_only_if_rounding_leaves_no_doubt(
+    setting: Setting, cast: BenchmarkCast
+) -> None:
+    tests = {test.measure: test for _, _, test in enter(setting, cast, "harbecke-3").tests}
+    assert round(tests["micro_f1"].p or 0, 4) == 0.0025
+    assert round(tests["micro_f1"].d or 0, 2) == 2.83
+    assert tests["micro_f1"].called
+    called = {test.measure: test.called for _, _, test in enter(setting, cast, "harbecke-4").tests[-5:]}
+    assert not called["dodrans_f1"]
+
+
+def test_held_out_and_manual_areas_of_a_paper_turn_20_of_105_pairs() -> None:
+    areas = [
+        [round(10 * float(figures["opennre_auc"])) for figures in TABLES[name]["systems"].values()]
+        for name in ("gao-4-held-out", "gao-4-bag")
+    ]
+    systems = list(zip(*areas, strict=True))
+    turns = [(a[0] - b[0]) * (a[1] - b[1]) for a, b in combinations(systems, 2)]
+    assert [sum(turn > 0 for turn in turns), sum(turn < 0 for turn in turns), turns.count(0)] == [83, 20, 2]
+
+
+@pytest.mark.parametrize(
+    ("figures", "runs", "verdict"),
+    [
+        ({"micro_recall": "75.0"}, 1, "possible"),  # of 4 gold labels
+        ({"micro_recall": "70.0"}, 1, "impossible"),
+        ({"micro_precision": "60.0", "micro_recall": "75.0", "micro_f1": "66.7"}, 1, "possible"),
+        ({"micro_precision": "60.0", "micro_recall": "75.0", "micro_f1": "66.8"}, 1, "impossible"),
+        ({"accuracy": "83.3"}, 1, "possible"),  # of 6 sentences
+        ({"accuracy": "83.2"}, 1, "impossible"),
+        ({"macro_f1": "60.3"}, 1, "undecidable"),
+        ({"micro_recall": "70.0"}, 5, "undecidable"),
+        ({"micro_recall": "70.0"}, None, "undecidable"),
+    ],
+)
+def test_figures_are_checked_on_the_gold_of_the_setting(
+    setting: Setting, cast: BenchmarkCast, figures: dict[str, str], runs: int | None, verdict: str
+) -> None:
+    row = add(setting, cast, runs=runs, **figures)
+    assert [check.verdict for check in shown.reported(setting, None).checks[row.pk]] == [verdict]
+
+
+def test_hidden_gold_does_not_tell_its_size_by_a_check(setting: Setting, cast: BenchmarkCast) -> None:
+    row = add(setting, cast, micro_recall="75.0")
+    Setting.objects.update(disclosure="hidden")
+    setting.refresh_from_db()
+    assert shown.reported(setting, cast.kim).checks == {}
+    assert shown.reported(setting, cast.olga).checks[row.pk]
+
+
+@pytest.mark.parametrize(
+    ("figures", "error"),
+    [
+        ({"micro_f1": "71,5"}, "bad_figure"),
+        ({"micro_f1": "171.5"}, "bad_figure"),
+        ({"micro_f1": "–"}, "bad_figure"),
+        ({"conll_micro_f1": "71.5"}, "unknown_measure"),
+    ],
+)
+def test_a_figure_that_no_paper_prints_so_is_rejected(
+    setting: Setting, cast: BenchmarkCast, figures: dict[str, str], error: str
+) -> None:
+    with pytest.raises(DomainError, check=code(error)):
+        add(setting, cast, **figures)
+    assert not setting.reported.exists()
+
+
+def test_the_same_table_is_not_entered_twice(setting: Setting, cast: BenchmarkCast) -> None:
+    enter(setting, cast, "harbecke-3")
+    with pytest.raises(Conflict, check=code("reported_already")):
+        enter(setting, cast, "harbecke-3")
+
+
+def test_a_board_shows_reported_systems_as_hollow_marks_and_never_ranks_them(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    setting = benchmark.settings.get()
+    before = [(row.system.name, row.rank) for row in leaderboard.board(setting).rows]
+    enter(setting, cast, "harbecke-3")
+    page = client.get("/boards/rel/").content.decode()
+    assert "Reported: 72.5 ± 0.3" in page
+    assert "Reported figures are not ranked." in page
+    assert "2.83, huge" in page
+    assert [(row.system.name, row.rank) for row in leaderboard.board(setting).rows] == before
+
+
+def test_a_board_without_runs_shows_reported_systems(
+    client: Client, cast: BenchmarkCast, setting: Setting
+) -> None:
+    enter(setting, cast, "harbecke-3")
+    assert "60.3 ± 0.8" in client.get("/boards/rel/").content.decode()
+
+
+def test_an_organiser_pastes_a_table_and_removes_a_system_of_it(
+    client: Client, cast: BenchmarkCast, setting: Setting
+) -> None:
+    client.force_login(cast.olga)
+    form = {"paper": "Gao", "table": "5", "runs": "1", "systems": "Model\tmicro F1\taccuracy\nCNN\t66.7\t–\n"}
+    assert client.post(PAGE, form).status_code == 302
+    row = setting.reported.get()
+    assert (row.system, row.figures) == ("CNN", {"micro_f1": ["66.7", ""]})
+    assert "CNN" in client.get(PAGE).content.decode()
+    assert client.post(PAGE, {"remove": row.pk}).status_code == 302
+    assert not setting.reported.exists()
+    logged = LogEntry.objects.filter(action="reported figures").order_by("pk").values_list("before", "after")
+    assert list(logged) == [(None, {"micro_f1": "66.7"}), ({"micro_f1": "66.7"}, None)]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("Model micro_f1", "This is not a table."),
+        ("Model\tmicro_f1\nCNN\t1.0\t2.0", "Line 2 has 3 cells, not 2."),
+        ("Model\tmicro_f1\nCNN\t1.0\nCNN\t2.0", "Line 3 repeats a system."),
+        ("Model\tmirco_f1\nCNN\t1.0", "mirco_f1 is not a measure"),
+    ],
+)
+def test_a_page_says_what_is_wrong_in_a_pasted_table(
+    client: Client, cast: BenchmarkCast, setting: Setting, table: str, message: str
+) -> None:
+    client.force_login(cast.olga)
+    answer = client.post(PAGE, {"paper": "Gao", "table": "5", "systems": table})
+    assert answer.status_code == 400
+    assert message in answer.content.decode()
+
+
+def test_the_command_enters_a_table_of_the_shipped_file(setting: Setting, cast: BenchmarkCast) -> None:
+    out = StringIO()
+    words = ("report_figures", "rel", "main", str(FILE), "--by", "olga")
+    with pytest.raises(CommandError, match="Name a table"):
+        call_command(*words)
+    call_command(*words, "--table", "harbecke-4", stdout=out)
+    assert "2 reported systems added" in out.getvalue()
+    assert setting.reported.get(system="PTR").tests
+
+
+def test_the_command_rejects_a_file_of_another_shape(
+    setting: Setting, cast: BenchmarkCast, tmp_path: Path
+) -> None:
+    file = tmp_path / "table.json"
+    file.write_text('{"paper": "A", "tabel": "1", "systems": {}}')
+    with pytest.raises(CommandError, match="paper, table and systems"):
+        call_command("report_figures", "rel", "main", str(file), "--by", "olga")
+
+
+def test_the_api_returns_what_it_was_given_with_checks_and_tests(
+    client: Client, cast: BenchmarkCast, setting: Setting
+) -> None:
+    client.force_login(cast.olga)
+    url = "/api/v1/benchmarks/rel/settings/main/reported"
+    added = client.post(url, TABLES["harbecke-3"], content_type="application/json")
+    assert added.status_code == 201
+    run_next("ingest")
+    body = client.get(url).json()
+    assert body["systems"][1]["figures"]["micro_f1"] == {"value": "72.5", "sd": "0.3"}
+    assert body["systems"][1]["checks"][0]["verdict"] == "undecidable"
+    assert round(next(test["d"] for test in body["tests"] if test["measure"] == "micro_f1"), 2) == 2.83
+    assert client.post(f"{url}/{body['systems'][0]['id']}/remove").status_code == 204
+    assert [each["system"] for each in client.get(url).json()["systems"]] == ["PTR"]
+    assert client.get(url).json()["tests"] == []

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from annotation.consensus.label_mapping import Payload
 from annotation.imports.staging import CHUNK, Staging, fitting_lines, read_item_lines, with_progress
 from annotation.models import Batch, Item, KnownAnswer, SourceLabels
+from evalsvc.core.database import count_anew
 from evalsvc.core.formats.duplicates import FactCounter, MergedItem, find_repeats
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, payload
@@ -21,6 +22,8 @@ from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.transitions import Store
+
+MANY = 1_000  # stored items after which the database counts them
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
@@ -151,6 +154,8 @@ class _Staging(Staging):
         """Open the items and add labels of repeats, in one transaction."""
         self.project.refresh_from_db()
         Item.objects.filter(batch=self.batch, use="").update(free=self.project.k, freed_at=Now())
+        if self.stored >= MANY:
+            count_anew(Item)
         keys = list(self.repeated)
         for start in range(0, len(keys), 500):
             items = list(Item.objects.filter(pk__in=keys[start : start + 500]).select_related("sealed"))

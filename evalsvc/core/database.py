@@ -57,6 +57,16 @@ def in_batches(rows: QuerySet[Any, Any]) -> Iterator[Any]:
         yield from list(rows.filter(pk__in=keys[at : at + ROWS_PER_READ]))
 
 
+def count_anew(table: type[Model]) -> None:
+    """Let PostgreSQL see at once how large a table has become.
+
+    It looks by itself a minute later; until then its plans are those of an empty table.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"ANALYZE {connection.ops.quote_name(table._meta.db_table)}")
+
+
 class _Shape:
     """Positions of a model's fields and other columns in rows."""
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from annotation import projects
-from annotation.imports import batches
+from annotation.imports import batches, items
 from annotation.models import Batch, Item, ItemCount, SourceLabels
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.jobs.models import Job
@@ -384,3 +385,14 @@ def test_only_curators_undo_imports() -> None:
     (user,) = annotators(project, 1)
     with pytest.raises(NotAllowed):
         batches.undo(batch, by=user)
+
+
+@pytest.mark.postgres
+def test_postgresql_knows_the_size_of_a_large_import_at_once(
+    postgres: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(items, "MANY", 5)
+    project_with_items(5)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'annotation_item'")
+        assert cursor.fetchone() == (5,)

@@ -26,6 +26,7 @@ FILES = {
     *("health", "ready", "metrics", "client", "schema", "board-csv", "board-json", "board-ranks"),
     *("setting-inputs", "board-inputs", "board-view-file"),
     *("submission-curve-svg", "submission-curve-csv", "test-set-lines", "judgments", "board-compare-file"),
+    "system-file",
     *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv", "sentences-csv"),
     *("progress-days-svg", "progress-days-csv", "progress-people-csv", "progress-labels-csv"),
 }

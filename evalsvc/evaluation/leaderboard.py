@@ -591,6 +591,24 @@ def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed
     return shown
 
 
+def open_runs(board: Board, system: int, person: Person | None) -> list[tuple[Submission, Disclosed]]:
+    """Return the distinct runs of a system with their evaluations, under the version of a board.
+
+    None while the gold is hidden: which run is the median, and what a near-duplicate scored, would show.
+    """
+    if board.policy.hidden:
+        return []
+    compared = {run.evaluation: run.submission for run in compared_runs(board, [system])[system]}
+    related = ("setting", "setting__test_set", "setting__only", "setting__benchmark")
+    evaluations = Evaluation.objects.select_related(*related).prefetch_related(
+        "scores", "setting__versions__test_set", "setting__versions__only"
+    )
+    submissions = Submission.objects.select_related("system").in_bulk(compared.values())
+    found = evaluations.filter(pk__in=compared)
+    scored = sorted(((submissions[compared[each.pk]], each) for each in found), key=lambda each: each[0].pk)
+    return [(run, each) for (run, _), each in zip(scored, disclosed(scored, person), strict=True)]
+
+
 def main_values(scored: Sequence[Scored], person: Person) -> list[float | None]:
     """Return the main figures of evaluations as a person sees them."""
     hidden = held_back_from({evaluation.setting for _, evaluation in scored}, person)

@@ -7,7 +7,7 @@ from evalsvc.evaluation.api import oversight as api_ledger
 from evalsvc.evaluation.api import oversight as api_log
 from evalsvc.evaluation.api import reported as api_reported
 from evalsvc.evaluation.api import submissions as api_submissions
-from evalsvc.evaluation.pages import boards, compare, organise, reported, submissions, submit, team
+from evalsvc.evaluation.pages import boards, compare, organise, reported, submissions, submit, system, team
 
 page_patterns = [
     path("boards/", boards.boards, name="boards"),
@@ -18,6 +18,8 @@ page_patterns = [
     path("boards/<slug:slug>/view.<slug:format>", boards.view_file, name="board-view-file"),
     path("boards/<slug:slug>/compare/", compare.compare_page, name="board-compare"),
     path("boards/<slug:slug>/compare.<slug:format>", compare.compare_file, name="board-compare-file"),
+    path("boards/<slug:slug>/systems/<int:pk>/", system.system_page, name="system"),
+    path("boards/<slug:slug>/systems/<int:pk>/system.<slug:format>", system.system_file, name="system-file"),
     path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),
     path("boards/<slug:slug>/inputs/", boards.all_inputs, name="board-inputs"),
     path("boards/<slug:slug>/people/", organise.people, name="board-people"),

@@ -60,6 +60,10 @@ def reported(cast: ServiceCast) -> ReportedSystem:
     return entries.add(setting, by=cast["olga"], paper="A paper", table="Table 1", systems=printed)[0]
 
 
+def system_of_kelpie(cast: ServiceCast) -> Fields:
+    return tides(cast) | {"pk": cast.scored.system_id}
+
+
 def scored(cast: ServiceCast) -> Fields:
     return {"pk": cast.scored.pk}
 
@@ -146,6 +150,10 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "board-compare": tides,
     "board-compare:hidden": vault,
     "board-compare-file": lambda cast: tides(cast) | {"format": "csv"},
+    "system": system_of_kelpie,
+    "system:hidden": lambda cast: system_of_kelpie(cast) | vault(cast),
+    "system-file": lambda cast: system_of_kelpie(cast) | {"format": "csv"},
+    "system-file:hidden": lambda cast: system_of_kelpie(cast) | vault(cast) | {"format": "csv"},
     "board-compare-file:hidden": lambda cast: vault(cast) | {"format": "csv"},
     **dict.fromkeys(("api-compare", "api-compare-cancel"), tides),
     **dict.fromkeys(("api-compare:hidden", "api-compare-cancel:hidden"), vault),

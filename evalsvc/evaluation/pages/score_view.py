@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from annotation.testset import label_titles
@@ -228,13 +227,12 @@ def _best_point(evaluation: Disclosed) -> tuple[float, float] | None:
     return None if recall is None or precision is None else (recall, precision)
 
 
-def curve_figure(evaluation: Disclosed, submission: Submission) -> Figure | None:
+def curve_figure(evaluation: Disclosed, *, svg_url: str, csv_url: str) -> Figure | None:
     """Curve of precision against recall, None without ranked claims."""
     points, best = points_of(evaluation), _best_point(evaluation)
     if not points:
         return None
     finding = "best F1 at recall {:.2f}, precision {:.2f}".format(*best) if best else lower_first(CURVE)
-    query = f"?setting={evaluation.setting.key}"
     last = len(points) - 1  # the table has points at even steps, ends included
     places = sorted({round(i * last / (TABLE_POINTS - 1)) for i in range(TABLE_POINTS)})
     return Figure(
@@ -248,8 +246,8 @@ def curve_figure(evaluation: Disclosed, submission: Submission) -> Figure | None
             ("Recall", "Precision"),
             [(number(points[i][0], digits=3), number(points[i][1], digits=3)) for i in places],
         ),
-        svg_url=reverse("submission-curve-svg", args=[submission.pk]) + query,
-        csv_url=reverse("submission-curve-csv", args=[submission.pk]) + query,
+        svg_url=svg_url,
+        csv_url=csv_url,
     )
 
 

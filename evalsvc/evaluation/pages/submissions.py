@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from evalsvc.core.accounts import users
@@ -16,6 +17,7 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.queue import current_drain
 from evalsvc.core.web import views
 from evalsvc.core.web.downloads import csv_file, svg_file
+from evalsvc.core.web.figures import Figure
 from evalsvc.core.web.formatting import counted, listed
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
@@ -174,7 +176,7 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         return context
     evaluations = leaderboard.newest(submission, person=request.user)
     ranked = [e for e in evaluations if e.setting.unit == Setting.Unit.BAG] or evaluations
-    figures = [score_view.curve_figure(each, submission) for each in ranked]
+    figures = [_curve(each, submission) for each in ranked]
     key, order = request.GET.get("of", ""), request.GET.get("order", "")
     # the oldest run of the team with the same answers, if it is another
     runs = submission.benchmark.submissions.filter(system__team=submission.system.team_id)
@@ -182,6 +184,7 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     scored = Setting.objects.filter(evaluations__submissions=submission).select_related("benchmark")
     hidden = [setting for setting in scored.distinct() if roles.hidden_from(setting, request.user)]
     return context | {
+        "address": request.path.removesuffix("state/"),
         "lead": _lead_of(submission, evaluations)
         + "".join(f" {roles.sealed_until(setting)}" for setting in hidden),
         "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
@@ -192,6 +195,12 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "class_tables": score_view.class_tables(evaluations, submission.benchmark, key=key, order=order),
         "provenance": score_view.provenance(submission, evaluations),
     }
+
+
+def _curve(evaluation: Disclosed, submission: Submission) -> Figure | None:
+    svg, csv = (reverse(f"submission-curve-{format}", args=[submission.pk]) for format in ("svg", "csv"))
+    query = f"?setting={evaluation.setting.key}"
+    return score_view.curve_figure(evaluation, svg_url=svg + query, csv_url=csv + query)
 
 
 def _setting_to_show(submission: Submission, request: HttpRequest) -> Setting | None:

@@ -1,0 +1,333 @@
+"""Page of a system on a board, for every reader of the board, and its downloads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from evalsvc.core.web.downloads import svg_file
+from evalsvc.core.web.formatting import DASH, counted, day, listed, measured
+from evalsvc.core.web.tables import Cell, Head, PaperTable, download
+from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation.benchmarks.file_contract import settings_of
+from evalsvc.evaluation.comparison.words import with_deviation
+from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.leaderboard import Board, BoardRow
+from evalsvc.evaluation.measures.families import FAMILIES
+from evalsvc.evaluation.measures.menu import Measure, board_measures
+from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.evaluation.pages import board_view, charts, score_view
+
+COMPARABLE = 20  # systems offered for a comparison, those beside this one on the board
+RUN_COLUMNS = 4
+FORMATS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"), ("md", "Markdown"))
+
+
+@dataclass(frozen=True)
+class SystemPage:
+    """A system on a board, with what its reader may see of its runs.
+
+    `runs` are empty while the gold is hidden: which run is the median would tell more than the board.
+    """
+
+    board: Board
+    row: BoardRow
+    settings: list[Setting]
+    runs: list[tuple[Submission, Disclosed]]
+
+    @property
+    def setting(self) -> Setting:
+        return self.board.setting
+
+    @property
+    def measures(self) -> list[Measure]:
+        """Measures that the board shows, then the others in the order of the menu."""
+        first = [each.key for each in board_measures(self.setting, self.board.columns)]
+        keys = dict.fromkeys([self.board.order_by, *first, *self.board.columns])
+        return [self.board.columns[key].measure for key in keys if self.row.figure(key)]
+
+    @property
+    def median(self) -> tuple[Submission, Disclosed] | None:
+        """The median run by the main measure, the lower middle one of an even number."""
+        key = self.board.order_by
+        values = [
+            (value, run.pk, (run, scored))
+            for run, scored in self.runs
+            if (value := scored.values.get(key)) is not None
+        ]
+        return sorted(values, key=lambda each: each[:2])[(len(values) - 1) // 2][2] if values else None
+
+
+def requested(request: HttpRequest, slug: str, pk: int) -> SystemPage:
+    """Return the system on the requested board, by default the first that has it."""
+    benchmark = roles.benchmark_for(request.user, slug)
+    scored = Setting.objects.filter(
+        evaluations__submissions__system=pk,
+        evaluations__submissions__benchmark=benchmark,
+        evaluations__submissions__withdrawn_at=None,
+    )
+    having = set(scored.values_list("pk", flat=True))
+    settings = [each for each in settings_of(benchmark) if each.pk in having]
+    sealed = roles.sealed_from(settings, request.user)
+    settings = [each for each in settings if each.pk not in sealed]
+    key = request.GET.get("setting", "")
+    for setting in settings:
+        if key in ("", setting.key):
+            board = leaderboard.board(setting, person=request.user)
+            if row := next((each for each in board.rows if each.system.pk == pk), None):
+                return SystemPage(board, row, settings, leaderboard.open_runs(board, pk, request.user))
+    raise Http404
+
+
+@require_safe
+def system_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    return render(request, "evaluation/system.html", _context(request, requested(request, slug, pk)))
+
+
+@require_safe
+def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpResponse:
+    """Download the scores, runs or classes of a system, or the curve of its median run."""
+    page = requested(request, slug, pk)
+    name = request.GET.get("table", "scores")
+    if name == "curve" and page.median:
+        drawn = score_view.draw(page.median[1]) if score_view.points_of(page.median[1]) else ""
+        table = _curve_table(page.median[1])
+        return svg_file(drawn, f"{slug}-{pk}-curve.svg") if format == "svg" else download(table, format)
+    tables = {"scores": _scores_table(page), "runs": _runs_table(page)}
+    tables |= {f"classes-{each.anchor}": _class_file(each) for each in _classes(page, request)}
+    if name not in tables:
+        raise Http404
+    return download(tables[name], format)
+
+
+def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
+    board, row, setting = page.board, page.row, page.setting
+    board.columns.load(board.columns)
+    benchmark = setting.benchmark
+    seen = roles.visible_submissions(request.user).filter(pk__in=[run.pk for run, _ in page.runs])
+    files = reverse("system-file", args=[benchmark.slug, row.system.pk, "csv"])
+    names, runs = board_view.system_names(board), _runs_table(page)
+    return {
+        "benchmark": benchmark,
+        "setting": setting,
+        "settings": page.settings,
+        "system": row.system,
+        "row": row,
+        "lead": _lead(page),
+        "held_back": board.held_back,
+        "strip": _strip(page),
+        "groups": _groups(page),
+        "version": board.version,
+        "main": board.ordering.measure,
+        "formats": FORMATS,
+        "declared": _declared(page),
+        "checked": _checked(page),
+        "runs": runs if page.runs else None,
+        "run_rows": [(run, cells[1:]) for (run, _), cells in zip(page.runs, runs.rows, strict=True)],
+        "visible": set(seen.values_list("pk", flat=True)),
+        "curve": _curve(page, files),
+        "errors": score_view.error_charts(page.median[1], benchmark) if page.median else [],
+        "class_tables": _classes(page, request),
+        "median": page.median[0] if page.median else None,
+        "files": files,
+        "query": urlencode({"setting": setting.key}),
+        "others": _others(page, names),
+        "name": f"{row.system.team_slug}/{row.system.name}",
+        "address": request.path,
+    }
+
+
+def _lead(page: SystemPage) -> str:
+    """Say the main figure and the rank, without claiming a difference."""
+    measure, figure = page.board.ordering.measure, page.row.figure(page.board.order_by)
+    if figure is None or figure.mean is None:
+        reason = figure.reason if figure else leaderboard.NOT_COMPUTED
+        return f"{_sentence_case(measure.title)} is undefined: {reason}."
+    shown = f"{_sentence_case(measure.title)} {with_deviation(figure, measure)}"
+    runs = "one run" if figure.n == 1 else f"the mean of {counted(figure.n, 'run')}"
+    place = (
+        f"rank {page.row.rank} of {counted(len(page.board.rows), 'system')}"
+        if page.row.rank
+        else "not ranked"
+    )
+    return f"{shown}, {runs}: {place} on “{page.setting.title}”. The rank alone claims no difference."
+
+
+def _sentence_case(title: str) -> str:
+    return title[:1].upper() + title[1:]
+
+
+def _strip(page: SystemPage) -> Any:
+    """Draw the runs by the main measure, if it is a percentage."""
+    board, figure = page.board, page.row.figure(page.board.order_by)
+    if figure is None or figure.mean is None or board.ordering.measure.unit != "%":
+        return ""
+    runs = board.figures.by_measure.run_values(board.order_by)[page.row.system.pk]
+    values = [value for value in runs if value is not None]
+    digits = board.ordering.measure.digits
+    scale = charts.run_scale(values)
+    return charts.run_strip(values, mean=figure.mean, sd=figure.sd, scale=scale, digits=digits)
+
+
+# ---- scores by family ----------------------------------------------------------------------------
+@dataclass(frozen=True)
+class FamilyRow:
+    """Measure of a family: figure, rank, and one line of explanation or the reason of a dash."""
+
+    measure: Measure
+    text: str
+    rank: int | None
+    remark: str
+
+
+def _groups(page: SystemPage) -> list[tuple[str, list[FamilyRow], list[FamilyRow]]]:
+    """Part the measures by family: those of the board, and the rest."""
+    first = {page.board.order_by, *(each.key for each in board_measures(page.setting, page.board.columns))}
+    families: dict[str, tuple[list[FamilyRow], list[FamilyRow]]] = {}
+    for measure in page.measures:
+        figure = page.row.figure(measure.key)
+        text = with_deviation(figure, measure)
+        remark = measure.explains if text != DASH or figure is None else f"undefined: {figure.reason}"
+        row = FamilyRow(measure, text, page.row.rank_by(measure.key), remark)
+        shown, rest = families.setdefault(measure.family, ([], []))
+        (shown if measure.key in first else rest).append(row)
+    ordered = sorted(families.items(), key=lambda each: not each[1][0])
+    return [(FAMILIES[family].title, shown, rest) for family, (shown, rest) in ordered]
+
+
+def _scores_table(page: SystemPage) -> PaperTable:
+    page.board.columns.load(page.board.columns)
+    heads = [
+        Head("measure", "Measure", numeric=False),
+        Head("mean", "Mean"),
+        Head("sd", "SD"),
+        Head("n", "Runs"),
+        Head("rank", "Rank"),
+    ]
+    rows = []
+    for measure in page.measures:
+        if (figure := page.row.figure(measure.key)) is None:
+            continue
+        rank = page.row.rank_by(measure.key)
+        mean, sd = (DASH if each is None else measured(each, measure) for each in (figure.mean, figure.sd))
+        rows.append([
+            Cell(measure.key, measure.title),
+            Cell(figure.mean, mean),
+            Cell(figure.sd, sd),
+            Cell(figure.n, str(figure.n)),
+            Cell(rank, DASH if rank is None else str(rank)),
+        ])  # fmt: skip
+    caption = f"{page.row.system.name} on {page.setting}, version {page.board.version.number}."
+    return PaperTable(_file_name(page, "scores"), caption, heads, rows)
+
+
+def _file_name(page: SystemPage, what: str) -> str:
+    return f"{page.setting.benchmark.slug}-{page.row.system.pk}-{what}"
+
+
+# ---- runs, curve, classes ------------------------------------------------------------------------
+def _runs_table(page: SystemPage) -> PaperTable:
+    """List the distinct runs with the first measures of the board."""
+    measures = board_measures(page.setting, page.board.columns)[:RUN_COLUMNS]
+    heads = [Head("run", "Run", numeric=False), Head("submitted", "Submitted", numeric=False)]
+    heads += [Head(measure.key, measure.title) for measure in measures]
+    rows = []
+    for run, scored in page.runs:
+        values = [(measure, scored.values.get(measure.key)) for measure in measures]
+        cells = [Cell(value, DASH if value is None else measured(value, each)) for each, value in values]
+        rows.append([Cell(run.run, run.run), Cell(run.created_at.date(), day(run.created_at)), *cells])
+    caption = f"Runs of {page.row.system.name} on {page.setting} with different answers."
+    return PaperTable(_file_name(page, "runs"), caption, heads, rows)
+
+
+def _curve(page: SystemPage, files: str) -> Any:
+    if page.median is None:
+        return None
+    _, scored = page.median
+    query = f"setting={page.setting.key}&table=curve"
+    svg = reverse("system-file", args=[page.setting.benchmark.slug, page.row.system.pk, "svg"])
+    return score_view.curve_figure(scored, svg_url=f"{svg}?{query}", csv_url=f"{files}?{query}")
+
+
+def _curve_table(scored: Disclosed) -> PaperTable:
+    heads = [Head("recall", "Recall"), Head("precision", "Precision")]
+    rows = [[Cell(value, str(value)) for value in point] for point in score_view.points_of(scored)]
+    return PaperTable("curve", "Precision against recall of the median run.", heads, rows)
+
+
+def _classes(page: SystemPage, request: HttpRequest) -> list[score_view.ClassTable]:
+    """Return the classes of the median run."""
+    if page.median is None:
+        return []
+    order = request.GET.get("order", "")
+    return score_view.class_tables([page.median[1]], page.setting.benchmark, order=order)
+
+
+def _class_file(table: score_view.ClassTable) -> PaperTable:
+    heads = [Head("class", table.kind, numeric=False)]
+    heads += [Head(key, key.capitalize()) for key in score_view.CLASS_FIGURES]
+    rows = [
+        [
+            Cell(row.title, row.title),
+            *(
+                Cell(value, DASH if value is None else str(value))
+                for value in (getattr(row, key) for key in score_view.CLASS_FIGURES)
+            ),
+        ]
+        for row in table.rows
+    ]
+    return PaperTable(table.anchor, f"{table.title}: {table.caption}.", heads, rows)
+
+
+# ---- what the team declared, what it may be compared with ----------------------------------------
+def _declared(page: SystemPage) -> list[tuple[str, str]]:
+    """Return the tags of the team."""
+    return [
+        (key.replace("_", " ").capitalize(), "yes" if value is True else str(value))
+        for key, value in page.row.system.declared.items()
+        if value not in (False, None, "") and key not in page.row.system.links
+    ]
+
+
+def _checked(page: SystemPage) -> list[tuple[str, str]]:
+    """Return what the service itself knows of the runs."""
+    row = page.row
+    facts = [("Runs", f"{counted(row.n, 'run')} with different answers")]
+    if equal := [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]:
+        facts.append(("Same answers", "; ".join(equal)))
+    if row.runs.aggregates:
+        facts.append(("Bags from sentences", listed(row.runs.aggregates)))
+    facts.append(
+        (
+            "Saw the gold",
+            "a team member labelled or adjudicated it"
+            if row.saw_gold
+            else "nobody of the team labelled or adjudicated it",
+        )
+    )
+    if row.system.baseline:
+        facts.append(("Baseline", "named by the organisers"))
+    return facts
+
+
+def _others(page: SystemPage, names: dict[int, str]) -> list[tuple[str, str, str]]:
+    """Return the systems beside this one on the board: name for a comparison, title, main figure."""
+    rows = page.board.rows
+    place = rows.index(page.row)
+    first = max(0, min(place - COMPARABLE // 2, len(rows) - COMPARABLE - 1))
+    measure = page.board.ordering.measure
+    return [
+        (
+            f"{other.system.team_slug}/{other.system.name}",
+            names[other.system.pk],
+            with_deviation(other.figure(measure.key), measure),
+        )
+        for other in rows[first : first + COMPARABLE + 1]
+        if other.system.pk != page.row.system.pk
+    ]

@@ -1,0 +1,95 @@
+"""The page of a system, its downloads, and what a hidden gold leaves of it."""
+
+from __future__ import annotations
+
+import json
+
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from evalsvc.evaluation.models import Benchmark, Setting, System
+from tests.cast.benchmarks import BenchmarkCast
+
+
+def address(benchmark: Benchmark, name: str, view: str = "system", **query: str) -> str:
+    args: list[object] = ["rel", System.objects.get(benchmark=benchmark, name=name).pk]
+    args += [query.pop("format")] if "format" in query else []
+    return reverse(view, args=args, query=query)
+
+
+def test_every_reader_sees_scores_runs_classes_and_what_to_compare_with(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    System.objects.filter(name="Net").update(tags={"trained_on": "train 1.1", "external_data": True})
+    page = client.get(address(benchmark, "Net")).content.decode()
+    assert "Micro F1 75.0 ± 25.0, the mean of 3 runs: rank 1 of 4 systems" in page
+    assert "every label has equal weight" in page
+    assert "Trained on" in page
+    assert "train 1.1" in page
+    assert "Relation by relation" in page
+    assert '<span class="chip">median</span>' in page
+    assert 'value="kelpie/Tree"' in page
+    assert reverse("board-compare", args=["rel"]) in page
+    run = f'href="/submissions/{benchmark.submissions.earliest("pk").pk}/?'
+    assert run not in page  # the runs of a team are its own
+    client.force_login(cast.kim)
+    assert run in client.get(address(benchmark, "Net")).content.decode()
+
+
+def test_tables_of_a_system_leave_as_files(client: Client, cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    def download(format: str, **query: str) -> str:
+        url = address(benchmark, "Net", "system-file", format=format, **query)
+        return client.get(url).content.decode()
+
+    rows = {row["measure"]: row for row in json.loads(download("json"))["rows"]}
+    assert (rows["micro_f1"]["n"], rows["micro_f1"]["rank"]) == (3, 1)
+    assert abs(rows["micro_f1"]["mean"] - 0.75) < 1e-12
+    assert download("csv", table="runs").count("\n") == 4
+    assert r"\toprule" in download("tex")
+    assert "born_in,0.8,2,2,3,0.6666666666666666,1.0" in download("csv", table="classes-classes")
+    for unknown in ({"format": "xls"}, {"format": "csv", "table": "claims"}):
+        url = address(benchmark, "Net", "system-file", **unknown)
+        assert client.get(url).status_code == 404
+
+
+def test_on_hidden_gold_a_system_has_the_figures_of_its_board_alone(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1"], class_rows=True)
+    page = client.get(address(benchmark, "Net"))
+    text = page.content.decode()
+    assert "held back while the setting is open" in text
+    assert page.context["runs"] is None
+    assert page.context["class_tables"] == page.context["errors"] == []
+    assert [row.measure.key for _, shown, rest in page.context["groups"] for row in shown + rest] == [
+        "micro_f1"
+    ]
+    assert "Relation by relation" not in text
+    for table in ("runs", "curve", "classes-classes"):
+        file = client.get(address(benchmark, "Net", "system-file", format="json", table=table))
+        assert file.status_code == 404 or json.loads(file.content)["rows"] == []
+
+
+def test_a_sealed_or_withdrawn_system_has_no_page(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    url = address(benchmark, "Rules")
+    System.objects.get(name="Rules").runs.update(withdrawn_at="2026-01-01T00:00Z")
+    assert client.get(url).status_code == 404
+    Setting.objects.update(sealed=True)
+    assert client.get(address(benchmark, "Net")).status_code == 404
+
+
+def test_a_system_of_many_runs_takes_as_many_queries_as_one_of_few(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    counts = []
+    for name in ("Rules", "Net"):
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            client.get(address(benchmark, name))
+        counts.append(len(queries))
+    assert counts[0] == counts[1]

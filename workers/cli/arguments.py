@@ -63,6 +63,7 @@ class Options:
     relations: Path | None = None
     symmetric: tuple[str, ...] = ()
     family: tuple[str, ...] = FAMILIES
+    measure: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, arguments: Namespace) -> Options:
@@ -71,6 +72,7 @@ class Options:
         values |= {
             "family": tuple(values["family"] or FAMILIES),
             "symmetric": tuple(values["symmetric"] or ()),
+            "measure": tuple(values["measure"] or ()),
         }
         return cls(**{name: value for name, value in values.items() if value is not None})
 
@@ -116,6 +118,14 @@ def add_score(parser: ArgumentParser) -> None:
     """Add GOLD PREDICTIONS and the options."""
     parser.add_argument("gold", type=Path, help="gold file")
     parser.add_argument("predictions", type=Path, help="prediction file in any format that fits the task")
+    parser.add_argument(
+        "--measure",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="measures composed from the menu, each as JSON: base, figure, beta, scheme, weights, labels, "
+        "gamma, gammas, over",
+    )
     add_options(parser)
 
 

@@ -9,8 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+import msgspec
 import numpy as np
 
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats import conll, label_list
 from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
@@ -19,10 +21,12 @@ from evalsvc.core.formats.registry import formats, recognise_source
 from evalsvc.core.formats.tag_schemes import SCHEMES, scheme_hint
 from evalsvc.core.formats.text_lines import LIMITS
 from evalsvc.core.jobs.exceptions import InputFault
+from evalsvc.evaluation.measures.composition import BASES, Composition, checked, formula
 from workers.cli import conll_columns
 from workers.cli.arguments import Options, naming
-from workers.cli.report_output import Computed, computed
+from workers.cli.report_output import Composed, Computed, computed
 from workers.metrics.report import Report
+from workers.scoring.composed import composed
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 
 UNITS = {"classification": "sentence", "sentences": "sentence", "bags": "bag"}
 UNITS |= dict.fromkeys(("entities", "joint"), "document")
+KINDS = {"classification": "sentence", "sentences": "sentence", "bags": "bag"}
+KINDS |= {"entities": "document", "joint": "joint"}
 FORMS: dict[str, tuple[Form, ...]] = {
     "classification": ("label", "labels"),
     "sentences": ("label", "labels", "scores"),
@@ -82,22 +88,42 @@ class LocalScore(NamedTuple):
     report: Report
     computed: Computed
     warnings: tuple[str, ...] = ()
+    composed: tuple[Composed, ...] = ()
 
 
 def score(gold: Path, predictions: Path, options: Options) -> LocalScore:
     """Score one prediction file, regular CoNLL files by columns."""
     column, report = gold_column(gold, predictions, options), None
-    if options.task == "entities":
+    if options.task == "entities" and not options.measure:
         report = conll_columns.score(gold, predictions, options, gold_column=column)
     if report is not None:
         return LocalScore(report, computed(options, gold), _count_warnings(report.counts))
     local = read_local_gold(gold, options, column=column)
+    compositions = [(path.stem, _composition(path, local)) for path in options.measure]
     case = local.case(predictions)
     report, left_out = report_of(case), case.placed.left_out
+    own = [Composed(name, formula(parts), composed(parts, report, case)) for name, parts in compositions]
     notes = [LEFT_OUT.format(left_out)] if left_out else []
     report = replace(report, notes=(*report.notes, *notes), counts=report.counts | case.read_counts)
     warnings = (*local.warnings, *_count_warnings(report.counts))
-    return LocalScore(report, computed(options, gold, case), warnings)
+    return LocalScore(report, computed(options, gold, case), warnings, tuple(own))
+
+
+def _composition(path: Path, local: LocalGold) -> Composition:
+    """Read and check a composed measure."""
+    scoring = local.scoring
+    try:
+        return checked(
+            msgspec.json.decode(path.read_bytes()),
+            bases=BASES[KINDS[local.options.task]],
+            labels=scoring.labels,
+            relations=scoring.relations,
+            negative=scoring.negative or "",
+        )
+    except msgspec.DecodeError as error:
+        raise InputFault("bad_composition", f"{path}: not JSON: {error}") from error
+    except DomainError as error:
+        raise InputFault(error.code, f"{path}: {error.detail} {error.hint}") from error
 
 
 def _count_warnings(counts: Mapping[str, float]) -> tuple[str, ...]:

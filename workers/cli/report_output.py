@@ -6,7 +6,7 @@ import hashlib
 import platform
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,6 +23,15 @@ from workers.metrics.wrf import COMBINED
 from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 
 Computed = dict[str, Any]
+
+
+class Composed(NamedTuple):
+    """A composed measure with its formula."""
+
+    name: str
+    formula: str
+    value: Value
+
 
 SCHEME_HINT = "Name the tag scheme, for example --scheme IOB2."
 OTHER_ITEMS_HINT = (
@@ -53,7 +62,9 @@ def table(rows: Iterable[Sequence[str]], *, words: int = 1, last: int = 0) -> li
     return [form.format(*row).rstrip() for row in cells]
 
 
-def report_text(report: Report, computed: Computed, warnings: Sequence[str] = ()) -> str:
+def report_text(
+    report: Report, computed: Computed, warnings: Sequence[str] = (), composed: Sequence[Composed] = ()
+) -> str:
     """Format warnings, options, measures by family, classes and counts."""
     parts = [[f"Warning: {warning}" for warning in warnings]] if warnings else []
     parts += [computed_lines(computed)]
@@ -61,6 +72,8 @@ def report_text(report: Report, computed: Computed, warnings: Sequence[str] = ()
     for key, value in report.values.items():
         families.setdefault(MEASURES[key].family, {})[key] = value
     parts += [_family(family, values, computed) for family, values in families.items()]
+    own = [(name, number(value.value), value.reason or formula) for name, formula, value in composed]
+    parts += [["Composed measures", *table(own, last=1)]] if own else []
     parts += [_classes(name, rows, computed) for name, rows in report.classes.items() if rows]
     parts += [_schema(name, outcomes) for name, outcomes in report.outcomes.items()]
     counted = [(name, f"{count:,.10g}") for name, count in report.counts.items() if name != "macro_flip"]
@@ -152,7 +165,9 @@ def title(key: str, computed: Computed) -> str:
     return with_beta(MEASURES[key], float(computed["beta"])).title
 
 
-def report_json(report: Report, computed: Computed, warnings: Sequence[str] = ()) -> bytes:
+def report_json(
+    report: Report, computed: Computed, warnings: Sequence[str] = (), composed: Sequence[Composed] = ()
+) -> bytes:
     """Format as one JSON object; undefined figures are null with a reason."""
     body: dict[str, Any] = {
         "task": computed["task"],
@@ -169,6 +184,11 @@ def report_json(report: Report, computed: Computed, warnings: Sequence[str] = ()
         "counts": report.counts,
         "notes": report.notes,
     }
+    if composed:
+        body["composed"] = {
+            name: {"value": value.value, "reason": value.reason, "formula": formula}
+            for name, formula, value in composed
+        }
     if report.curve is not None:
         body["curve"] = {
             "recall": report.curve.recall.tolist(),

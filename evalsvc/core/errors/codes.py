@@ -90,6 +90,7 @@ BENCHMARKS: dict[str, str] = {
     "bad_comparison": "Compare 2 to 10 systems of one board.",
     "too_many_comparisons": "Too many of your comparisons wait or run. Wait for one, or cancel it.",
     "bad_columns": "The names of the columns are not text, are too large, or belong to no matrix.",
+    "bad_composition": "The parts of a composed measure are invalid, or do not fit together.",
     "bad_date": "The value is not a date. Use year-month-day, such as 2026-03-31.",
     "bad_figure": "A reported figure is not written as printed. Use such as 71.5 or 71.5 ± 0.4.",
     "bad_paper": "A reported figure needs its paper and table; an address begins with https://.",

@@ -246,6 +246,10 @@ class Client:
         """Restart a failed submission."""
         return self._change(submission, "retry")
 
+    def final(self, submission: int) -> Submission:
+        """Choose a scored submission as the final run of its system."""
+        return self._change(submission, "final")
+
     def withdraw(self, submission: int) -> Submission:
         """Withdraw a submission from all leaderboards for good."""
         return self._change(submission, "withdraw")
@@ -530,6 +534,14 @@ def add_compare(compare: argparse.ArgumentParser) -> None:
     compare.set_defaults(do=do_compare)
 
 
+CHANGES = {
+    "cancel": "stop a waiting or running submission",
+    "retry": "restart a failed submission",
+    "final": "choose a scored run as the final one of its system",
+    "withdraw": "take a submission off all leaderboards for good",
+}
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="evalsvc_client.py", description="Submit runs and read their scores.")
     top.add_argument("--url", default="", help="address of the service; default: EVALSVC_URL")
@@ -558,12 +570,7 @@ def parser() -> argparse.ArgumentParser:
     status = commands.add_parser("status", help="show the state of a submission")
     scores = commands.add_parser("scores", help="show the scores of a submission")
     add_compare(commands.add_parser("compare", help="compare systems of a board, and test them"))
-    changes = {
-        "cancel": "stop a waiting or running submission",
-        "retry": "restart a failed submission",
-        "withdraw": "take a submission off all leaderboards for good",
-    }
-    for change, title in changes.items():
+    for change, title in CHANGES.items():
         each = commands.add_parser(change, help=title)
         each.add_argument("id", type=int)
         each.set_defaults(do=do_change, change=change)

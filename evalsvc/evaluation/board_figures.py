@@ -22,6 +22,7 @@ from django.utils import timezone
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks.row_rules import best_on
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.measures.computation import SCORER
@@ -39,8 +40,8 @@ KIND = "board"
 LARGE = 100  # runs from which a board is stored; below, computing it costs as much as reading it
 PAUSE_SECONDS, SHARE_OF_TIME = 5.0, 10
 # Changes of these change what a reader may see, so that figures from before must not be shown.
-RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at")
-FORMAT = 3  # of stored figures and of the rules on what is shown; a board of another one is not read
+RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at", "row_rule")
+FORMAT = 4  # of stored figures and of the rules on what is shown; a board of another one is not read
 FAILURE_PAUSE = timedelta(hours=1)
 Stamp = tuple[Any, ...]
 _next_look = 0.0
@@ -69,6 +70,8 @@ class EqualRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Distinct runs of a system; the `n` in `names` have figures.
 
+    `chosen` is the run whose figures the row shows, empty if all.
+
     `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences.
     """
 
@@ -82,6 +85,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sharing: list[int]
     aggregates: list[str]
     names: list[str]
+    chosen: str = ""
 
 
 class FiguresByMeasure:
@@ -164,22 +168,36 @@ def changes(settings: Collection[Setting], *, as_stored: bool = False) -> dict[i
         Max("pk"),
         Count("submission__withdrawn_at"),
         Max("submission__ended_at"),
+        Max("submission__final_at"),
         undigested=Count("pk", filter=Q(evaluation__answers_sha256="")),
         ended=Count("pk", filter=Q(submission__state__in=submission_states.ENDED)),
     )
     near = NearDuplicate.objects.filter(setting__in=counted).order_by()
     for pk, *numbers in (*linked, *near.values_list("setting").annotate(Count("pk"), Max("pk"))):
         rows[pk] += numbers
+    choosing = _choosing(settings)
     hidden, sealed = hidden_among(settings), sealed_from(settings, None)
     return {
         each.pk: (
             each.benchmark.created_at,
             [getattr(each, field.attname) for field in each._meta.concrete_fields],
             rows[each.pk],
+            choosing.get((each.benchmark_id, best_on(each.row_rule))),
             (each.pk in hidden, each.pk in sealed),
         )
         for each in settings
     }
+
+
+def _choosing(settings: Collection[Setting]) -> dict[tuple[int, str], Stamp]:
+    """Return what changes with a setting that chooses the runs of others."""
+    choosing = [each for each in settings if best_on(each.row_rule)]
+    if not choosing:
+        return {}
+    keys = {best_on(each.row_rule) for each in choosing}
+    theirs = Setting.objects.filter(benchmark__in={each.benchmark_id for each in choosing}, key__in=keys)
+    names = ("benchmark", "key", "version", "main", "disclosure", "sealed", "closes_at")
+    return {(row[0], row[1]): row for row in theirs.values_list(*names)}
 
 
 def _digest(*values: object) -> str:

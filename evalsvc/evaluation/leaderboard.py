@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import board_figures
 from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.benchmarks.row_rules import FINAL, MEAN, best_on
 from evalsvc.evaluation.benchmarks.versions import Rescoring, Run
 from evalsvc.evaluation.board_figures import (
     EqualRuns,
@@ -305,6 +306,7 @@ def boards(
         elif pk in shown:
             readings.append(_Reading(policies[pk], shown[pk], order))
     if readings:
+        _read_choices(readings)
         _read_values(readings, measures)
     figures |= {each.policy.setting.pk: _figures(each) for each in readings}
     return _ranked([(policies[each.pk], figures[each.pk]) for each in settings], order_by, sealed)
@@ -316,6 +318,7 @@ def stored_by_job(setting: Setting) -> Callable[[], None]:
     def figures(held_back: bool) -> Figures:
         shown = versions.shown(setting)
         reading = _Reading(Policy(setting, held_back, shown.version), shown, setting.main)
+        _read_choices([reading])
         _read_values([reading], None)
         return _figures(reading)
 
@@ -334,7 +337,7 @@ def _ordering(policy: Policy, key: str) -> str:
 
 
 # ---- reading many boards at once ---------------------------------------------------------------------
-@dataclass
+@dataclass(eq=False)
 class _Reading:
     """Board while its distinct runs, and their values by run, are read."""
 
@@ -343,6 +346,9 @@ class _Reading:
     order_by: str
     runs: dict[int, list[Run]] = field(default_factory=dict)
     equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
+    elsewhere: dict[int, float] = field(
+        default_factory=dict
+    )  # values that choose a run, the higher the better
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -358,6 +364,25 @@ class _Reading:
                 self.equal.setdefault(run.system_id, []).append((run, first))
         for run in sorted(oldest.values(), key=lambda run: (run.system_id, run.run, run.pk)):
             self.runs.setdefault(run.system_id, []).append(run)
+
+    def chosen(self, runs: Sequence[Run]) -> Sequence[Run]:
+        """Return those of the distinct runs of a system that its row shows."""
+        rule = self.policy.setting.row_rule
+        if rule == MEAN or not runs:
+            return runs
+        same: dict[int, list[Run]] = {run.pk: [run] for run in runs}
+        for run, first in self.equal.get(runs[0].system_id, ()):
+            same.get(first.pk, []).append(run)
+        latest = max(runs, key=lambda run: max(each.pk for each in same[run.pk]))
+        final = [(each.final_at, run) for run in runs for each in same[run.pk] if each.final_at]
+        if rule == FINAL and final:
+            return [max(final)[1]]
+        best = [(self.elsewhere[run.pk], run.pk, run) for run in runs if run.pk in self.elsewhere]
+        return [max(best)[2] if best else latest]
+
+    def shown_runs(self, system: int) -> list[Run]:
+        """Return the runs of a system with figures."""
+        return [run for run in self.runs[system] if run.pk in self.values]
 
     def systems(self) -> list[SystemRuns]:
         """Sum up the runs of each system, and its distinct files."""
@@ -381,10 +406,49 @@ class _Reading:
                 equal=[EqualRuns(run.run, first.run) for run, first in self.equal.get(system, ())],
                 sharing=sorted({other for digest in files[system] for other in holders[digest]} - {system}),
                 aggregates=sorted({name for run in runs if (name := aggregate_of[run.pk])}),
-                names=[run.run for run in runs if run.pk in self.values],
+                names=[run.run for run in self.shown_runs(system)],
+                chosen=self._chosen_name(system),
             )
             for system, runs in self.runs.items()
         ]
+
+    def _chosen_name(self, system: int) -> str:
+        runs = self.chosen(self.shown_runs(system))
+        return runs[0].run if runs and self.policy.setting.row_rule != MEAN else ""
+
+
+def _read_choices(readings: Collection[_Reading]) -> None:
+    """Read the values under another setting by which settings choose a run.
+
+    They are those the public sees, so that no row depends on its reader; sealed ones choose none.
+    """
+    rules = {reading: best_on(reading.policy.setting.row_rule) for reading in readings}
+    if not any(rules.values()):
+        return
+    related = Setting.objects.select_related("benchmark", "test_set", "only")
+    benchmarks = {reading.policy.setting.benchmark_id for reading, key in rules.items() if key}
+    found = related.filter(benchmark__in=benchmarks, key__in=filter(None, rules.values()))
+    sealed, hidden = sealed_from(found, None), held_back_from(found, None)
+    settings = {(each.benchmark_id, each.key): each for each in found if each.pk not in sealed}
+    shown = versions.shown_by_setting(list(settings.values()))
+    theirs = {
+        key: _Reading(Policy(each, each.pk in hidden, shown[each.pk].version), shown[each.pk], each.main)
+        for key, each in settings.items()
+    }
+    _read_values(list(theirs.values()), ())
+    for reading, key in rules.items():
+        if other := theirs.get((reading.policy.setting.benchmark_id, key)):
+            reading.elsewhere = _main_values(other)
+
+
+def _main_values(reading: _Reading) -> dict[int, float]:
+    """Return the main figure of every run, the higher the better."""
+    key = reading.policy.setting.main
+    sign = 1 if as_shown(reading.policy.setting, key).higher_is_better else -1
+    shown = {pk: of_run[key].value for pk, of_run in reading.values.items() if key in of_run}
+    for pairs in reading.equal.values():
+        shown |= {run.pk: shown.get(first.pk) for run, first in pairs}
+    return {pk: sign * value for pk, value in shown.items() if value is not None}
 
 
 def _read_values(readings: Collection[_Reading], measures: Collection[str] | None) -> None:
@@ -463,12 +527,16 @@ def compared_runs(board: Board, systems: Collection[int]) -> dict[int, list[Comp
     reading = _Reading(policy, shown, policy.setting.main)
     system_of = {run.pk: system for system, runs in reading.runs.items() for run in runs}
     [past] = histories([(policy, system_of)])
+    _read_choices([reading])
     stored = {each.run.pk: ComparedRun(each.run.pk, each.evaluation, each.answers) for each in shown.runs}
     compared: dict[int, list[ComparedRun]] = {system: [] for system in systems}
-    for pk, system in system_of.items():
-        run = past.earlier.get(pk, pk)
-        if run in stored and (run == pk or system_of.get(run) != system):
-            compared[system].append(stored[run])
+    for system, runs in reading.runs.items():
+        own = {run.pk for run in runs}
+        of_its_own = [run for run in runs if past.earlier.get(run.pk) not in own]
+        for chosen in reading.chosen(of_its_own):
+            run = past.earlier.get(chosen.pk, chosen.pk)
+            if run in stored:
+                compared[system].append(stored[run])
     return compared
 
 
@@ -480,11 +548,13 @@ def _figures(reading: _Reading) -> Figures:
     policy, values = reading.policy, reading.values
     columns: dict[str, dict[int, RunStatistics]] = defaultdict(dict)
     run_values: dict[str, dict[int, list[float | None]]] = defaultdict(dict)
-    for system, submissions in reading.runs.items():
-        of_runs = [values[each.pk] for each in submissions if each.pk in values]
+    for system in reading.runs:
+        runs = reading.shown_runs(system)
+        chosen = [values[each.pk] for each in reading.chosen(runs)]
+        of_runs = [values[each.pk] for each in runs]
         for key in dict.fromkeys(key for of_run in of_runs for key in of_run):
             scores = [of_run.get(key) for of_run in of_runs]
-            statistics = run_statistics(scores)
+            statistics = run_statistics([of_run.get(key) for of_run in chosen])
             mean = policy.value(key, statistics.mean).value
             columns[key][system] = statistics if mean is None else replace(statistics, mean=mean)
             run_values[key][system] = [score.value if score else None for score in scores]

@@ -123,6 +123,11 @@ class Setting(models.Model):
         help_text="Split: the setting with the share; this one scores the rest.",
     )
     measures = models.JSONField(default=list, help_text="Keys of the measures it shows; empty: all.")
+    row_rule = models.CharField(
+        max_length=50,
+        default="mean",
+        help_text="Runs a row shows: mean, latest, final, best:KEY of a setting.",
+    )
     digits = models.PositiveSmallIntegerField(null=True, help_text="Digits shown; null: as each measure has.")
     lower_is_better = models.BooleanField(
         null=True, help_text="Direction of the main measure; null: as it has."
@@ -262,6 +267,9 @@ class Submission(models.Model):
         null=True, help_text="When it was first scored; from then on it stays so."
     )
     withdrawn_at = models.DateTimeField(null=True)
+    final_at = models.DateTimeField(
+        null=True, help_text="When its team chose it as final; the last one chosen is."
+    )
     evaluations: models.ManyToManyField[Evaluation, Any] = models.ManyToManyField(
         "Evaluation", related_name="submissions"
     )
@@ -417,7 +425,7 @@ class StoredColumn(models.Model):
     board = models.ForeignKey(StoredBoard, on_delete=models.CASCADE, related_name="columns")
     measure = models.CharField(max_length=60)
     figures = models.BinaryField(help_text="Statistics by system.")
-    run_values = models.BinaryField(help_text="Defined values of the runs by system.")
+    run_values = models.BinaryField(help_text="Values of the runs by system.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["board", "measure"], name="one_stored_column")]

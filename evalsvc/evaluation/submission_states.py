@@ -153,6 +153,33 @@ def cancel(submission: Submission, *, by: User) -> None:
     queueing.request_cancel(submission.job)
 
 
+def is_final(submission: Submission) -> bool:
+    """True for the run of its system that was chosen last as final."""
+    chosen = Submission.objects.filter(system=submission.system_id, withdrawn_at=None, state=S.SCORED)
+    last = chosen.exclude(final_at=None).order_by("-final_at", "-pk").first()
+    return last == submission
+
+
+def choose_final(submission: Submission, *, by: User) -> None:
+    """Make a scored run the final one of its system, until a setting that shows it has closed."""
+    require_own(by, submission)
+    if submission.state != S.SCORED or submission.withdrawn_at is not None:
+        raise Conflict("not_scored", f"Submission {submission.pk} is on no leaderboard.")
+    closed = Setting.objects.filter(
+        row_rule="final", evaluations__submissions__system=submission.system, closes_at__lte=Now()
+    )
+    setting = closed.order_by("closes_at").first()
+    if setting is not None and role_in(submission.benchmark, by) != ORGANISER:
+        raise Conflict(
+            "phase_ended",
+            f"“{setting.title}” ended on {setting.closes_at:%Y-%m-%d %H:%M} UTC, and its final runs with it.",
+            hint="If the choice is a mistake, ask the organisers to change it.",
+        )
+    with transaction.atomic():
+        Submission.objects.filter(pk=submission.pk).update(final_at=Now())
+        mark_boards(submission)
+
+
 def withdraw(submission: Submission, *, by: User) -> None:
     """Remove a submission from boards for good.
 

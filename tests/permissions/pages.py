@@ -174,6 +174,7 @@ submission            GET  login   404   404   404   404   404   404   200   200
 submission-state      GET  login   404   404   404   404   404   404   200   200   404   200   200 login
 submission-cancel     POST login   404   404   404   404   404   404   302   302   404   302   302 login
 submission-retry      POST login   404   404   404   404   404   404   409   409   404   409   409 login
+submission-final      POST login   404   404   404   404   404   404   302   302   404   302   302 login
 submission-withdraw   POST login   404   404   404   404   404   404   302   302   404   302   302 login
 submission-curve-svg  GET  login   404   404   404   404   404   404   200   200   404   200   200 login
 submission-curve-csv  GET  login   404   404   404   404   404   404   200   200   404   200   200 login

@@ -178,6 +178,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         (
             "submission",
             "submission-withdraw",
+            "submission-final",
             "submission-retry",
             "submission-curve-svg",
             "submission-curve-csv",
@@ -257,6 +258,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("api-submission", "api-scores", "api-submission-withdraw", "api-submission-retry"), scored
     ),
+    "api-submission-final": scored,
     "api-submission-cancel": queued,
 }
 

@@ -159,7 +159,7 @@ class SettingSerializer(WithGold, serializers.ModelSerializer[Setting]):
             ),
             *("rows", "version", "phase"),
             *("opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better"),
-            *("disclosure", "class_rows", "ladder", "split", "computation"),
+            *("disclosure", "class_rows", "ladder", "row_rule", "split", "computation"),
         ]
         read_only_fields = fields
 
@@ -204,6 +204,12 @@ class ShownSerializer(serializers.Serializer[Any]):
         required=False,
         max_length=200,
         help_text="Keys of the measures shown; empty: all.",
+    )
+    row_rule = serializers.CharField(
+        required=False,
+        max_length=50,
+        help_text="Runs that the row of a system shows: mean, latest, final (chosen by the team, else the "
+        "latest) or best:KEY (by the main measure of another setting).",
     )
     digits = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=6)
     lower_is_better = serializers.BooleanField(
@@ -370,6 +376,9 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
         child=serializers.CharField(), source="runs.aggregates", help_text="From sentences to bags: ONE, AVG."
     )
     files = serializers.IntegerField(source="runs.files", help_text="Distinct files among the runs.")
+    run = serializers.CharField(
+        source="runs.chosen", help_text="The run that it shows; empty: the mean of all."
+    )
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
     figures = serializers.DictField(child=FigureSerializer())
 

@@ -478,6 +478,15 @@ class Retry(APIView):
         return changed(request, pk, submission_states.retry)
 
 
+class ChooseFinal(APIView):
+    needs_scope = "submit"
+
+    @extend_schema(operation_id="submission_final", request=None, responses=ENDED)
+    def post(self, request: Request, pk: int) -> Response:
+        """Choose a scored run as the final one of its system."""
+        return changed(request, pk, submission_states.choose_final)
+
+
 class Withdraw(APIView):
     needs_scope = "submit"
 

@@ -15,7 +15,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, To
 from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.web.text_validation import require_unreserved
-from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.benchmarks import row_rules, versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE, new_seed
 from evalsvc.evaluation.measures.computation import validate_options
@@ -187,6 +187,8 @@ def add_setting(
     is_dev = shown.get("phase") == Setting.Phase.DEV
     shown["disclosure"] = shown.get("disclosure") or (Disclosure.OPEN if is_dev else Disclosure.HIDDEN)
     check_shown(shown, kind=kind, main=main)
+    shown["row_rule"] = shown.get("row_rule") or row_rules.MEAN
+    row_rules.check(benchmark, shown["row_rule"], key=key)
     fields = shown | {"test_set": test_set, "only": only, "unit": unit, "main": main}
     if share is not None:
         _check_share(share, shown)
@@ -244,7 +246,7 @@ def _revise(
 
 SHOWN = (
     *("phase", "opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better"),
-    *("disclosure", "class_rows", "ladder"),
+    *("disclosure", "class_rows", "ladder", "row_rule"),
 )
 
 
@@ -266,6 +268,7 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
         if whole["main"] != row.main:
             _check_main(row.kind, whole["main"])
         check_shown({name: whole[name] for name in SHOWN}, kind=row.kind, main=whole["main"])
+        row_rules.check(row.benchmark, whole["row_rule"], key=row.key)
         if row.share is not None:
             _check_share(row.share, whole)
         before, after = (

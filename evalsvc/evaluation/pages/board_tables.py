@@ -6,6 +6,7 @@ from typing import Protocol
 
 from evalsvc.core.web.formatting import DASH, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.leaderboard import Board, BoardRow
@@ -95,7 +96,10 @@ TABLES: dict[str, MakesTable] = {"systems": systems_table, "runs": runs_table}
 
 def caption(view: BoardView) -> str:
     """Sentences below a table: what it shows, why a figure is missing, how scores were computed."""
-    words = [f"Mean ± standard deviation over n runs with different answers. {_described(view)}"]
+    setting, shown = view.board.setting, "Mean ± standard deviation over n runs with different answers."
+    if setting.row_rule != row_rules.MEAN:
+        shown = f"One run of each system: the {row_rules.title(setting)}; n runs with different answers."
+    words = [f"{shown} {_described(view)}"]
     words += [f"{note}." for note in notes(view, view.rows)]
     return " ".join(words)
 

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, counted, listed, measured, percent, signed
+from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.disclosure import gold_digest
@@ -137,6 +138,7 @@ def board_context(
         "table": table(view, rows, visible=visible, reported=reported),
         "offers": offers(view),
         "sealed": board.sealed,
+        "row_rule": row_rules.title(setting) if setting.row_rule != row_rules.MEAN else "",
         "orders": [
             as_shown(setting, key) for key in board.columns if MENU[key].ranks or key == board.order_by
         ],
@@ -187,6 +189,7 @@ def facts(setting: Setting, version: SettingVersion) -> list[tuple[str, str]]:
         ("Unit", UNIT_TITLES[setting.unit]),
         ("Items", counted(count_items(version), ITEM_NAMES[setting.unit])),
         ("Main measure", f"{measure.title}, {way} is better"),
+        ("Runs shown", row_rules.title(setting)),
         ("Accepts submissions", PHASE_TITLES[setting.phase]),
         *in_words(of_setting(setting, version, gold=gold_digest.of_version(version))),
     ]

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from annotation.testset import TestSet
+from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
 from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE
@@ -68,6 +69,11 @@ class ShownForm(SectionedForm):
         widget=forms.CheckboxSelectMultiple, required=False, label="Measures shown",
         help_text="None selected: all measures for the unit.",
     )  # fmt: skip
+    row_rule = forms.ChoiceField(
+        required=False, label="Runs shown",
+        help_text="The mean of all runs of a system, or one run. A run chosen by another setting needs runs "
+        "that both score.",
+    )  # fmt: skip
     phase = forms.ChoiceField(choices=list(PHASE_TITLES.items()), required=False, label="Accepts submissions")
     opens_at = _moment("Opens, UTC", "Empty: open immediately.")
     closes_at = _moment("Closes, UTC", "Empty: never closes.")
@@ -90,7 +96,7 @@ class ShownForm(SectionedForm):
     SHOWN: Parts = (
         ("Opening times", "", False, ("phase", "opens_at", "closes_at", "sealed")),
         ("Disclosure", "", False, ("disclosure", "class_rows", "ladder")),
-        ("Display", "", True, ("lower_is_better", "digits", "measures")),
+        ("Display", "", True, ("row_rule", "lower_is_better", "digits", "measures")),
     )
     BLOCKS: Blocks = ((("", "", False, ("title", "main")),), SHOWN)
 
@@ -99,6 +105,7 @@ class ShownForm(SectionedForm):
         *args: Any,
         kinds: Iterable[str],
         setting: Setting | None = None,
+        benchmark: Benchmark | None = None,
         beta: float = 1,
         **kwargs: Any,
     ) -> None:
@@ -106,6 +113,9 @@ class ShownForm(SectionedForm):
         if setting is not None and setting.rest_of_id:  # the rest of a split follows the share
             self.fields = {"title": self.fields["title"]}
             return
+        others = setting.benchmark if setting else benchmark
+        rules = row_rules.choices(others, but=setting.key if setting else "")
+        self.fields["row_rule"].choices = rules  # type: ignore[attr-defined]
         measures, present = grouped(kinds, beta=beta), setting.main if setting else ""
         ranking = [
             (title, [(k, t) for k, t in group if MENU[k].ranks or k == present]) for title, group in measures
@@ -116,6 +126,9 @@ class ShownForm(SectionedForm):
     def clean_disclosure(self) -> str | None:
         return self.cleaned_data["disclosure"] or None
 
+    def clean_row_rule(self) -> str:
+        return self.cleaned_data["row_rule"] or row_rules.MEAN
+
     def clean_lower_is_better(self) -> bool | None:
         return {"True": True, "False": False}.get(self.cleaned_data["lower_is_better"])
 
@@ -124,7 +137,7 @@ def shown_of(setting: Setting) -> dict[str, Any]:
     """Initial values of the form."""
     names = (
         *("title", "main", "digits", "measures", "phase", "opens_at", "closes_at", "sealed"),
-        *("disclosure", "class_rows", "ladder"),
+        *("disclosure", "class_rows", "ladder", "row_rule"),
     )
     direction = "" if setting.lower_is_better is None else str(setting.lower_is_better)
     return {name: getattr(setting, name) for name in names} | {"lower_is_better": direction}
@@ -187,7 +200,9 @@ class SettingForm(ShownForm):
     def __init__(self, *args: Any, benchmark: Benchmark, test_sets: Any, **kwargs: Any) -> None:
         units = UNITS[benchmark.task]
         kinds = ["joint"] if benchmark.task == Benchmark.Task.JOINT else units
-        super().__init__(*args, kinds=kinds, beta=benchmark.options.get("beta", 1), **kwargs)
+        super().__init__(
+            *args, kinds=kinds, benchmark=benchmark, beta=benchmark.options.get("beta", 1), **kwargs
+        )
         fitting = test_sets.filter(kind__in=KINDS[benchmark.task])
         for name in ("test_set", "only"):
             self.fields[name].queryset = fitting  # type: ignore[attr-defined]

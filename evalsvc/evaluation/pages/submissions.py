@@ -20,7 +20,7 @@ from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.figures import Figure
 from evalsvc.core.web.formatting import counted, listed
 from evalsvc.evaluation import leaderboard, roles, submission_states
-from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
+from evalsvc.evaluation.benchmarks import file_contract, row_rules, scoring_identity
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts, run_list, score_view
@@ -181,12 +181,17 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     # the oldest run of the team with the same answers, if it is another
     runs = submission.benchmark.submissions.filter(system__team=submission.system.team_id)
     oldest = run_list.oldest_equals(runs, within=run_list.TEAM).get(submission.pk)
-    scored = Setting.objects.filter(evaluations__submissions=submission).select_related("benchmark")
-    hidden = [setting for setting in scored.distinct() if roles.hidden_from(setting, request.user)]
+    settings = Setting.objects.filter(evaluations__submissions=submission).select_related("benchmark")
+    scored = list(settings.distinct())
+    hidden = [setting for setting in scored if roles.hidden_from(setting, request.user)]
+    by_choice = any(setting.row_rule == row_rules.FINAL for setting in scored)
+    is_final = by_choice and submission_states.is_final(submission)
     return context | {
         "address": request.path.removesuffix("state/"),
         "lead": _lead_of(submission, evaluations)
         + "".join(f" {roles.sealed_until(setting)}" for setting in hidden),
+        "is_final": is_final,
+        "chooses_final": by_choice and not is_final,
         "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
         "curves": [figure for figure in figures if figure],
         "equal": Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None,
@@ -247,6 +252,14 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
     submission = roles.submission_for(request.user, pk)
     submission_states.retry(submission, by=users.person(request))
+    return redirect("submission", submission.pk)
+
+
+@login_required
+@require_POST
+def choose_final(request: HttpRequest, pk: int) -> HttpResponse:
+    submission = roles.submission_for(request.user, pk)
+    submission_states.choose_final(submission, by=users.person(request))
     return redirect("submission", submission.pk)
 
 

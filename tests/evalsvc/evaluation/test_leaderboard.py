@@ -5,13 +5,14 @@ from __future__ import annotations
 from statistics import stdev
 
 import pytest
+from django.utils import timezone
 
-from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.evaluation import leaderboard, submission_states
+from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.evaluation import board_figures, leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.board_figures import EqualRuns
-from evalsvc.evaluation.leaderboard import BoardRow, board, boards
-from evalsvc.evaluation.models import Benchmark, Evaluation, Submission
+from evalsvc.evaluation.leaderboard import BoardRow, board, boards, compared_runs
+from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from tests.cast.replay import replayed
 from workers.metrics.ranking_profiles import FEW_CLAIMS
@@ -53,6 +54,55 @@ def test_a_system_has_mean_deviation_and_range_over_its_runs(cast: BenchmarkCast
     assert (figure.n, figure.minimum, figure.maximum) == (3, 0.5, 1.0)
     figures = board(benchmark.settings.get()).figures.by_measure
     assert list(figures.run_values("accuracy").values()) == [pytest.approx(values)]
+
+
+@pytest.mark.parametrize(("rule", "run"), [("latest", "3"), ("final", "3"), ("best:dev", "2"), ("mean", "")])
+def test_a_row_shows_the_run_that_the_rule_of_the_setting_chooses(
+    cast: BenchmarkCast, rule: str, run: str
+) -> None:
+    benchmark = cast.relations()
+    dev = freeze("dev", RELATION_GOLD[:4], by=cast.olga)
+    fields = {"test_set": dev, "unit": "sentence", "main": "accuracy", "disclosure": "open", "by": cast.olga}
+    creation.add_setting(benchmark, key="dev", title="Dev", **fields)
+    setting = benchmark.settings.get(key="main")
+    creation.change_setting(setting, row_rule=rule, by=cast.olga)
+    first = scored(cast, benchmark, "Net", 6, 4, 2)[0]
+    if rule == "best:dev":
+        submission_states.withdraw(first, by=cast.kim)
+    values = {"1": 1.0, "2": 4 / 6, "3": 2 / 6}
+    [row] = board(setting, "accuracy").rows
+    figure = row.figures["accuracy"]
+    assert row.runs.chosen == run
+    assert figure.mean == pytest.approx(values.get(run, 4 / 6))
+    assert (figure.n, row.n) == ((3 if rule == "mean" else 1), len(row.runs.names))
+    assert len(compared_runs(board(setting), [row.system.pk])[row.system.pk]) == figure.n
+
+
+def test_the_team_chooses_its_final_run_until_the_setting_closes(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    setting = benchmark.settings.get()
+    first = scored(cast, benchmark, "Net", 6, 4)[0]
+    first.refresh_from_db()
+    creation.change_setting(setting, row_rule="final", by=cast.olga)
+    before = board_figures.changes([setting])
+    submission_states.choose_final(first, by=cast.kim)
+    assert board_figures.changes([setting]) != before
+    assert submission_states.is_final(first)
+    setting.refresh_from_db()
+    [row] = board(setting, "accuracy").rows
+    assert (row.runs.chosen, row.figures["accuracy"].mean) == ("1", 1.0)
+    Setting.objects.update(closes_at=timezone.now())
+    with pytest.raises(Conflict, match="its final runs with it"):
+        submission_states.choose_final(first, by=cast.kim)
+    submission_states.withdraw(first, by=cast.olga)
+    with pytest.raises(Conflict, match="on no leaderboard"):
+        submission_states.choose_final(Submission.objects.get(pk=first.pk), by=cast.olga)
+
+
+def test_no_setting_chooses_its_own_runs(cast: BenchmarkCast) -> None:
+    setting = cast.relations().settings.get()
+    with pytest.raises(DomainError, match="best:main"):
+        creation.change_setting(setting, row_rule="best:main", by=cast.olga)
 
 
 def test_one_run_has_no_deviation(cast: BenchmarkCast) -> None:

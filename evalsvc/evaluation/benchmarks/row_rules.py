@@ -1,0 +1,39 @@
+"""Which of its runs a system shows on a leaderboard: all as their mean, or one."""
+
+from __future__ import annotations
+
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation.models import Benchmark, Setting
+
+MEAN, LATEST, FINAL, BEST = "mean", "latest", "final", "best:"
+TITLES = {
+    MEAN: "mean of all runs",
+    LATEST: "latest run",
+    FINAL: "run that the team chose as final, else the latest",
+}
+
+
+def title(setting: Setting) -> str:
+    """Describe the rule of a setting."""
+    key = best_on(setting.row_rule)
+    return f"run with the best main measure under “{key}”" if key else TITLES[setting.row_rule]
+
+
+def best_on(rule: str) -> str:
+    """Return the key of the setting that chooses the run, else nothing."""
+    return rule.removeprefix(BEST) if rule.startswith(BEST) else ""
+
+
+def choices(benchmark: Benchmark | None, *, but: str = "") -> list[tuple[str, str]]:
+    """List the rules for a setting with their titles; no setting chooses its own runs."""
+    others = benchmark.settings.all() if benchmark else ()
+    best = [(f"{BEST}{each.key}", f"best run under “{each.title}”") for each in others if each.key != but]
+    return [*TITLES.items(), *best]
+
+
+def check(benchmark: Benchmark, rule: str, *, key: str) -> None:
+    """Reject a rule that is unknown, or names no other setting."""
+    known = [value for value, _ in choices(benchmark, but=key)]
+    if rule not in known:
+        detail = f"{rule[:60]!r} is not a rule for the row of a system."
+        raise DomainError("bad_choice", detail, hint=f"Use {', '.join(known)}.", field="row_rule")

@@ -3,11 +3,22 @@
 from django.urls import path
 
 from evalsvc.evaluation.api import benchmarks, comparisons, status
+from evalsvc.evaluation.api import moves as api_moves
 from evalsvc.evaluation.api import oversight as api_ledger
 from evalsvc.evaluation.api import oversight as api_log
 from evalsvc.evaluation.api import reported as api_reported
 from evalsvc.evaluation.api import submissions as api_submissions
-from evalsvc.evaluation.pages import boards, compare, organise, reported, submissions, submit, system, team
+from evalsvc.evaluation.pages import (
+    boards,
+    compare,
+    moves,
+    organise,
+    reported,
+    submissions,
+    submit,
+    system,
+    team,
+)
 
 page_patterns = [
     path("boards/", boards.boards, name="boards"),
@@ -31,6 +42,11 @@ page_patterns = [
     path("boards/<slug:slug>/settings/<slug:key>/inputs/", boards.inputs_file, name="setting-inputs"),
     path("boards/<slug:slug>/settings/<slug:key>/change/", organise.change_setting, name="setting-change"),
     path("boards/<slug:slug>/settings/<slug:key>/revise/", organise.revise_setting, name="setting-revise"),
+    path(
+        "boards/<slug:slug>/settings/<slug:key>/versions/<int:number>/",
+        moves.moves_page,
+        name="version-moves",
+    ),
     path("boards/<slug:slug>/settings/<slug:key>/reported/", reported.reported_page, name="setting-reported"),
     path("boards/<slug:slug>/submit/", submit.submit, name="submit"),
     path("status/", status.page, name="status"),
@@ -57,6 +73,11 @@ api_patterns = [
         name="api-versions",
     ),
     path("benchmarks/<slug:slug>/settings/<slug:key>/inputs", benchmarks.Inputs.as_view(), name="api-inputs"),
+    path(
+        "benchmarks/<slug:slug>/settings/<slug:key>/versions/<int:number>/moves",
+        api_moves.VersionMoves.as_view(),
+        name="api-version-moves",
+    ),
     path(
         "benchmarks/<slug:slug>/settings/<slug:key>/reported",
         api_reported.ReportedFigures.as_view(),

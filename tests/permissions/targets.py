@@ -14,7 +14,8 @@ from django.utils import timezone
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Identity, Invitation
 from evalsvc.core.accounts.tokens import digest
-from evalsvc.evaluation.models import ReportedSystem
+from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.models import Benchmark, ReportedSystem
 from evalsvc.evaluation.reported import entries
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, canary_sentence, predicted_scores
@@ -62,6 +63,14 @@ def reported(cast: ServiceCast) -> ReportedSystem:
 
 def system_of_kelpie(cast: ServiceCast) -> Fields:
     return tides(cast) | {"pk": cast.scored.system_id}
+
+
+def revised(benchmark: Benchmark) -> Fields:
+    """The second version of a board, as a new scorer begins it."""
+    setting = benchmark.settings.get(key="main")
+    if setting.version == 1:
+        versions.begin(setting, by=None, note=versions.SCORER_CHANGED)
+    return {"slug": benchmark.slug, "key": "main", "number": 2}
 
 
 def scored(cast: ServiceCast) -> Fields:
@@ -166,6 +175,8 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     ),
     **dict.fromkeys(("setting", "setting-inputs", "setting-change", "setting-revise"), main_of_tides),
     **dict.fromkeys(("setting-reported", "api-reported"), main_of_tides),
+    **dict.fromkeys(("version-moves", "api-version-moves"), lambda cast: revised(cast.tides)),
+    **dict.fromkeys(("version-moves:hidden", "api-version-moves:hidden"), lambda cast: revised(cast.vault)),
     **dict.fromkeys(
         ("setting-reported:hidden", "api-reported:hidden"), lambda cast: vault(cast) | {"key": "main"}
     ),

@@ -92,6 +92,7 @@ BENCHMARKS: dict[str, str] = {
     "bad_columns": "The names of the columns are not text, are too large, or belong to no matrix.",
     "bad_composition": "The parts of a composed measure are invalid, or do not fit together.",
     "bad_date": "The value is not a date. Use year-month-day, such as 2026-03-31.",
+    "first_version": "The first version of a setting moved nothing. Name a later one.",
     "bad_figure": "A reported figure is not written as printed. Use such as 71.5 or 71.5 ± 0.4.",
     "bad_paper": "A reported figure needs its paper and table; an address begins with https://.",
     "reported_already": "These figures of the system were entered already. Remove them first.",

@@ -218,7 +218,8 @@ def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
     return svg_file(drawn, f"{slug}-schemes.svg")
 
 
-def _setting_or_404(request: HttpRequest, slug: str, key: str) -> tuple[Benchmark, Setting]:
+def setting_or_404(request: HttpRequest, slug: str, key: str) -> tuple[Benchmark, Setting]:
+    """Return a visible benchmark and its setting, or 404."""
     benchmark = roles.benchmark_for(request.user, slug)
     related = benchmark.settings.select_related("test_set", "only", "benchmark")
     return benchmark, get_object_or_404(related, key=key)
@@ -226,7 +227,7 @@ def _setting_or_404(request: HttpRequest, slug: str, key: str) -> tuple[Benchmar
 
 @require_safe
 def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    benchmark, setting = _setting_or_404(request, slug, key)
+    benchmark, setting = setting_or_404(request, slug, key)
     rows = setting.versions.select_related("test_set", "only", "by").order_by("-number")
     golds = [(each, gold_digest.of_version(each)) for each in rows]
     state = file_contract.state_at(setting, timezone.now())
@@ -254,7 +255,7 @@ def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 @page()
 def inputs_file(request: HttpRequest, slug: str, key: str) -> HttpResponseBase:
     """Download the items to predict, without their gold."""
-    _, setting = _setting_or_404(request, slug, key)
+    _, setting = setting_or_404(request, slug, key)
     roles.require_begun(setting, request.user)
     return jsonl_file(f"{slug}-{key}.jsonl", file_contract.input_lines(setting))
 

@@ -1,0 +1,77 @@
+"""API of what a new version of a setting moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsvc.core.errors.handlers import problems
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.api.benchmarks import RescoringSerializer, VersionSerializer, setting_of
+from evalsvc.evaluation.comparison import moves
+from evalsvc.evaluation.comparison.moves import Moves
+
+
+class ChangeSerializer(serializers.Serializer[Any]):
+    before = serializers.FloatField(allow_null=True)
+    after = serializers.FloatField(allow_null=True)
+    difference = serializers.FloatField(allow_null=True, help_text="After − before.")
+
+
+class SystemMoveSerializer(serializers.Serializer[moves.SystemMove]):
+    system = serializers.CharField(source="row.system.name")
+    team = serializers.CharField(source="row.system.team_name")
+    rank_before = serializers.IntegerField(allow_null=True, help_text="Among the systems on both boards.")
+    rank_after = serializers.IntegerField(allow_null=True)
+    measures = serializers.DictField(child=ChangeSerializer(), source="changes")
+
+
+class LabelMoveSerializer(serializers.Serializer[moves.LabelMove]):
+    name = serializers.CharField(source="label")
+    gold_before = serializers.IntegerField()
+    gold_after = serializers.IntegerField()
+    f1 = ChangeSerializer(help_text="Mean over runs, then over systems.")
+    effect = serializers.FloatField(help_text="Its part of the mean change of micro F1.")
+
+
+class TurnedPairSerializer(serializers.Serializer[Any]):
+    ahead_before = serializers.CharField()
+    ahead_after = serializers.CharField()
+
+
+class MovesSerializer(serializers.Serializer[Moves]):
+    before = VersionSerializer(source="before.version")
+    after = VersionSerializer(source="after.version")
+    rescoring = RescoringSerializer(
+        source="after.rescoring", allow_null=True, help_text="Progress, while runs wait for their new score."
+    )
+    held_back = serializers.CharField(source="after.held_back")
+    order_by = serializers.CharField(source="after.order_by")
+    systems = SystemMoveSerializer(many=True)
+    left = serializers.ListField(
+        child=serializers.CharField(), help_text="Systems on the earlier board alone."
+    )
+    turned = serializers.SerializerMethodField(help_text="Pairs whose order by the main measure turned.")
+    labels = LabelMoveSerializer(
+        many=True, help_text="The greatest effect first; empty while the gold is hidden."
+    )
+
+    @extend_schema_field(TurnedPairSerializer(many=True))
+    def get_turned(self, found: Moves) -> list[dict[str, str]]:
+        names = {move.row.system.pk: move.row.system.name for move in found.systems}
+        return [
+            {"ahead_before": names[pair.first], "ahead_after": names[pair.second]} for pair in found.turned
+        ]
+
+
+class VersionMoves(APIView):
+    @extend_schema(operation_id="version_moves", responses={200: MovesSerializer} | problems(400, 401, 404))
+    def get(self, request: Request, slug: str, key: str, number: int) -> Response:
+        """What this version moved against the one shown before it."""
+        setting = setting_of(roles.benchmark_for(request.user, slug), key)
+        return Response(MovesSerializer(moves.moves(setting, number, person=request.user)).data)

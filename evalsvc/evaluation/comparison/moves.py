@@ -1,0 +1,199 @@
+"""What a new version of a setting moved: ranks, figures, and the labels behind it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.run_figures import RunFigures, run_figures
+from evalsvc.evaluation.disclosure.policy import CLASS_FAMILY, RELATION_CLASSES
+from evalsvc.evaluation.leaderboard import COMPARED, Board, BoardRow, Reversal, reversals
+from evalsvc.evaluation.measures.computation import complete_options
+from evalsvc.evaluation.measures.menu import MENU, board_measures
+from evalsvc.evaluation.models import Setting
+from evalsvc.evaluation.roles import Person
+
+
+class Change(NamedTuple):
+    """Mean of a measure before and after."""
+
+    before: float | None
+    after: float | None
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+@dataclass(frozen=True)
+class SystemMove:
+    """System on both boards; ranks are among the systems that are."""
+
+    row: BoardRow
+    rank_before: int | None
+    rank_after: int | None
+    changes: dict[str, Change]
+
+    @property
+    def climbed(self) -> int:
+        """Return the ranks gained, below 0 those lost."""
+        return self.rank_before - self.rank_after if self.rank_before and self.rank_after else 0
+
+
+class _ClassFigures(NamedTuple):
+    gold: int
+    f1: float | None
+    part: float
+
+
+@dataclass(frozen=True)
+class LabelMove:
+    """Label before and after, over the runs of the systems compared.
+
+    `effect` is its part of the mean change of micro F1: 2·tp of the label ÷ all (gold + predicted), after −
+    before.
+    """
+
+    label: str
+    gold_before: int
+    gold_after: int
+    f1: Change
+    effect: float
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Boards of a version and of the one that was shown before it."""
+
+    before: Board
+    after: Board
+
+    @property
+    def setting(self) -> Setting:
+        return self.after.setting
+
+    @cached_property
+    def measures(self) -> list[str]:
+        """Measures of the board's table that both boards have, the main one first."""
+        present = [key for key in self.after.columns if key in self.before.columns]
+        keys = [self.after.order_by, *(measure.key for measure in board_measures(self.setting, present))]
+        return [key for key in dict.fromkeys(keys) if key in present]
+
+    @cached_property
+    def _both(self) -> tuple[list[BoardRow], list[BoardRow]]:
+        before, after = ({row.system.pk: row for row in each.rows} for each in (self.before, self.after))
+        shared = [pk for pk in after if pk in before]
+        return [before[pk] for pk in shared], [after[pk] for pk in shared]
+
+    @cached_property
+    def systems(self) -> list[SystemMove]:
+        """Systems on both boards, in the order of the newer one."""
+        before, after = self._both
+        ranks = _ranks(self.before, before), _ranks(self.after, after)
+        return [
+            SystemMove(
+                new,
+                ranks[0].get(new.system.pk),
+                ranks[1].get(new.system.pk),
+                {key: Change(_mean(old, key), _mean(new, key)) for key in self.measures},
+            )
+            for old, new in zip(before, after, strict=True)
+        ]
+
+    @cached_property
+    def left(self) -> list[str]:
+        """Systems that the newer board lacks."""
+        on_both = {move.row.system.pk for move in self.systems}
+        return [row.system.name for row in self.before.rows if row.system.pk not in on_both]
+
+    @cached_property
+    def turned(self) -> list[Reversal]:
+        """Pairs of the first 50 systems whose order by the main measure turned, the widest first."""
+        return reversals(self.before.ordering, [self.after.ordering])
+
+    @cached_property
+    def labels(self) -> list[LabelMove]:
+        """Labels by their effect on micro F1, over the first 50 systems; none while gold is hidden."""
+        if self.before.policy.hidden or self.after.policy.hidden:
+            return []
+        sides = [
+            _classes(self.setting, run_figures(Comparison(board, rows[:COMPARED])))
+            for board, rows in zip((self.before, self.after), self._both, strict=True)
+        ]
+        nothing = _ClassFigures(0, None, 0.0)
+        moves = []
+        for label in dict.fromkeys([*sides[0], *sides[1]]):
+            old, new = (side.get(label, nothing) for side in sides)
+            moves.append(LabelMove(label, old.gold, new.gold, Change(old.f1, new.f1), new.part - old.part))
+        return sorted(moves, key=lambda move: (-abs(move.effect), move.label))
+
+
+def moves(setting: Setting, number: int, *, person: Person | None = None) -> Moves:
+    """Compare the board of a version with the one that was shown before it."""
+    version = versions.of_setting(setting, number)
+    if number == 1:
+        detail = f"Version 1 of “{setting.title}” is its first; nothing was scored before it."
+        raise DomainError("first_version", detail, field="version")
+    before = version.shown_before or number - 1
+    boards = [
+        leaderboard.board(setting, person=person, version=each.number)
+        for each in (versions.of_setting(setting, before), version)
+    ]
+    return Moves(*boards)
+
+
+def _ranks(board: Board, rows: Collection[BoardRow]) -> dict[int, int]:
+    """Rank these systems among themselves."""
+    figures = {row.system.pk: figure for row in rows if (figure := row.figure(board.order_by))}
+    return leaderboard.Column(board.ordering.measure, figures, "").ranks
+
+
+def _mean(row: BoardRow, key: str) -> float | None:
+    figure = row.figure(key)
+    return figure.mean if figure else None
+
+
+# ---- labels ------------------------------------------------------------------------------------------
+def _classes(setting: Setting, systems: Collection[Collection[RunFigures]]) -> dict[str, _ClassFigures]:
+    """Return gold count, mean F1 and mean part of micro F1 by label, runs first, then systems."""
+    gold: dict[str, int] = {}
+    f1: dict[str, list[float]] = defaultdict(list)
+    parts: dict[str, float] = defaultdict(float)
+    counted = [runs for runs in systems if runs]
+    for runs in counted:
+        of_system: dict[str, list[float]] = defaultdict(list)
+        for run in runs:
+            rows = _rows(setting, run.classes)
+            total = sum(row["gold"] + row["predicted"] for row in rows)
+            for row in rows:
+                label = row["label"]
+                gold[label] = row["gold"]
+                if row["f1"] is not None:
+                    of_system[label].append(row["f1"])
+                parts[label] += 2 * row["correct"] / max(total, 1) / len(runs) / len(counted)
+        for label, values in of_system.items():
+            f1[label].append(fmean(values))
+    return {
+        label: _ClassFigures(gold[label], fmean(f1[label]) if f1[label] else None, parts[label])
+        for label in gold
+    }
+
+
+def _rows(setting: Setting, rows: Collection[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows per averaged class, of the family of the main measure."""
+    present = {row["family"] for row in rows}
+    usual = RELATION_CLASSES if setting.kind == "joint" else CLASS_FAMILY[setting.kind]
+    choices = (MENU[setting.main].family, usual, *CLASS_FAMILY.values())
+    family = next((each for each in choices if each in present), "")
+    benchmark = setting.benchmark
+    averaged = complete_options(benchmark.options, task=benchmark.task).get("include_negative")
+    negatives = () if averaged else (benchmark.negative, setting.test_set.negative)
+    return [row for row in rows if row["family"] == family and row["label"] not in negatives]

@@ -1,0 +1,119 @@
+"""What a new version moved: ranks, figures, turned pairs, and the labels behind it."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.comparison.moves import Moves, moves
+from evalsvc.evaluation.models import Setting
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
+from tests.errors import code
+from workers.runner import run_next
+
+# s1 and s5 are no longer born_in; s2 and s4 are
+MENDED = [
+    gold_sentence(line["id"], line["h"]["id"], line["t"]["id"], *relations)
+    for line, relations in zip(
+        RELATION_GOLD, ([], ["born_in"], ["works_for"], ["born_in"], [], ["part_of"]), strict=True
+    )
+]
+EARLIER = ["born_in", "N/A", "works_for", "N/A", "born_in", "N/A"]
+LATER = ["N/A", "born_in", "works_for", "born_in", "N/A", "N/A"]
+
+
+@pytest.fixture
+def setting(cast: BenchmarkCast) -> Setting:
+    """Net is right about the first gold, Tree about the second."""
+    benchmark = cast.relations()
+    for system, labels in (("Net", EARLIER), ("Tree", LATER)):
+        lines = [
+            {"id": line["id"], "label": label} for line, label in zip(RELATION_GOLD, labels, strict=True)
+        ]
+        cast.submit(benchmark, lines, system=system)
+    work()
+    return benchmark.settings.get()
+
+
+def work() -> None:
+    while run_next("score"):
+        pass
+
+
+def revised(setting: Setting, cast: BenchmarkCast) -> Moves:
+    gold = freeze("mended", MENDED, by=cast.olga)
+    creation.revise_setting(setting, test_set=gold, by=cast.olga, note="Mended.")
+    work()
+    return moves(Setting.objects.get(), 2)
+
+
+def test_a_new_gold_turns_a_pair_and_the_report_says_so(setting: Setting, cast: BenchmarkCast) -> None:
+    found = revised(setting, cast)
+    ranks = {move.row.system.name: (move.rank_before, move.rank_after) for move in found.systems}
+    assert ranks == {"Net": (1, 2), "Tree": (2, 1)}
+    assert len(found.turned) == 1
+    change = found.systems[0].changes["micro_f1"]
+    assert (change.before, change.after) == (pytest.approx(2 / 7), pytest.approx(6 / 7))
+
+
+def test_the_effects_of_labels_add_up_to_the_mean_change_of_micro_f1(
+    setting: Setting, cast: BenchmarkCast
+) -> None:
+    gold = freeze("other", [*MENDED[:4], *RELATION_GOLD[4:]], by=cast.olga)
+    creation.revise_setting(setting, test_set=gold, by=cast.olga)
+    work()
+    found = moves(Setting.objects.get(), 2)
+    changes = [move.changes["micro_f1"].difference or 0.0 for move in found.systems]
+    assert sum(move.effect for move in found.labels) == pytest.approx(sum(changes) / 2)
+    assert any(changes)
+    first = found.labels[0]
+    assert (first.label, first.gold_before, first.gold_after) == ("born_in", 2, 3)
+
+
+def test_an_unchanged_gold_moves_nothing(setting: Setting, cast: BenchmarkCast) -> None:
+    gold = freeze("same", reversed(RELATION_GOLD), by=cast.olga)
+    creation.revise_setting(setting, test_set=gold, by=cast.olga)
+    work()
+    found = moves(Setting.objects.get(), 2)
+    assert [move.climbed for move in found.systems] == [0, 0]
+    assert {move.effect for move in found.labels} <= {0.0}
+
+
+def test_hidden_gold_shows_no_labels_but_to_organisers(setting: Setting, cast: BenchmarkCast) -> None:
+    revised(setting, cast)
+    Setting.objects.update(disclosure="hidden")
+    hidden = Setting.objects.get()
+    assert moves(hidden, 2, person=cast.kim).labels == []
+    assert moves(hidden, 2, person=cast.olga).labels
+
+
+def test_the_first_version_has_no_report(setting: Setting) -> None:
+    with pytest.raises(DomainError, check=code("first_version")):
+        moves(setting, 1)
+
+
+def test_page_and_api_say_what_moved(client: Client, setting: Setting, cast: BenchmarkCast) -> None:
+    revised(setting, cast)
+    page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
+    assert "2 systems of 2 changed rank, 1 pair turned by micro F1." in page
+    assert "Tree passed Net." in page
+    assert "85.7 (+57.1)" in page
+    assert (
+        "/boards/rel/settings/main/versions/2/" in client.get("/boards/rel/settings/main/").content.decode()
+    )
+    client.force_login(cast.kim)
+    body = client.get("/api/v1/benchmarks/rel/settings/main/versions/2/moves").json()
+    assert body["turned"] == [{"ahead_before": "Net", "ahead_after": "Tree"}]
+    assert (body["before"]["number"], body["after"]["note"]) == (1, "Mended.")
+    assert body["labels"][0]["name"] == "born_in"
+
+
+def test_a_report_while_runs_are_scored_names_its_progress(
+    client: Client, setting: Setting, cast: BenchmarkCast
+) -> None:
+    creation.revise_setting(setting, test_set=freeze("mended", MENDED, by=cast.olga), by=cast.olga)
+    page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
+    assert "0 of 2 runs scored." in page
+    assert "No system has scores under both versions." in page

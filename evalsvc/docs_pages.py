@@ -1,12 +1,13 @@
-"""Reference pages generated from the registries of measures, formats and errors."""
+"""Documentation: guides, and reference pages made from the registries of measures, formats and errors."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from evalsvc import guides
 from evalsvc.core.errors.codes import SECTIONS, STATUSES
 from evalsvc.core.formats import registry
 from evalsvc.core.formats.problems import KINDS
@@ -42,6 +43,19 @@ KEYS = {
         ("↵", "decide"),
     ),
 }
+
+
+def index(request: HttpRequest) -> HttpResponse:
+    """List the documentation, or the sections with the words of the query."""
+    query = request.GET.get("q", "").strip()[:200]
+    context = {"doc": "index", "query": query, "guides": guides.guides(), "found": guides.search(query)}
+    return render(request, "docs/index.html", context)
+
+
+def guide(request: HttpRequest, name: str) -> HttpResponse:
+    if name not in guides.NAMES:
+        raise Http404
+    return render(request, "docs/guide.html", {"doc": "guides", "guide": guides.guide(name)})
 
 
 def measures(request: HttpRequest) -> HttpResponse:

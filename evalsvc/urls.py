@@ -23,6 +23,8 @@ swagger = csp_update({"style-src": [SELF, UNSAFE_INLINE]})(
 
 
 docs_pages = [
+    path("docs/", require_safe(docs.index), name="docs"),
+    path("docs/guides/<slug:name>/", require_safe(docs.guide), name="docs-guide"),
     path("docs/measures/", require_safe(docs.measures), name="docs-measures"),
     path("docs/formats/", require_safe(docs.formats), name="docs-formats"),
     path("docs/errors/", require_safe(docs.errors), name="docs-errors"),

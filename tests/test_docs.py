@@ -159,8 +159,8 @@ def test_every_status_of_an_error_is_explained() -> None:
     assert {int(status) for status in re.findall(r"\b4\d\d\b", section)} >= {s for s in STATUSES if s < 500}
 
 
-def shell_blocks() -> list[str]:
-    return [code for language, code in code_blocks(API_MD.read_text()) if language == "bash"]
+def shell_blocks(name: str = "api.md") -> list[str]:
+    return [code for language, code in code_blocks(document(name)) if language == "bash"]
 
 
 def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> None:
@@ -193,6 +193,20 @@ def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> N
     assert cast.test_set.sha256 in of("sha256sum")
     assert {row["state"] for row in json.loads(of("state=scored"))["results"]} == {"scored"}
     assert of("HTTP %{http_code}") == "HTTP 304\n"
+
+
+def test_the_tutorial_for_teams_leads_to_scores(live: str, tmp_path: Path) -> None:
+    cast = ServiceCast.create()
+    env_vars = {"URL": live, "TOKEN": cast.secrets["submit"], "BOARD": "tides"}
+    env_vars |= {"EVALSVC_URL": live, "EVALSVC_TOKEN": cast.secrets["submit"]}
+    answers = []
+    for code in shell_blocks("first-run.md"):
+        if "--watch" in code:
+            run_job("score", int(env_vars["ID"]))
+        answers.append(run(code, env_vars, tmp_path))
+        if found := re.match(r"Submission (\d+):", answers[-1]):
+            env_vars["ID"] = found[1]
+    assert "accuracy" in answers[-1].casefold()
 
 
 def run(code: str, env_vars: dict[str, str], folder: Path) -> str:

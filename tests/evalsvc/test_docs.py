@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
+from evalsvc import guides
 from evalsvc.core.errors.codes import SECTIONS, STATUSES
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.formats.registry import formats
@@ -96,3 +98,47 @@ def test_powers_are_superscripts_in_formulas(client: Client) -> None:
     page = client.get("/docs/measures/").content.decode()
     assert "nᵢ<sup>¾</sup>" in page
     assert "^¾" not in page
+
+
+# ---- guides and search ----------------------------------------------------------------------------
+def test_every_document_is_a_page(client: Client) -> None:
+    index = page_text(client, "docs")
+    for path in (Path(settings.BASE_DIR) / "docs").glob("*.md"):
+        address = reverse(
+            "docs-measures" if path.stem == "measures" else "docs-guide",
+            args=[path.stem][: path.stem != "measures"],
+        )
+        assert f'href="{address}"' in index, path.name
+        assert client.get(address).status_code == 200
+    assert client.get(reverse("docs-guide", args=["readme"])).status_code == 404
+
+
+def test_links_between_guides_lead_to_their_pages_and_sections(client: Client) -> None:
+    for name in guides.NAMES:
+        page = client.get(reverse("docs-guide", args=[name])).content.decode()
+        assert ".md" not in "".join(re.findall(r'href="([^"]*)"', page)), name
+        for target, anchor in re.findall(r'href="(/docs/guides/[\w-]+/)#([^"]+)"', page):
+            assert f'id="{anchor}"' in client.get(target).content.decode(), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize(
+    ("query", "address"),
+    [
+        ("graceful handover of a queue that no text has", ""),
+        ("restore backup", "/docs/guides/operations/#backup-and-restore"),
+        ("macro_f1", "/docs/measures/#macro_f1"),
+        ("bad_aggregate", "/docs/errors/#bad_aggregate"),
+        ("opennre", "/docs/formats/#predictions"),
+    ],
+)
+def test_a_search_finds_sections_of_guides_and_references(client: Client, query: str, address: str) -> None:
+    page = client.get(reverse("docs"), {"q": query}).content.decode()
+    if address:
+        assert f'<a href="{address}">' in page
+    else:
+        assert "No section has all of these words" in page
+
+
+def test_a_search_shows_the_query_as_text(client: Client) -> None:
+    page = client.get(reverse("docs"), {"q": "<b>quota</b>"}).content.decode()
+    assert "<b>quota" not in page

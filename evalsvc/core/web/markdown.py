@@ -52,7 +52,13 @@ def to_html(text: str) -> SafeString:
                 inner.type = "text"
     html = parser.renderer.render(tokens, parser.options, {})
     clean = nh3.clean(html, tags=TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"})
-    return mark_safe(clean.replace("<table>", f"{SCROLL}<table>").replace("</table>", "</table></div>"))  # noqa: S308
+    return mark_safe(scrolling_tables(clean))  # noqa: S308
+
+
+def scrolling_tables(html: str) -> str:
+    """Put each table into a box that scrolls sideways; an empty heading becomes an empty cell."""
+    html = html.replace("<th></th>", "<td></td>")
+    return html.replace("<table>", f"{SCROLL}<table>").replace("</table>", "</table></div>")
 
 
 def section_html(text: str, *names: str) -> SafeString:

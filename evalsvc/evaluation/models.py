@@ -383,6 +383,16 @@ class EvaluationClaims(models.Model):
         return f"claims of {self.evaluation}"
 
 
+class EvaluationOutcomes(models.Model):
+    """Outcome of each item of a file, packed; who may read it is decided by the disclosure."""
+
+    evaluation = models.OneToOneField(Evaluation, on_delete=models.CASCADE, related_name="outcomes")
+    content = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"outcomes of {self.evaluation}"
+
+
 class Score(models.Model):
     """Value of a measure; null with a reason when undefined."""
 

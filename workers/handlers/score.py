@@ -23,14 +23,16 @@ from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
+from evalsvc.evaluation.disclosure.outcomes import pack
 from evalsvc.evaluation.disclosure.split import part_of
-from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
+from evalsvc.evaluation.models import Evaluation, EvaluationOutcomes, Score, Setting, Submission
 from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from workers.handlers import near_duplicates
 from workers.metrics.report import Curve, Report
 from workers.scoring.claims import ClaimCodes, answers_digest, claim_codes
 from workers.scoring.gold import Gold, read_gold
+from workers.scoring.outcomes import outcomes_of
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import (
     ScoringCase,
@@ -54,6 +56,7 @@ class SettingResult:
     report: Report
     detail: dict[str, Any]
     answers_sha256: str
+    outcomes: bytes | None = None
     claims: ClaimCodes | None = None
 
 
@@ -142,7 +145,9 @@ def _results(
             "curve": _points(report.curve),
             "notes": list(report.notes),
         }
-        result = SettingResult(setting, options, report, detail, answers_digest(case))
+        outcomes = outcomes_of(case)
+        packed = None if outcomes is None else pack(outcomes)
+        result = SettingResult(setting, options, report, detail, answers_digest(case), packed)
         if positives := near_duplicates.positives_if_hidden(setting):
             result = replace(result, claims=claim_codes(case, positives))
             steps.begin(f"{setting.title}: reading the claims of earlier files", 0)
@@ -297,6 +302,8 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
             )
             for key, value in result.report.values.items()
         )
+        if result.outcomes is not None:
+            EvaluationOutcomes.objects.create(evaluation=evaluation, content=result.outcomes)
     if result.claims is not None:
         near_duplicates.keep_claims(evaluation, result.claims)
     if not evaluation.answers_sha256:  # from before there were digests

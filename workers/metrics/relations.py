@@ -266,6 +266,21 @@ def claim_kinds(gold: Links, predicted: Links) -> dict[str, int]:
     >>> [kind for kind, count in claim_kinds(gold, turned).items() if count]
     ['direction']
     """
+    kinds = kinds_of_claims(gold, predicted)[1]
+    return dict(zip(CLAIM_KINDS, np.bincount(kinds, minlength=len(CLAIM_KINDS)).tolist(), strict=True))
+
+
+def kinds_of_claims(gold: Links, predicted: Links) -> tuple[Links, Ints]:
+    """Return the distinct claims, and the place of the kind of each in `CLAIM_KINDS`.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1)
+    >>> gold, claim = links_of_columns(spans, [0], [0], [1]), links_of_columns(spans, [0], [1], [1])
+    >>> CLAIM_KINDS[kinds_of_claims(gold, claim)[1][0]]
+    'relation'
+    """
     facts, claims = distinct_links(gold, labels=True), distinct_links(predicted, labels=True)
     whole = [
         [*facts.columns(labels=True)],
@@ -277,14 +292,13 @@ def claim_kinds(gold: Links, predicted: Links) -> dict[str, int]:
     fact_bounds, claim_bounds = row_keys(facts.columns(labels=False), claims.columns(labels=False))
     gold_span, span = row_keys(gold.spans.columns, predicted.spans.columns)
     known = np.isin(span, gold_span)
-    tests = {
-        "right": np.isin(claim, fact),
-        "direction": np.isin(turned, fact),
-        "relation": np.isin(claim_ends, fact_ends),
-        "label": np.isin(claim_bounds, fact_bounds),
-        "bounds": np.isin(np.arange(len(claims)), _alike(facts, claims, labels=False)[1]),
-        "argument": ~(known[claims.head] & known[claims.tail]),
-        "spurious": np.ones(len(claims), dtype=bool),
-    }
-    kinds = np.select(list(tests.values()), list(range(len(tests))))
-    return dict(zip(tests, np.bincount(kinds, minlength=len(tests)).tolist(), strict=True))
+    tests = [
+        np.isin(claim, fact),
+        np.isin(turned, fact),
+        np.isin(claim_ends, fact_ends),
+        np.isin(claim_bounds, fact_bounds),
+        np.isin(np.arange(len(claims)), _alike(facts, claims, labels=False)[1]),
+        ~(known[claims.head] & known[claims.tail]),
+        np.ones(len(claims), dtype=bool),
+    ]
+    return claims, np.select(tests, list(range(len(tests))))

@@ -26,7 +26,9 @@ def imported_models(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", READERS, ids=lambda path: path.stem)
 def test_what_shows_figures_never_reads_the_stored_ones(path: Path) -> None:
-    stored = {"Score", "EvaluationClaims"} | ({"Evaluation"} if path.name not in PREFETCHES else set())
+    stored = {"Score", "EvaluationClaims", "EvaluationOutcomes"} | (
+        {"Evaluation"} if path.name not in PREFETCHES else set()
+    )
     assert not stored & set(imported_models(path))
     for attribute in (".scores.all()", "evaluation__scores", "Score.objects"):
         assert attribute not in path.read_text()

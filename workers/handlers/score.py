@@ -138,15 +138,9 @@ def _results(
         options = scoring_identity.options_of(contract, setting, submission)
         case = ScoringCase.of(gold, predictions, scoring_options(options))
         report = report_of(case)
-        detail = {
-            "counts": {key: number(value) for key, value in (report.counts | case.counts).items()},
-            "lost": error_counts(case),
-            "wrong_relations": relation_error_counts(case),
-            "curve": _points(report.curve),
-            "notes": list(report.notes),
-        }
         outcomes = outcomes_of(case)
         packed = None if outcomes is None else pack(outcomes)
+        detail = detail_of(case, report)
         result = SettingResult(setting, options, report, detail, answers_digest(case), packed)
         if positives := near_duplicates.positives_if_hidden(setting):
             result = replace(result, claims=claim_codes(case, positives))
@@ -284,23 +278,14 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
             "options": result.options,
             "answers_sha256": result.answers_sha256,
             "libraries": libraries,
-            "classes": [
-                {"family": family} | row._asdict() | {key: number(getattr(row, key)) for key in SHARES}
-                for family, rows in result.report.classes.items()
-                for row in rows
-            ],
+            "classes": classes_of(result.report),
             "detail": result.detail,
         },
     )
     if created:
         Score.objects.bulk_create(
-            Score(
-                evaluation=evaluation,
-                measure=key,
-                value=number(value.value),
-                reason=(value.reason or "")[:200],
-            )
-            for key, value in result.report.values.items()
+            Score(evaluation=evaluation, measure=key, value=value, reason=reason)
+            for key, (value, reason) in values_of(result.report).items()
         )
         if result.outcomes is not None:
             EvaluationOutcomes.objects.create(evaluation=evaluation, content=result.outcomes)
@@ -309,6 +294,32 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
     if not evaluation.answers_sha256:  # from before there were digests
         Evaluation.objects.filter(pk=evaluation.pk).update(answers_sha256=result.answers_sha256)
     return evaluation
+
+
+# ---- what is stored of a report ----------------------------------------------------------------------
+def values_of(report: Report) -> dict[str, tuple[float | None, str]]:
+    """Return value and reason by measure."""
+    return {key: (number(value.value), (value.reason or "")[:200]) for key, value in report.values.items()}
+
+
+def classes_of(report: Report) -> list[dict[str, Any]]:
+    """Return the rows per class."""
+    return [
+        {"family": family} | row._asdict() | {key: number(getattr(row, key)) for key in SHARES}
+        for family, rows in report.classes.items()
+        for row in rows
+    ]
+
+
+def detail_of(case: ScoringCase, report: Report) -> dict[str, Any]:
+    """Return counts, errors, curve and notes."""
+    return {
+        "counts": {key: number(value) for key, value in (report.counts | case.counts).items()},
+        "lost": error_counts(case),
+        "wrong_relations": relation_error_counts(case),
+        "curve": _points(report.curve),
+        "notes": list(report.notes),
+    }
 
 
 def _points(curve: Curve | None) -> dict[str, Any] | None:

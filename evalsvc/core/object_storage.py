@@ -11,7 +11,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
 
-from evalsvc.core.storage import StorageFault, is_elsewhere
+from evalsvc.core.errors.exceptions import StorageFault
+from evalsvc.core.storage import is_elsewhere
 
 # Requests wait for it: a store that is away is noticed in seconds, not in the minutes of the defaults.
 TIMES = Config(connect_timeout=3, read_timeout=30, retries={"total_max_attempts": 2})
@@ -20,7 +21,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def with_file_errors(method: Method) -> Method:
-    """Raise FileNotFoundError or OSError instead of the client's exceptions."""
+    """Raise FileNotFoundError or StorageFault instead of the client's exceptions."""
 
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -29,9 +30,9 @@ def with_file_errors(method: Method) -> Method:
         except ClientError as error:
             if error.response["ResponseMetadata"]["HTTPStatusCode"] == 404:
                 raise FileNotFoundError(f"The object does not exist: {error}") from error
-            raise OSError(f"The object store answered: {error}") from error
+            raise StorageFault(f"The object store answered: {error}") from error
         except (BotoCoreError, Boto3Error) as error:
-            raise OSError(f"The object store is unavailable: {error}") from error
+            raise StorageFault(f"The object store is unavailable: {error}") from error
 
     return cast(Method, call)
 

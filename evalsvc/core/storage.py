@@ -17,6 +17,7 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import DatabaseError
 from django.utils.deconstruct import deconstructible
 
+from evalsvc.core.errors.exceptions import StorageFault
 from evalsvc.core.jobs.exceptions import RetryLater, caught
 
 PARTIAL = ".partial"
@@ -32,10 +33,6 @@ LOST = (
 
 # Some names that rows have in each folder, to distinguish a new storage from one that is away.
 _names: dict[str, Callable[[], Iterable[str]]] = {}
-
-
-class StorageFault(OSError):
-    """The storage is away, or does not hold what was just written."""
 
 
 def register_names(folder: str, names: Callable[[], Iterable[str]]) -> None:

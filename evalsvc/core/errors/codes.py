@@ -165,6 +165,7 @@ ACCOUNTS: dict[str, str] = {
     "csrf": "The form has expired or was sent from another site. Reload the page and try again.",
     "https_required": "The request came over plain HTTP. Use the https:// address, and another token.",
     "database_away": "The database does not answer. Nothing was lost; send the request again in a minute.",
+    "storage_away": "The service cannot store files at the moment. Nothing was stored; send it again later.",
     "identity_taken": "This identity is connected to another account.",
     "invalid_input": "A field has an invalid value. See detail for each field.",
     "invitation_over": "The invitation was used, was revoked or has expired. Ask for a new one.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -17,6 +18,21 @@ class DomainError(Exception):
         super().__init__(detail)
         self.code, self.detail, self.hint, self.field = code, detail, hint, field
         self.extra: dict[str, Any] = {}
+
+
+class StorageFault(OSError):
+    """The storage is away, or does not hold what was just written."""
+
+
+# of a full or broken disk, or of a mount that is away
+STORAGE_ERRORS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.ENOTCONN, errno.ENODEV}
+)
+
+
+def is_storage_away(error: BaseException | None) -> bool:
+    """Return True for a fault of the disk or store, which no other request would avoid."""
+    return isinstance(error, StorageFault) or (isinstance(error, OSError) and error.errno in STORAGE_ERRORS)
 
 
 class Conflict(DomainError):

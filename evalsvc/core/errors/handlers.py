@@ -29,13 +29,13 @@ from rest_framework.views import set_rollback
 from evalsvc.core import log_context
 from evalsvc.core.database import is_database_away
 from evalsvc.core.errors.codes import ACCOUNTS, BENCHMARKS, STATUSES
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.errors.exceptions import DomainError, is_storage_away
 from evalsvc.core.formats.problems import FileRejected
 
 QUOTED = re.compile(r'"([^"]*)"')
 PLACE = re.compile(r"line \d+ column \d+")
 PROBLEM_JSON = "application/problem+json"
-RETRY_SECONDS = 5
+RETRY_SECONDS = {"database_away": 5, "storage_away": 60}
 MAX_DETAIL = 2_000  # characters; a detail may quote what was sent
 Described = tuple[int, dict[str, Any], dict[str, str]]
 
@@ -207,14 +207,16 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 503 while the database is away: what was asked for can be asked again."""
-    if not is_database_away(sys.exc_info()[1]):
+    """Answer 503 while database or storage is away: what was asked for can be asked again."""
+    error = sys.exc_info()[1]
+    code = "database_away" if is_database_away(error) else "storage_away" if is_storage_away(error) else ""
+    if not code:
         return problem_page(request, 500)
-    body = problem(503, code="database_away", detail=ACCOUNTS["database_away"])
-    headers = {"Retry-After": str(RETRY_SECONDS)}
+    body = problem(503, code=code, detail=ACCOUNTS[code])
+    headers = {"Retry-After": str(RETRY_SECONDS[code])}
     if is_api(request):
         return JsonResponse(body, status=503, content_type=PROBLEM_JSON, headers=headers)
-    # without the request: who it is from is in the database
+    # without the request: who it is from is in the database, which may be away
     return HttpResponse(render_to_string("error.html", {"problem": body}), status=503, headers=headers)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management import CommandParser
 
 from evalsvc.core.upkeep import registry, retention, stored_files
+from evalsvc.core.web.formatting import counted
 from evalsvc.management.commands._base import PlainCommand
 
 EVERYTHING = sys.maxsize
@@ -39,7 +40,7 @@ class Command(PlainCommand):
             found += 1
             self.write(f"{finding.code}: {finding.detail}\n  {finding.cure}")
         if found:
-            self.stderr.write(f"{found:,} findings.")
+            self.stderr.write(f"{counted(found, 'finding')}.")
             sys.exit(1)
         self.write("No findings: stored files, test sets and jobs are in order.")
 

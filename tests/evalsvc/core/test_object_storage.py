@@ -116,7 +116,7 @@ def test_a_store_that_is_away_puts_the_job_off(cast: BenchmarkCast, bucket: Any,
 def test_readiness_names_a_store_that_is_away_without_its_address(settings: Any) -> None:
     use(settings, "http://127.0.0.1:9")
     problems = Client().get("/readyz").json()["problems"]
-    assert problems["storage"] == "The check failed (OSError)."
+    assert problems["storage"] == "The check failed (StorageFault)."
 
 
 def test_objects_without_a_row_are_swept(

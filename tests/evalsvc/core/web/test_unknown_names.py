@@ -25,7 +25,8 @@ WITH_FORMS = sorted(
     {row for row, method in PAGES if method == "GET"} & {row for row, method in PAGES if method == "POST"}
 )
 ADMITTED = {"join": "anon", "submit": "memb"}  # elsewhere an administrator
-BY_NAME = {"project-members", "test-set", "board-people"}  # their buttons are named, not valued
+# their buttons are named, not valued
+BY_NAME = {"project-members", "test-set", "board-people", "setting-reported"}
 BUTTONS = sorted(
     (name, button)
     for name, pattern in routes()

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 
 FILES = {
     *("health", "ready", "metrics", "client", "schema", "board-csv", "board-json", "board-ranks"),
-    *("setting-inputs", "board-inputs", "board-view-file"),
+    *("setting-inputs", "board-inputs", "board-feed", "board-view-file"),
     *("submission-curve-svg", "submission-curve-csv", "test-set-lines", "judgments", "board-compare-file"),
     "system-file",
     *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv", "sentences-csv"),

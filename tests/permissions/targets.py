@@ -154,6 +154,8 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
     **dict.fromkeys(("board-json", "board-organise", "board-ledger", "board-change", "board-inputs"), tides),
     "docs-guide": lambda _: {"name": "boards"},
+    "board-feed": tides,
+    "board-feed:hidden": vault,
     "board-inputs:hidden": vault,
     "board-view-file": lambda cast: tides(cast) | {"format": "csv"},
     "board-view-file:hidden": lambda cast: vault(cast) | {"format": "csv"},

@@ -17,6 +17,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.jobs import queue as queueing
+from evalsvc.core.web.text_validation import require_visible
 from evalsvc.evaluation.measures.menu import MENU, offered
 from evalsvc.evaluation.models import ReportedSystem, Setting
 from evalsvc.evaluation.roles import ORGANISER, require
@@ -137,6 +138,7 @@ def _check_reference(reference: Mapping[str, str]) -> None:
         most = LENGTHS[field]
         if field in ("paper", "table") and not text:
             raise DomainError("bad_paper", f"The {field} is missing.", field=field)
+        require_visible(text, field=field)
         if len(text) > most:
             raise DomainError("bad_paper", f"{field} has more than {most} characters.", field=field)
     try:
@@ -149,6 +151,7 @@ def _check_reference(reference: Mapping[str, str]) -> None:
 
 def _name(text: str) -> str:
     name = text.strip()
+    require_visible(name, field="systems")
     if not 0 < len(name) <= 120:
         detail = f"{name[:40]!r} is not the name of a system. Use 1 to 120 characters."
         raise DomainError("bad_figure", detail, field="systems")

@@ -1,0 +1,41 @@
+"""Atom feed of the public events of a benchmark."""
+
+from __future__ import annotations
+
+import re
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.feedgenerator import Atom1Feed, get_tag_uri
+from django.views.decorators.http import require_safe
+
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.benchmarks.events import events
+
+CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # no XML has them
+
+
+@require_safe
+def board_feed(request: HttpRequest, slug: str) -> HttpResponse:
+    """Openings, versions, first scores and papers, as anybody who sees the board may read them."""
+    benchmark = roles.benchmark_for(request.user, slug)
+    board = request.build_absolute_uri(reverse("board", args=[slug]))
+    feed = Atom1Feed(
+        title=CONTROLS.sub("", str(benchmark)),
+        link=board,
+        description=CONTROLS.sub("", benchmark.summary),
+        feed_url=request.build_absolute_uri(),
+        language="en",
+    )
+    for event in events(benchmark):
+        feed.add_item(
+            title=CONTROLS.sub("", event.title),
+            link=request.build_absolute_uri(event.path),
+            description=CONTROLS.sub("", event.text),
+            unique_id=get_tag_uri(f"{board}{event.key}", None),
+            pubdate=event.at,
+            updateddate=event.at,
+        )
+    response = HttpResponse(content_type=feed.content_type)
+    feed.write(response, "utf-8")
+    return response

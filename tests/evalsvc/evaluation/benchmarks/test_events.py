@@ -1,0 +1,101 @@
+"""The Atom feed of a benchmark: what happened, without figures and sealed runs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from evalsvc.evaluation.benchmarks import events, versions
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from evalsvc.evaluation.reported import entries
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
+from workers.runner import run_next
+
+ATOM = {"a": "http://www.w3.org/2005/Atom"}
+LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+
+
+@pytest.fixture
+def board(cast: BenchmarkCast) -> Benchmark:
+    """One system with two scored runs, a table of a paper, and a second version."""
+    benchmark = cast.relations()
+    setting = benchmark.settings.get()
+    for run in ("1", "2"):
+        cast.submit(benchmark, LINES, run=run)
+    while run_next("score"):
+        pass
+    printed = {"PTR": {"micro_f1": "72.5"}, "RECENT": {"micro_f1": "71.5"}}
+    entries.add(setting, by=cast.olga, paper="A & B", table="Table 3", systems=printed)
+    versions.begin(setting, by=cast.olga, note="Mended <twice>.")
+    return benchmark
+
+
+def titles(benchmark: Benchmark) -> list[str]:
+    return [event.title for event in events.events(benchmark)]
+
+
+def test_a_feed_lists_versions_papers_and_first_scores_newest_first(board: Benchmark) -> None:
+    assert titles(board) == [
+        "Version 2 of “main”",
+        "Figures from A & B, Table 3",
+        "Net of Kelpie",
+    ]
+
+
+def test_a_setting_that_opened_and_closed_is_listed_once_it_has(board: Benchmark) -> None:
+    hour, now = timedelta(hours=1), timezone.now()
+    Setting.objects.update(opens_at=now - 2 * hour, closes_at=now + hour)
+    assert "“main” opened" in titles(board)
+    assert "“main” closed" not in titles(board)
+    assert "“main” closed" in [event.title for event in events.events(board, now + 2 * hour)]
+
+
+def test_runs_under_sealed_settings_and_withdrawn_ones_are_not_told(board: Benchmark) -> None:
+    Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(hours=1))
+    assert "Net of Kelpie" not in titles(board)
+    Setting.objects.update(sealed=False)
+    assert "Net of Kelpie" in titles(board)
+    Submission.objects.update(withdrawn_at=timezone.now())
+    assert "Net of Kelpie" not in titles(board)
+
+
+def test_a_reader_finds_the_feed_on_the_board_and_reads_it(client: Client, board: Benchmark) -> None:
+    assert 'type="application/atom+xml" href="/boards/rel/feed.atom"' in client.get(
+        "/boards/rel/"
+    ).content.decode().replace("\n", " ")
+    answer = client.get("/boards/rel/feed.atom")
+    assert answer.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
+    feed = ET.fromstring(answer.content)
+    summaries = [each.text for each in feed.findall("a:entry/a:summary", ATOM)]
+    assert summaries == [
+        "Mended <twice>.",
+        "2 systems shown beside those scored here, unranked, under “main”.",
+        "Its first run was scored.",
+    ]
+    ids = [each.text for each in feed.findall("a:entry/a:id", ATOM)]
+    assert len(set(ids)) == 3
+    links = [each.attrib["href"] for each in feed.findall("a:entry/a:link", ATOM)]
+    assert links[0] == "http://testserver/boards/rel/settings/main/versions/2/"
+    assert client.get("/boards/rel/feed.atom").content == answer.content
+
+
+def test_control_characters_do_not_break_the_feed(client: Client, board: Benchmark) -> None:
+    board.settings.get().versions.filter(number=2).update(note="Bell \x07.")
+    ET.fromstring(client.get("/boards/rel/feed.atom").content)
+
+
+@pytest.mark.parametrize("systems", [1, 3])
+def test_the_number_of_queries_does_not_grow_with_systems(
+    cast: BenchmarkCast, django_assert_num_queries: object, systems: int
+) -> None:
+    benchmark = cast.relations()
+    for system in range(systems):
+        cast.submit(benchmark, LINES, system=f"Net {system}")
+    while run_next("score"):
+        pass
+    with django_assert_num_queries(4):  # type: ignore[operator]
+        assert len(events.events(benchmark)) == systems

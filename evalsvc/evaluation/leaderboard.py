@@ -43,7 +43,7 @@ from evalsvc.evaluation.disclosure.policy import (
     withheld_values,
 )
 from evalsvc.evaluation.measures.computation import computation
-from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, shown_measures
+from evalsvc.evaluation.measures.menu import Measure, as_shown, shown_measures
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person, sealed_from
 from evalsvc.evaluation.submissions import gold_exposure
@@ -330,9 +330,10 @@ def _ordering(policy: Policy, key: str) -> str:
     key = key or policy.setting.main
     if key not in policy.measures:
         raise DomainError("unknown_measure", f"The board has no measure {key}.", field="order")
-    if not MENU[key].ranks and key != policy.setting.main:
-        detail = f"{MENU[key].title} orders no board."
-        raise DomainError("bad_measure", detail, hint=MENU[key].unranked, field="order")
+    measure = as_shown(policy.setting, key)
+    if not measure.ranks and key != policy.setting.main:
+        detail = f"{measure.title} orders no board."
+        raise DomainError("bad_measure", detail, hint=measure.unranked, field="order")
     return key
 
 

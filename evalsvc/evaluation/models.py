@@ -48,6 +48,9 @@ class Benchmark(models.Model):
     time_zone = models.CharField(max_length=60, default="UTC", help_text="Where its days begin and end.")
     limits = models.JSONField(default=dict, help_text="Its own limits on files, below those of the service.")
     training_counts = models.JSONField(default=dict, help_text="Examples per label in the training data.")
+    contributed = models.JSONField(
+        default=list, help_text='Contributed measures that boards show: [{"key","title","base","formula"}].'
+    )
     created_by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
 
@@ -408,6 +411,47 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.measure}: {self.value}"
+
+
+class ContributedMeasure(models.Model):
+    """Measure that a member composed from the menu, by name and version.
+
+    Once organisers have admitted it, every stored run is scored under it; `complete` when none is waiting.
+    """
+
+    class State(models.TextChoices):
+        PROPOSED = "proposed"
+        ADMITTED = "admitted"
+        DECLINED = "declined"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="measures")
+    name = models.SlugField(max_length=40)
+    version = models.PositiveSmallIntegerField()
+    title = models.CharField(max_length=60)
+    composition = models.JSONField(help_text="Its parts, checked, with their defaults.")
+    formula = models.TextField(help_text="Drawn up from its parts.")
+    state = models.CharField(max_length=8, choices=State, default=State.PROPOSED)
+    complete = models.BooleanField(default=False, help_text="Every run is scored under it: boards show it.")
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    decided_by = models.ForeignKey(
+        project.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["name", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["benchmark", "name", "version"], name="one_measure_per_version")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title}, version {self.version}"
+
+    @property
+    def key(self) -> str:
+        """The key of its scores."""
+        return f"own_{self.name}_v{self.version}"
 
 
 class StoredBoard(models.Model):

@@ -14,7 +14,7 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation.models import Setting, StoredBoard, Submission
+from evalsvc.evaluation.models import Benchmark, ContributedMeasure, Setting, StoredBoard, Submission
 from evalsvc.evaluation.roles import ORGANISER, Person, require_own, role_in
 
 S = Submission.State
@@ -61,6 +61,38 @@ def move(submission: Submission, to: str, *, code: str = "", reason: str = "", *
     submission.state, submission.reason_code, submission.reason = to, code, reason
     if to == S.SCORED:
         mark_boards(submission)
+    if to in ENDED:
+        complete_measures(submission.benchmark_id)
+
+
+def complete_measures(benchmark: int) -> None:
+    """Show admitted measures once no scored run is waiting to be scored under them.
+
+    The newest complete version of a name replaces those before it.
+    """
+    incomplete = ContributedMeasure.objects.filter(
+        benchmark=benchmark, state=ContributedMeasure.State.ADMITTED, complete=False
+    )
+    if not incomplete.exists():
+        return
+    waiting = Submission.objects.filter(benchmark=benchmark, withdrawn_at=None, scored_at__isnull=False)
+    if waiting.exclude(state__in=ENDED).exists():
+        return
+    incomplete.update(complete=True)
+    newest: dict[str, ContributedMeasure] = {}
+    for measure in ContributedMeasure.objects.filter(benchmark=benchmark, complete=True).order_by("version"):
+        newest[measure.name] = measure
+    shown = [
+        {
+            "key": each.key,
+            "title": each.title,
+            "base": each.composition["base"],
+            "formula": each.formula,
+        }
+        for each in sorted(newest.values(), key=lambda each: each.pk)
+    ]
+    Benchmark.objects.filter(pk=benchmark).update(contributed=shown)
+    StoredBoard.objects.filter(setting__benchmark=benchmark, outdated=False).update(outdated=True)
 
 
 def mark_boards(submission: Submission) -> None:

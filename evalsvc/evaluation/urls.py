@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evalsvc.evaluation.api import benchmarks, comparisons, status
+from evalsvc.evaluation.api import contributed as api_contributed
 from evalsvc.evaluation.api import moves as api_moves
 from evalsvc.evaluation.api import oversight as api_ledger
 from evalsvc.evaluation.api import oversight as api_log
@@ -93,6 +94,16 @@ api_patterns = [
     path("benchmarks/<slug:slug>/inputs", benchmarks.AllInputs.as_view(), name="api-benchmark-inputs"),
     path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),
+    path(
+        "benchmarks/<slug:slug>/measures",
+        api_contributed.ContributedMeasures.as_view(),
+        name="api-benchmark-measures",
+    ),
+    path(
+        "benchmarks/<slug:slug>/measures/<slug:name>/<int:version>",
+        api_contributed.OneContributedMeasure.as_view(),
+        name="api-benchmark-measure",
+    ),
     path("benchmarks/<slug:slug>/compare", comparisons.Comparisons.as_view(), name="api-compare"),
     path(
         "benchmarks/<slug:slug>/compare/cancel",

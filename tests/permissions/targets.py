@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Identity, Invitation
 from evalsvc.core.accounts.tokens import digest
-from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.benchmarks import contributed, versions
 from evalsvc.evaluation.models import Benchmark, ReportedSystem
 from evalsvc.evaluation.reported import entries
 from tests.cast.basics import jsonl
@@ -59,6 +59,18 @@ def reported(cast: ServiceCast) -> ReportedSystem:
         return row
     printed = {"Printed net": {"micro_f1": "70.0"}}
     return entries.add(setting, by=cast["olga"], paper="A paper", table="Table 1", systems=printed)[0]
+
+
+def proposed(cast: ServiceCast) -> Fields:
+    """A measure that waits for the organisers of tides."""
+    waiting = cast.tides.measures.filter(state="proposed").first()
+    measure = waiting or contributed.propose(cast.tides, by=cast["olga"], **own_measure())
+    return {"name": measure.name, "version": measure.version}
+
+
+def own_measure() -> Fields:
+    composition = {"base": "classification", "beta": 2 + uuid4().int % 10**6}
+    return {"name": f"own-{composition['beta']}", "title": "Own F", "composition": composition}
 
 
 def system_of_kelpie(cast: ServiceCast) -> Fields:
@@ -183,6 +195,9 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("setting-reported:hidden", "api-reported:hidden"), lambda cast: vault(cast) | {"key": "main"}
     ),
+    "api-benchmark-measures": tides,
+    "api-benchmark-measures:hidden": vault,
+    "api-benchmark-measure": lambda cast: tides(cast) | proposed(cast),
     "api-reported-remove": lambda cast: main_of_tides(cast) | {"pk": reported(cast).pk},
     **dict.fromkeys(
         ("setting:hidden", "setting-inputs:hidden", "setting-change:hidden", "setting-revise:hidden"),
@@ -378,6 +393,8 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark": lambda cast: {"per_day": 7},
     "api-setting": lambda cast: {"digits": 2},
     "api-reported": lambda cast: {"paper": "New", "table": "1", "systems": {"Net": {"micro_f1": "70.0"}}},
+    "api-benchmark-measures": lambda cast: own_measure(),
+    "api-benchmark-measure": lambda cast: {"admit": False},
     "api-versions": lambda cast: {"test_set": cast.gold.slug},
     "api-projects": lambda cast: {"title": "New one", "kind": "relations"},
     "api-test-set-releases": lambda cast: {"username": "olga"},

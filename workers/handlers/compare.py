@@ -15,7 +15,7 @@ from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import StoredTest
-from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.measures.menu import menu_of
 from evalsvc.evaluation.models import Evaluation, ReportedSystem, Score, Setting, StoredComparison
 from evalsvc.evaluation.reported.entries import PrintedFigure, ReportedTest, figures_of
 from workers.handlers import score
@@ -54,12 +54,13 @@ class _Compared:
     def __init__(self, row: StoredComparison, progress: Progress) -> None:
         self.row, self.progress = row, progress
         self.setting: Setting = row.setting
+        self.menu = menu_of(self.setting)
         keys = [evaluation for runs in row.runs for _, evaluation in runs]
         self.evaluations = Evaluation.objects.in_bulk(keys)
         self.values: dict[int, dict[str, float]] = {key: {} for key in keys}
         scores = Score.objects.filter(evaluation__in=keys).values_list("evaluation", "measure", "value")
         for evaluation, measure, value in scores:
-            if measure in MENU and MENU[measure].ranks:
+            if measure in self.menu and self.menu[measure].ranks:
                 self.values[evaluation][measure] = math.nan if value is None else value
         self.submissions = compared.submissions(row)
         self.cases: dict[int, ScoringCase] = {}
@@ -79,7 +80,7 @@ class _Compared:
         """Return the name of the test, and a row per measure that both sides have."""
         sides = [self._values(place) for place in (a, b)]
         runs = [*sides[0], *sides[1]]
-        names = [key for key in MENU if runs and all(key in run for run in runs)]
+        names = [key for key in self.menu if runs and all(key in run for run in runs)]
         single = min(map(len, sides)) == 1
         if reason := self._refusal(a, b, single=single):
             return "", [ComparedMeasure(name, reason=reason) for name in names]

@@ -21,7 +21,7 @@ from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import leaderboard, submission_states
-from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity
+from evalsvc.evaluation.benchmarks import contributed, file_contract, quotas, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure.outcomes import pack
 from evalsvc.evaluation.disclosure.split import part_of
@@ -31,6 +31,7 @@ from evalsvc.evaluation.submissions.file_store import open_file
 from workers.handlers import near_duplicates
 from workers.metrics.report import Curve, Report
 from workers.scoring.claims import ClaimCodes, answers_digest, claim_codes
+from workers.scoring.composed import composed
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.outcomes import outcomes_of
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
@@ -82,7 +83,8 @@ def score(subject: int, progress: Progress) -> Store:
     contract = file_contract.of_submission(submission)
     settings = scoring_identity.fitting(submission, contract)
     existing = scoring_identity.existing(submission, contract, settings)
-    remaining = [setting for setting in settings if setting.pk not in existing]
+    lacking = contributed.lacking(existing.values(), submission.benchmark)
+    remaining = [each for each in settings if each.pk not in existing or each.pk in lacking]
     with uncollected():
         results = list(_results(submission, contract, remaining, progress)) if remaining else []
     libraries = {"python": platform.python_version()} if results else {}
@@ -103,7 +105,8 @@ def score(subject: int, progress: Progress) -> Store:
         present = contract if row.held_to else file_contract.of_submission(row)
         settings = scoring_identity.fitting(row, present, every)
         existing_now = scoring_identity.existing(row, present, settings)
-        if row.withdrawn_at is None and len(existing_now) < len(settings):
+        lacks = len(existing_now) < len(settings) or contributed.lacking(existing_now.values(), row.benchmark)
+        if row.withdrawn_at is None and lacks:
             submission_states.queue(row)
 
     return store
@@ -137,7 +140,7 @@ def _results(
         steps.begin(f"{setting.title}: scoring", setting.test_set.rows)
         options = scoring_identity.options_of(contract, setting, submission)
         case = ScoringCase.of(gold, predictions, scoring_options(options))
-        report = report_of(case)
+        report = with_contributed(report_of(case), case, setting)
         outcomes = outcomes_of(case)
         packed = None if outcomes is None else pack(outcomes)
         detail = detail_of(case, report)
@@ -147,6 +150,13 @@ def _results(
             steps.begin(f"{setting.title}: reading the claims of earlier files", 0)
             _keep_earlier_claims(submission, setting, gold, positives, lambda done: steps.tick(0))
         yield result
+
+
+def with_contributed(report: Report, case: ScoringCase, setting: Setting) -> Report:
+    """Add the figures of the measures contributed to the benchmark."""
+    own = contributed.admitted(setting.benchmark, setting.kind)
+    values = {key: composed(parts, report, case) for key, parts in own.items()}
+    return replace(report, values=report.values | values)
 
 
 def _keep_earlier_claims(
@@ -282,13 +292,15 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
             "detail": result.detail,
         },
     )
-    if created:
-        Score.objects.bulk_create(
-            Score(evaluation=evaluation, measure=key, value=value, reason=reason)
-            for key, (value, reason) in values_of(result.report).items()
-        )
-        if result.outcomes is not None:
-            EvaluationOutcomes.objects.create(evaluation=evaluation, content=result.outcomes)
+    # those of contributed measures are added to the scores that there are
+    present = set() if created else set(evaluation.scores.values_list("measure", flat=True))
+    Score.objects.bulk_create(
+        Score(evaluation=evaluation, measure=key, value=value, reason=reason)
+        for key, (value, reason) in values_of(result.report).items()
+        if key not in present
+    )
+    if created and result.outcomes is not None:
+        EvaluationOutcomes.objects.create(evaluation=evaluation, content=result.outcomes)
     if result.claims is not None:
         near_duplicates.keep_claims(evaluation, result.claims)
     if not evaluation.answers_sha256:  # from before there were digests

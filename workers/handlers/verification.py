@@ -54,7 +54,7 @@ def verify(submissions: QuerySet[Submission], *, setting: str = "") -> Iterator[
     done: set[int] = set()
     related = submissions.select_related("benchmark", "file", "system").order_by("benchmark", "pk")
     for submission in related.iterator(chunk_size=100):
-        rows = submission.evaluations.exclude(pk__in=done).select_related("setting").order_by("pk")
+        rows = submission.evaluations.exclude(pk__in=done).select_related("setting__benchmark").order_by("pk")
         of_setting = rows.filter(setting__key=setting) if setting else rows
         predictions: Predictions | None = None
         for evaluation in of_setting.prefetch_related("scores"):
@@ -99,12 +99,14 @@ def _compare(found: Verified, gold: Gold, predictions: Predictions) -> None:
     if scoring_identity.digest(evaluation.options) != evaluation.options_sha256:
         differ.append("options: the stored digest is that of other options")
     case = ScoringCase.of(gold, predictions, score.scoring_options(evaluation.options))
-    report = report_of(case)
+    report = score.with_contributed(report_of(case), case, evaluation.setting)
     again = score.values_of(report)
-    stored = {row.measure: (row.value, row.reason) for row in evaluation.scores.all() if row.measure in MENU}
+    # contributed measures are added to stored scores one by one
+    known = MENU.keys() | again.keys()
+    stored = {row.measure: (row.value, row.reason) for row in evaluation.scores.all() if row.measure in known}
     found.scores = len(stored)
-    families = {MENU[key].family for key in stored}
-    expected = {key for key in again if not stored or MENU[key].family in families}
+    families = {MENU[key].family for key in stored if key in MENU}
+    expected = {key for key in again.keys() & MENU.keys() if not stored or MENU[key].family in families}
     for key in sorted(stored.keys() | expected):
         before, after = stored.get(key), again.get(key)
         if before is None or after is None:

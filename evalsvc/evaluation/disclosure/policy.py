@@ -19,7 +19,7 @@ from django.utils import timezone
 from evalsvc.core.web.formatting import listed, moment, number, percent
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.sensitivity import THRESHOLDS, GoldCounts, largest_change
-from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, offered
+from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion
 from evalsvc.evaluation.roles import Person, organised
 
@@ -112,7 +112,7 @@ class Policy:
         """
         setting = self.setting
         if not self.hidden:
-            return list(setting.measures or MENU)
+            return [*(setting.measures or MENU), *(key for key in menu_of(setting) if key not in MENU)]
         if setting.ladder:
             return [setting.main]
         chosen = setting.measures or self._usual()

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.measures.computation import f_title
-from evalsvc.evaluation.measures.menu import SCHEMES, Measure
+from evalsvc.evaluation.measures.menu import SCHEMES
 
 WORDS = "wrf"
 BASES = {
@@ -216,16 +216,3 @@ def _word_formula(composition: Composition) -> str:
     if scheme := composition.get("scheme"):
         gamma += f"; the types share theirs by the scheme {scheme}"
     return f"Σ γᵢ·{figure}ᵢ, {OVER[composition['over']]}; {gamma}"
-
-
-def measure_of(key: str, title: str, composition: Composition) -> Measure:
-    """Return the entry of a contributed measure among the measures."""
-    return Measure(
-        key,
-        title,
-        composition["base"],
-        f"contributed to this benchmark, from {BASE_TITLES[composition['base']]}",
-        formula(composition),
-        "contributed",
-        "no averaged class has gold or predictions, or this form of predictions has no such figures",
-    )

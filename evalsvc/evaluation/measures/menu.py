@@ -73,6 +73,28 @@ def offered(kind: str) -> list[Measure]:
     return [measure for measure in MENU.values() if kind in FAMILIES[measure.family].kinds]
 
 
+def menu_of(setting: Setting) -> dict[str, Measure]:
+    """Return the menu with the measures that are contributed to the benchmark of a setting."""
+    if not setting.benchmark.contributed:
+        return MENU
+    entries = setting.benchmark.contributed
+    own = (each for each in entries if setting.kind in FAMILIES[each["base"]].kinds)
+    return MENU | {each["key"]: _contributed(**each) for each in own}
+
+
+def _contributed(key: str, title: str, base: str, formula: str) -> Measure:
+    """Return the entry of a contributed measure."""
+    return Measure(
+        key,
+        title,
+        base,
+        "contributed to this benchmark by a member",
+        formula,
+        "contributed",
+        "no averaged class has gold or predictions, or this form of predictions has no such figures",
+    )
+
+
 def by_family(measures: Iterable[Measure]) -> list[tuple[str, Family, list[Measure]]]:
     """Group measures as (key, family, measures), without empty families."""
     chosen = list(measures)
@@ -83,8 +105,9 @@ def by_family(measures: Iterable[Measure]) -> list[tuple[str, Family, list[Measu
 # ---- defaults: measures shown first -----------------------------------------------------------------
 def shown_measures(setting: Setting, present: Collection[str]) -> list[Measure]:
     """List the measures present that a setting shows, as it shows them."""
-    allowed = setting.measures or MENU
-    return [as_shown(setting, key) for key in MENU if key in present and key in allowed]
+    menu = menu_of(setting)
+    allowed = {*(setting.measures or MENU), *(menu.keys() - MENU.keys())}
+    return [as_shown(setting, key) for key in menu if key in present and key in allowed]
 
 
 def board_measures(setting: Setting, present: Collection[str]) -> list[Measure]:
@@ -93,6 +116,7 @@ def board_measures(setting: Setting, present: Collection[str]) -> list[Measure]:
     The setting's or the default ones follow, as far as they are present.
     """
     usual = setting.measures or _by_position(setting.kind, "board")
+    usual = [*usual, *(key for key in menu_of(setting) if key not in MENU)]
     keys = dict.fromkeys([setting.main, *(key for key in usual if key in present)])
     return [as_shown(setting, key) for key in keys]
 
@@ -100,6 +124,7 @@ def board_measures(setting: Setting, present: Collection[str]) -> list[Measure]:
 def submission_measures(setting: Setting, present: Collection[str]) -> list[str]:
     """List the measures shown first for a submission, if present."""
     usual = setting.measures or _by_position(setting.kind, "submission")
+    usual = [*usual, *(key for key in menu_of(setting) if key not in MENU)]
     return list(dict.fromkeys(key for key in (setting.main, *usual) if key in present))
 
 
@@ -115,14 +140,20 @@ def compared_measures() -> list[str]:
 
 def as_shown(setting: Setting, key: str) -> Measure:
     """Return a measure with the digits and main direction of a setting."""
+    if key not in MENU:
+        return _with_digits(menu_of(setting)[key], setting)
     measure = with_beta(MENU[key], setting.benchmark.options.get("beta", 1))
     if setting.kind == "joint" and measure.family in ENTITY_FAMILIES:
         measure = replace(measure, title=f"entity {measure.title}")
-    if setting.digits is not None and measure.unit == "%":
-        measure = replace(measure, digits=setting.digits)
+    measure = _with_digits(measure, setting)
     if key == setting.main and setting.lower_is_better is not None:
         measure = replace(measure, higher_is_better=not setting.lower_is_better)
     return measure
+
+
+def _with_digits(measure: Measure, setting: Setting) -> Measure:
+    shares = setting.digits is not None and measure.unit == "%"
+    return replace(measure, digits=setting.digits or 0) if shares else measure
 
 
 def with_beta(measure: Measure, beta: float) -> Measure:

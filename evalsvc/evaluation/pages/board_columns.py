@@ -16,7 +16,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Board, BoardRow, Column
-from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, offered
+from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import Setting
 
 MOST_COLUMNS = 40
@@ -74,11 +74,11 @@ class Choice:
 
 def requested(request: HttpRequest, settings: Collection[Setting], setting: Setting) -> Choice:
     """Return the choice in the query, or reject it."""
-    texts, known = request.GET, {each.key for each in settings}
+    texts, menus = request.GET, {each.key: menu_of(each) for each in settings}
     columns = []
     for text in dict.fromkeys(texts.getlist("columns")):
         key, _, measure = text.rpartition(":")
-        if measure not in MENU or (key or setting.key) not in known:
+        if measure not in menus.get(key or setting.key, ()):
             hint = "Name a column as the key of a setting and the key of a measure: main:macro_f1."
             raise DomainError(
                 "unknown_measure", f"The benchmark has no column {text[:100]!r}.", hint=hint, field="columns"
@@ -277,9 +277,9 @@ def offers(view: BoardView) -> list[Offer]:
     for setting_key, board in view.boards.items():
         # of the other boards only the columns in use are read
         keys = board.columns if board is view.board else board.policy.measures
-        shown = [
-            as_shown(board.setting, each.key) for each in offered(board.setting.kind) if each.key in keys
-        ]
+        own = (key for key in menu_of(board.setting) if key not in MENU)
+        offer = [*(each.key for each in offered(board.setting.kind)), *own]
+        shown = [as_shown(board.setting, key) for key in offer if key in keys]
         values = [(f"{setting_key}:{measure.key}", measure.title) for measure in shown]
         if values and not board.sealed:
             measures = [(value, title, value in chosen) for value, title in values]

@@ -140,7 +140,9 @@ def board_context(
         "sealed": board.sealed,
         "row_rule": row_rules.title(setting) if setting.row_rule != row_rules.MEAN else "",
         "orders": [
-            as_shown(setting, key) for key in board.columns if MENU[key].ranks or key == board.order_by
+            measure
+            for measure in (as_shown(setting, key) for key in board.columns)
+            if measure.ranks or measure.key == board.order_by
         ],
         "unranked": as_shown(setting, setting.main) if not MENU[setting.main].ranks else None,
         "facts": [
@@ -174,7 +176,7 @@ def board_context(
 
 def _operating_point(board: Board) -> str:
     """Name the score from which claims count, unless the board has only labels."""
-    ranked = any(MENU[key].family in RANKED_FAMILIES for key in board.columns)
+    ranked = any(as_shown(board.setting, key).family in RANKED_FAMILIES for key in board.columns)
     return operating_point(of_setting(board.setting, board.version)) if ranked or board.held_back else ""
 
 

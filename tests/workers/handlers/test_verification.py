@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import F
 
-from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.benchmarks import contributed, creation
 from evalsvc.evaluation.models import (
     Benchmark,
     Evaluation,
@@ -130,3 +130,18 @@ def test_a_changed_file_is_named(cast: BenchmarkCast, benchmark: Benchmark) -> N
 def test_a_name_that_does_not_exist_is_rejected(benchmark: Benchmark, words: tuple[str, ...]) -> None:
     with pytest.raises(CommandError, match="There is no"):
         verify(*words)
+
+
+def test_figures_of_contributed_measures_are_recomputed_too(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    cast.submit(benchmark, SPANS)
+    work()
+    measure = contributed.propose(
+        benchmark, name="own", title="Own", composition={"base": "wrf", "gamma": "lenient"}, by=cast.kim
+    )
+    contributed.decide(measure, admit=True, by=cast.olga)
+    verify()  # the batch has not scored it yet
+    work()
+    verify()
+    Score.objects.filter(measure=measure.key).update(value=F("value") / 2)
+    assert f"{measure.key}: stored" in differences()

@@ -1,0 +1,165 @@
+"""Contributed measures: proposed by members, admitted by organisers, scored for every stored run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, F, Max
+from django.db.models.functions import Now
+from django.shortcuts import get_object_or_404
+
+from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.models import record
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.web.text_validation import require_single_script, require_visible
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
+from evalsvc.evaluation.measures.composition import BASES, Composition, checked, formula
+from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
+from evalsvc.evaluation.models import Benchmark, ContributedMeasure, Evaluation, Score, Setting
+from evalsvc.evaluation.roles import ORGANISER, VIEWER, require
+
+State = ContributedMeasure.State
+MOST_WAITING, MOST_ADMITTED = 50, 20
+
+
+def bases_of(benchmark: Benchmark) -> list[str]:
+    """Return the bases that a setting of the benchmark has."""
+    kinds = {setting.kind for setting in file_contract.settings_of(benchmark)}
+    return list(dict.fromkeys(base for kind, bases in BASES.items() if kind in kinds for base in bases))
+
+
+def composed(benchmark: Benchmark, composition: Any) -> Composition:
+    """Return a composition checked against the inventory of a benchmark."""
+    settings = file_contract.settings_of(benchmark)
+    labels = scored_labels(benchmark, [setting.test_set for setting in settings])
+    return checked(
+        composition,
+        bases=bases_of(benchmark),
+        labels=[label["name"] for label in labels],
+        relations=[label["name"] for label in relation_labels(benchmark)],
+        negative=benchmark.negative,
+    )
+
+
+def propose(benchmark: Benchmark, *, name: str, title: str, composition: Any, by: User) -> ContributedMeasure:
+    """Store a composed measure for organisers to admit; a name again is its next version."""
+    require(benchmark, by, VIEWER)
+    title = title.strip()
+    require_visible(title, field="title")
+    require_single_script(title, field="title")
+    parts = composed(benchmark, composition)
+    with transaction.atomic():
+        file_contract.lock_settings(benchmark)
+        own = ContributedMeasure.objects.filter(benchmark=benchmark)
+        if own.filter(state=State.PROPOSED).count() >= MOST_WAITING:
+            detail = f"{MOST_WAITING} measures are waiting for the organisers of {benchmark}."
+            raise Conflict("too_many_measures", detail, hint="Try again once they have decided.")
+        of_name = own.filter(name=name)
+        if of_name.filter(composition=parts, title=title).exclude(state=State.DECLINED).exists():
+            detail = f"{name} already is this measure."
+            raise Conflict("no_change", detail, hint="Change a part of it, or choose another name.")
+        version = 1 + (of_name.aggregate(most=Max("version"))["most"] or 0)
+        return ContributedMeasure.objects.create(
+            benchmark=benchmark,
+            name=name,
+            version=version,
+            title=title,
+            composition=parts,
+            formula=formula(parts),
+            by=by,
+        )
+
+
+def decide(measure: ContributedMeasure, *, admit: bool, by: User) -> None:
+    """Admit a measure, which queues every stored run as one batch; or decline it."""
+    benchmark = measure.benchmark
+    require(benchmark, by, ORGANISER)
+    state = State.ADMITTED if admit else State.DECLINED
+    with transaction.atomic():
+        file_contract.lock_settings(benchmark)
+        own = ContributedMeasure.objects.filter(benchmark=benchmark)
+        if admit and own.filter(state=State.ADMITTED).count() >= MOST_ADMITTED:
+            detail = f"{benchmark} has {MOST_ADMITTED} contributed measures, the most there may be."
+            raise Conflict("too_many_measures", detail)
+        waiting = own.filter(pk=measure.pk, state=State.PROPOSED)
+        if not waiting.update(state=state, decided_by=by, decided_at=Now()):
+            raise Conflict("decided", f"{measure} was decided already.")
+        record(benchmark, "measure", by=by, about=f"{measure.name} {measure.version}", before="", after=state)
+        if admit:
+            for setting in settings_of(measure):
+                versions.score_anew(setting)
+            submission_states.complete_measures(benchmark.pk)
+    measure.refresh_from_db()
+
+
+def settings_of(measure: ContributedMeasure) -> list[Setting]:
+    """Return the settings whose runs a measure scores."""
+    base = measure.composition["base"]
+    return [each for each in file_contract.settings_of(measure.benchmark) if base in BASES[each.kind]]
+
+
+def admitted(benchmark: Benchmark, kind: str) -> dict[str, Composition]:
+    """Return the compositions that runs of a kind of setting are scored under, by key."""
+    rows = ContributedMeasure.objects.filter(benchmark=benchmark, state=State.ADMITTED)
+    return {row.key: row.composition for row in rows if row.composition["base"] in BASES[kind]}
+
+
+def lacking(evaluations: Collection[Evaluation], benchmark: Benchmark) -> set[int]:
+    """Return the settings of evaluations that lack a score under an admitted measure."""
+    by_kind = {each.setting.kind: set[str]() for each in evaluations}
+    for kind in by_kind:
+        by_kind[kind] = set(admitted(benchmark, kind))
+    keys = set().union(*by_kind.values())
+    if not keys:
+        return set()
+    scores = Score.objects.filter(evaluation__in=evaluations, measure__in=keys)
+    present = set(scores.values_list("evaluation", "measure"))
+    return {
+        each.setting_id
+        for each in evaluations
+        if any((each.pk, key) not in present for key in by_kind[each.setting.kind])
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many stored scorings have a figure under a measure."""
+
+    scored: int
+    total: int
+
+
+def progress(benchmark: Benchmark, measures: Collection[ContributedMeasure]) -> dict[int, Progress]:
+    """Return the progress of admitted measures, by primary key."""
+    settings = {each.pk: each.kind for each in file_contract.settings_of(benchmark)}
+    stored = Evaluation.objects.filter(
+        submissions__withdrawn_at=None,
+        submissions__scored_at__isnull=False,
+        setting__in=settings,
+        gold_sha256=F("setting__test_set__sha256"),
+        scorer=scoring_identity.SCORER,
+    )
+    counted = stored.values("setting").annotate(n=Count("pk", distinct=True)).values_list("setting", "n")
+    totals = dict(counted.order_by())
+    scores = Score.objects.filter(evaluation__in=stored.values("pk"), measure__startswith="own_")
+    scored = dict(scores.values("measure").annotate(n=Count("pk")).values_list("measure", "n").order_by())
+    return {
+        each.pk: Progress(
+            scored.get(each.key, 0),
+            sum(
+                totals.get(pk, 0) for pk, kind in settings.items() if each.composition["base"] in BASES[kind]
+            ),
+        )
+        for each in measures
+        if each.state == State.ADMITTED
+    }
+
+
+def measure_for(benchmark: Benchmark, name: str, version: int) -> ContributedMeasure:
+    """Return a contributed measure, or 404."""
+    rows = benchmark.measures.select_related("by", "benchmark")
+    return get_object_or_404(rows, name=name, version=version)

@@ -1,0 +1,165 @@
+"""Measures that members compose and organisers admit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.evaluation.benchmarks import contributed
+from evalsvc.evaluation.models import Benchmark, ContributedMeasure, Score, Submission
+from tests.cast.benchmarks import BenchmarkCast, Line
+from tests.errors import code
+from workers.runner import run_next
+
+pytestmark = pytest.mark.django_db
+SPANS: list[Line] = [
+    {"id": "d1", "spans": [[0, 1, "PER"], [2, 3, "LOC"]]},
+    {"id": "d2", "spans": []},
+    {"id": "d3", "spans": [[0, 1, "PER"]]},
+]
+TEXTS: list[Line] = [
+    {"id": "d1", "entities": [["Ada", "PER"]]},
+    {"id": "d2", "abstain": True},
+    {"id": "d3", "entities": []},
+]
+GAMMAS = {"classes": {"PER": 3, "LOC": 1}, "combined": 0}
+WORDS = {"base": "wrf", "gamma": "custom", "gammas": GAMMAS}
+
+
+def propose(cast: BenchmarkCast, benchmark: Benchmark, **fields: Any) -> ContributedMeasure:
+    fields = {"name": "person_words", "title": "Person WRF", "composition": WORDS, "by": cast.kim} | fields
+    return contributed.propose(benchmark, **fields)
+
+
+def score_all() -> None:
+    while run_next("score"):
+        pass
+
+
+def board(client: Client, benchmark: Benchmark, **query: Any) -> dict[str, Any]:
+    address = reverse("board-json", args=[benchmark.slug])
+    found: dict[str, Any] = client.get(address, query).json()
+    return found
+
+
+def test_an_admitted_measure_scores_every_stored_run_and_joins_the_board(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.entities()
+    runs = [cast.submit(benchmark, SPANS), cast.submit(benchmark, TEXTS, system="Generator")]
+    score_all()
+    before = list(Score.objects.order_by("pk").values_list("pk", "measure", "value"))
+    measure = propose(cast, benchmark)
+    assert not run_next("score")  # nothing happens before organisers decide
+    contributed.decide(measure, admit=True, by=cast.olga)
+    assert contributed.progress(benchmark, [measure])[measure.pk] == contributed.Progress(0, 2)
+    assert run_next("score")
+    assert contributed.progress(benchmark, [measure])[measure.pk] == contributed.Progress(1, 2)
+    benchmark.refresh_from_db()
+    client.force_login(cast.kim)
+    assert benchmark.contributed == []  # boards show it once all have it
+    assert measure.key not in board(client, benchmark)["titles"]
+    score_all()
+    benchmark.refresh_from_db()
+    assert [each["key"] for each in benchmark.contributed] == ["own_person_words_v1"]
+    for run in runs:
+        run.refresh_from_db()
+        assert run.state == Submission.State.SCORED
+    # Ada and Bo of three words, none wrong: R1-F1 of PER .8; New of New Turin: 2/3
+    values = dict(Score.objects.filter(measure=measure.key).values_list("evaluation__submissions", "value"))
+    assert values[runs[0].pk] == pytest.approx(0.75 * 0.8 + 0.25 * 2 / 3)
+    assert values[runs[1].pk] == pytest.approx(0.75 * 0.5)
+    assert (
+        list(Score.objects.exclude(measure=measure.key).order_by("pk").values_list("pk", "measure", "value"))
+        == before
+    )
+    shown = board(client, benchmark, order=measure.key)
+    assert shown["order_by"] == measure.key
+    page = client.get(reverse("board", args=[benchmark.slug]), {"order": measure.key}).content.decode()
+    assert "Person WRF" in page
+    page = client.get(reverse("submission", args=[runs[0].pk])).content.decode()
+    assert "Person WRF" in page
+
+
+def test_a_new_run_is_scored_under_it_at_once(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    measure = propose(cast, benchmark, composition={"base": "conll", "beta": 2, "labels": ["PER"]})
+    contributed.decide(measure, admit=True, by=cast.olga)
+    measure.refresh_from_db()
+    assert measure.complete  # no run was waiting
+    submission = cast.submit(benchmark, SPANS)
+    score_all()
+    score = submission.evaluations.get().scores.get(measure=measure.key)
+    assert score.value == pytest.approx(5 * 2 / (5 * 2 + 4 * 1))
+
+
+def test_the_next_version_replaces_the_last_one_once_it_is_complete(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    cast.submit(benchmark, SPANS)
+    score_all()
+    for version, gamma in ((1, "strict"), (2, "lenient")):
+        measure = propose(cast, benchmark, composition={"base": "wrf", "gamma": gamma})
+        assert measure.version == version
+        contributed.decide(measure, admit=True, by=cast.olga)
+        benchmark.refresh_from_db()
+        assert [each["key"] for each in benchmark.contributed] == ["own_person_words_v1"][: version - 1]
+        score_all()
+    benchmark.refresh_from_db()
+    assert [each["key"] for each in benchmark.contributed] == ["own_person_words_v2"]
+
+
+def test_a_form_without_the_base_has_a_dash_and_its_reason(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    submission = cast.submit(benchmark, SPANS)
+    score_all()
+    measure = propose(cast, benchmark, composition={"base": "entity_texts"})
+    contributed.decide(measure, admit=True, by=cast.olga)
+    score_all()
+    score = submission.evaluations.get().scores.get(measure=measure.key)
+    assert (score.value, score.reason) == (None, "this form of predictions has no such figures")
+
+
+def test_only_organisers_decide_and_once(cast: BenchmarkCast) -> None:
+    measure = propose(cast, cast.entities())
+    with pytest.raises(NotAllowed):
+        contributed.decide(measure, admit=True, by=cast.kim)
+    contributed.decide(measure, admit=False, by=cast.olga)
+    assert measure.state == "declined"
+    with pytest.raises(Conflict, check=code("decided")):
+        contributed.decide(measure, admit=True, by=cast.olga)
+
+
+def test_the_same_measure_is_not_proposed_twice(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    propose(cast, benchmark)
+    with pytest.raises(Conflict, check=code("no_change")):
+        propose(cast, benchmark)
+
+
+@pytest.mark.parametrize("composition", [{"base": "classification"}, {"base": "conll", "labels": ["ORG"]}])
+def test_a_measure_fits_the_task_and_the_labels(cast: BenchmarkCast, composition: Any) -> None:
+    with pytest.raises(DomainError, check=code("bad_composition")):
+        propose(cast, cast.entities(), composition=composition)
+
+
+def test_contributed_measures_are_held_back_while_the_gold_is_hidden(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.entities()
+    setting = benchmark.settings.get()
+    setting.disclosure = "hidden"
+    setting.save()
+    submission = cast.submit(benchmark, SPANS)
+    score_all()
+    measure = propose(cast, benchmark)
+    contributed.decide(measure, admit=True, by=cast.olga)
+    score_all()
+    client.force_login(cast.kim)
+    scores = client.get(reverse("api-scores", args=[submission.pk])).json()["evaluations"][0]
+    assert submission.evaluations.get().scores.filter(measure=measure.key).exists()
+    assert measure.key not in str(scores)
+    assert measure.key not in str(board(client, benchmark))

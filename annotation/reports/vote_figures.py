@@ -11,6 +11,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -34,6 +35,9 @@ PAUSE_SECONDS, SHARE_OF_TIME, DAYS = 10.0, 10, 90
 BUCKET = 250  # milliseconds
 WEEK = timedelta(days=7)
 FORMAT = 3  # of stored figures
+LONGEST_PAUSE = 8  # failures in a row after which the pause is an hour
+HINT = "Reload the page in a minute. The status page shows whether workers are active."
+HINT_AFTER_FAILURE = "Job {} failed; it is tried again within the hour. The log of the worker has the reason."
 _next_look = 0.0
 
 
@@ -180,16 +184,17 @@ class VoteFigures:
         computed_at: datetime | None = None,
         *,
         awaited: bool = False,
+        failed: Job | None = None,
     ) -> None:
         self.project, self._known, self.computed_at = project, dict(stored or {}), computed_at
-        self.awaited = awaited
+        self.awaited, self.failed = awaited, failed
 
     def __getitem__(self, name: str) -> Any:
         if self.awaited:
             raise NotReady(
                 "figures_computing",
                 f"The figures over the answers of “{self.project}” are being computed.",
-                hint="Reload the page in a minute. The status page shows whether workers are active.",
+                hint=HINT if self.failed is None else HINT_AFTER_FAILURE.format(self.failed.pk),
             )
         if name not in self._known:
             self._known[name] = COMPUTED[name](self.project)
@@ -205,8 +210,8 @@ def figures_of(project: Project) -> VoteFigures:
     if row is None:
         awaited = _large(INLINE).filter(batch__project=project).exists()
         if awaited:
-            _queue(project)
-        return VoteFigures(project, awaited=awaited)
+            return VoteFigures(project, awaited=True, failed=_queue(project))
+        return VoteFigures(project)
     figures = msgspec.msgpack.decode(row.figures, strict=False)
     return VoteFigures(project, figures, None if row.stamp == _stamp(project) else row.computed_at)
 
@@ -275,10 +280,17 @@ def _large(answers: int) -> QuerySet[ItemCount, int]:
     return large.values_list("batch__project", flat=True)
 
 
-def _queue(project: Project) -> None:
-    """Queue the computation, unless it is, or failed within the hour."""
-    since = timezone.now() - timedelta(hours=1)
-    failed = Q(state__in=(Job.State.FAILED, Job.State.CANCELLED), ended_at__gt=since)
-    jobs = Job.objects.filter(~Q(state__in=Job.ENDED) | failed, kind=KIND, subject=project.pk)
-    if not jobs.exists():
+def _queue(project: Project) -> Job | None:
+    """Queue the computation, unless it is; return the last job if it failed.
+
+    After failures it waits for 1, 2, 4 … minutes, an hour at most.
+    """
+    jobs = Job.objects.filter(kind=KIND, subject=project.pk)
+    last = list(jobs.order_by("-pk")[:LONGEST_PAUSE])
+    failures = list(takewhile(lambda job: job.state in (Job.State.FAILED, Job.State.CANCELLED), last))
+    pause = timedelta(minutes=min(60, 1 << len(failures) - 1)) if failures else timedelta()
+    ended_at = failures[0].ended_at if failures else None
+    waits = ended_at is not None and timezone.now() < ended_at + pause
+    if not waits and not jobs.exclude(state__in=Job.ENDED).exists():
         queue.enqueue(KIND, project.pk)
+    return failures[0] if failures else None

@@ -124,3 +124,27 @@ def test_a_large_project_without_stored_figures_waits_for_the_job(
     run_job(vote_figures.KIND, job.subject)
     assert "answers are being counted" not in seen(stored, "project")
     assert response_of(stored, "progress").context["computed_at"] is None
+
+
+def test_failed_figures_are_tried_again_after_a_pause_that_doubles(large: Project) -> None:
+    for minutes in (1, 2, 4):
+        assert queued() == 1
+        ended = timezone.now() - timedelta(minutes=minutes, seconds=-30)
+        Job.objects.filter(state="queued").update(state="failed", ended_at=ended)
+        assert queued() == 0
+        newest = Job.objects.order_by("-pk")[:1].values("pk")
+        Job.objects.filter(pk__in=newest).update(ended_at=ended - timedelta(minutes=1))
+
+
+def test_a_page_without_figures_names_the_job_that_failed(
+    stored: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vote_figures, "INLINE", 1)
+    ProjectFigures.objects.update(format=vote_figures.FORMAT - 1)
+    assert queued() == 1
+    Job.objects.filter(state="queued").update(state="failed", ended_at=timezone.now())
+    browser = Client(raise_request_exception=False)
+    browser.force_login(curator())
+    page = browser.get(reverse("progress", args=[stored.slug])).content.decode()
+    failed = Job.objects.filter(kind=vote_figures.KIND, state="failed").latest("pk")
+    assert f"Job {failed.pk} failed; it is tried again within the hour." in page

@@ -64,6 +64,8 @@ VALIDATED_BY_CONTENT = {
     ("post", "api-settings"): "the test set exists and fits task and unit",
     ("patch", "api-setting"): "measures are those of the unit; the closing time follows the opening time",
     ("post", "api-versions"): "the test set exists",
+    ("post", "api-reported"): "measures are those of the unit, figures written as papers print them",
+    ("get", "api-version-moves"): "number is one of the setting's versions after the first",
     ("post", "api-quality"): "one number limits another",
 }
 

@@ -32,7 +32,7 @@ def board_feed(request: HttpRequest, slug: str) -> HttpResponse:
             title=CONTROLS.sub("", event.title),
             link=request.build_absolute_uri(event.path),
             description=CONTROLS.sub("", event.text),
-            unique_id=get_tag_uri(f"{board}{event.key}", None),
+            unique_id=get_tag_uri(f"{board}{event.key}", event.at),
             pubdate=event.at,
             updateddate=event.at,
         )

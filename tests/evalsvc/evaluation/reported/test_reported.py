@@ -225,3 +225,27 @@ def test_the_api_returns_what_it_was_given_with_checks_and_tests(
     assert client.post(f"{url}/{body['systems'][0]['id']}/remove").status_code == 204
     assert [each["system"] for each in client.get(url).json()["systems"]] == ["PTR"]
     assert client.get(url).json()["tests"] == []
+
+
+def test_figures_of_bags_entities_and_joint_relations_are_checked_on_their_own_gold(
+    cast: BenchmarkCast,
+) -> None:
+    def verdicts(benchmark: Benchmark, **figures: str) -> list[str]:
+        setting = benchmark.settings.get()
+        row = add(setting, cast, **figures)
+        return [check.verdict for check in shown.reported(setting, None).checks[row.pk]]
+
+    bags = cast.relations("bag", "ap")  # four facts
+    assert verdicts(bags, recall_at_tau="75.0", ap="50.0") == ["possible", "undecidable"]
+    assert verdicts(bags, opennre_max_f1="28.6", opennre_recall_at_tau="33.3") == ["impossible"]
+    spans = cast.entities()  # four entities
+    assert verdicts(spans, conll_micro_recall="50.0", muc_strict_recall="33.3") == ["possible", "impossible"]
+    joint = cast.joint()  # two relations
+    assert verdicts(joint, relation_strict_micro_recall="50.0") == ["possible"]
+    assert verdicts(joint, relation_bounds_micro_recall="25.0") == ["impossible"]
+
+
+def test_f_of_another_beta_is_not_checked(cast: BenchmarkCast) -> None:
+    setting = cast.relations(options={"beta": 2}).settings.get()
+    row = add(setting, cast, micro_f1="66.7")
+    assert [check.verdict for check in shown.reported(setting, None).checks[row.pk]] == ["undecidable"]

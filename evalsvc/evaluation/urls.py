@@ -12,6 +12,7 @@ from evalsvc.evaluation.api import submissions as api_submissions
 from evalsvc.evaluation.pages import (
     boards,
     compare,
+    contributed,
     feed,
     moves,
     organise,
@@ -30,6 +31,7 @@ page_patterns = [
     path("boards/<slug:slug>/board.json", boards.board_json, name="board-json"),
     path("boards/<slug:slug>/view.<slug:format>", boards.view_file, name="board-view-file"),
     path("boards/<slug:slug>/feed.atom", feed.board_feed, name="board-feed"),
+    path("boards/<slug:slug>/measures/", contributed.measures_page, name="board-measures"),
     path("boards/<slug:slug>/compare/", compare.compare_page, name="board-compare"),
     path("boards/<slug:slug>/compare.<slug:format>", compare.compare_file, name="board-compare-file"),
     path("boards/<slug:slug>/systems/<int:pk>/", system.system_page, name="system"),

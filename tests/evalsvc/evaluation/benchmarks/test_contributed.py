@@ -163,3 +163,54 @@ def test_contributed_measures_are_held_back_while_the_gold_is_hidden(
     assert submission.evaluations.get().scores.filter(measure=measure.key).exists()
     assert measure.key not in str(scores)
     assert measure.key not in str(board(client, benchmark))
+
+
+def test_a_member_composes_a_measure_on_the_page_and_an_organiser_admits_it(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.entities()
+    cast.submit(benchmark, SPANS)
+    score_all()
+    address = reverse("board-measures", args=[benchmark.slug])
+    client.force_login(cast.kim)
+    sent = {"title": "Own WRF", "name": "own", "figure": "f1", "over": "pooled", "gamma": "custom"}
+    sent |= {"gammas": "PER = 3\nLOC = 1\n* = 0", "scheme": ""}
+    page = client.post(address, sent | {"action": "words-show"}).content.decode()
+    assert "PER 0.75, LOC 0.25, all types together 0" in page
+    assert not benchmark.measures.exists()
+    rejected = client.post(address, sent | {"action": "words", "gammas": "PER"})
+    assert (rejected.status_code, "has no number" in rejected.content.decode()) == (400, True)
+    rejected = client.post(address, sent | {"action": "words", "gammas": "PER = 1\n* = 1"})
+    assert (rejected.status_code, "lack LOC" in rejected.content.decode()) == (400, True)
+    assert client.post(address, sent | {"action": "words"}).status_code == 302
+    measure = benchmark.measures.get()
+    assert measure.composition["gammas"] == {"classes": {"PER": 3.0, "LOC": 1.0}, "combined": 0.0}
+    assert client.post(address, {"admit": measure.pk}).status_code == 403
+    client.force_login(cast.olga)
+    assert client.post(address, {"admit": measure.pk}).status_code == 302
+    assert "0 of 1 scored" in client.get(address).content.decode()
+    score_all()
+    assert "Admitted" in client.get(address).content.decode()
+
+
+def test_a_form_of_counts_states_classes_weights_and_beta(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    client.force_login(cast.kim)
+    sent = {"action": "counts", "title": "Own F", "name": "own", "figure": "f1", "base": "conll"}
+    sent |= {"scheme": "custom", "beta": "0.5", "labels": "PER", "weights": "PER = 2"}
+    assert client.post(reverse("board-measures", args=[benchmark.slug]), sent).status_code == 302
+    assert benchmark.measures.get().formula == (
+        "Σ wᵢ·F0.5ᵢ with w = PER 1; F0.5 = 1.25·tp / (1.25·tp + 0.25·fn + fp)"
+    )
+
+
+def test_the_page_takes_as_many_queries_for_many_measures(
+    client: Client, cast: BenchmarkCast, django_assert_max_num_queries: Any
+) -> None:
+    benchmark = cast.entities()
+    for at in range(4):
+        measure = propose(cast, benchmark, name=f"m{at}")
+        contributed.decide(measure, admit=True, by=cast.olga)
+    client.force_login(cast.kim)
+    with django_assert_max_num_queries(12):
+        client.get(reverse("board-measures", args=[benchmark.slug]))

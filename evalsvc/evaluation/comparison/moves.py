@@ -17,7 +17,7 @@ from evalsvc.evaluation.comparison.run_figures import RunFigures, run_figures
 from evalsvc.evaluation.disclosure.policy import CLASS_FAMILY, RELATION_CLASSES
 from evalsvc.evaluation.leaderboard import COMPARED, Board, BoardRow, Reversal, reversals
 from evalsvc.evaluation.measures.computation import complete_options
-from evalsvc.evaluation.measures.menu import MENU, board_measures
+from evalsvc.evaluation.measures.menu import as_shown, board_measures
 from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.roles import Person
 
@@ -191,7 +191,7 @@ def _rows(setting: Setting, rows: Collection[dict[str, Any]]) -> list[dict[str, 
     """Return the rows per averaged class, of the family of the main measure."""
     present = {row["family"] for row in rows}
     usual = RELATION_CLASSES if setting.kind == "joint" else CLASS_FAMILY[setting.kind]
-    choices = (MENU[setting.main].family, usual, *CLASS_FAMILY.values())
+    choices = (as_shown(setting, setting.main).family, usual, *CLASS_FAMILY.values())
     family = next((each for each in choices if each in present), "")
     benchmark = setting.benchmark
     averaged = complete_options(benchmark.options, task=benchmark.task).get("include_negative")

@@ -46,7 +46,7 @@ def context_of(setting: Setting, reported: Reported) -> dict[str, Any]:
 
 
 def _tests(setting: Setting, tests: shown.Tests) -> DataTable | None:
-    heads = ("First", "Second", "Measure", "Difference", "p", "range of p", "d", "range of d", "")
+    heads = ("First", "Second", "Measure", "Difference", "p", "range of p", "d", "range of d", "verdict")
     rows = []
     for first, second, test in tests[:TESTS_SHOWN]:
         measure = as_shown(setting, test.measure)

@@ -17,9 +17,10 @@ from evalsvc.core.web.views import attempt, page, row_id
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import contributed
 from evalsvc.evaluation.measures.composition import BASE_TITLES, SCHEME_NAMES, WORDS, formula
+from evalsvc.evaluation.measures.inventory import RELATION
 from evalsvc.evaluation.models import Benchmark
 
-SHOW = "show"
+SHOW, SHOWN_LABELS = "show", 12
 TOGETHER = "*"
 FIGURES = [("f1", "F"), ("precision", "precision"), ("recall", "recall")]
 ONE_PER_LINE = {"rows": 4, "class": "field mono"}
@@ -161,7 +162,12 @@ def _forms(request: HttpRequest, benchmark: Benchmark, action: str) -> dict[str,
     made = {
         kind: FORMS[kind](request.POST if kind == action else None, auto_id=f"{kind}_%s") for kind in kinds
     }
-    for form in made.values():
+    for kind, form in made.items():
+        names = [
+            each["name"] for each in benchmark.labels if kind == "counts" or each.get("part") != RELATION
+        ]
+        here = ", ".join([*names[:SHOWN_LABELS], *(["…"] if len(names) > SHOWN_LABELS else [])])
+        form.fields["labels" if kind == "counts" else "gammas"].help_text += f" Here: {here}."
         if isinstance(base := form.fields.get("base"), forms.ChoiceField):
             base.choices = counted
     return made

@@ -12,7 +12,7 @@ class EvaluationConfig(AppConfig):
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.evaluation import board_figures, roles
-        from evalsvc.evaluation.comparison import compared
+        from evalsvc.evaluation.comparison import board_tests, compared
         from evalsvc.evaluation.disclosure import gold_digest
         from evalsvc.evaluation.reported import entries
         from evalsvc.evaluation.submission_states import follow
@@ -23,9 +23,11 @@ class EvaluationConfig(AppConfig):
         register(Kind("predict", queue="heavy", on_change=follow))
         register(Kind(board_figures.KIND, queue="ingest"))
         register(Kind(compared.KIND, queue="heavy"))
+        register(Kind(board_tests.KIND, queue="ingest"))
         register(Kind(entries.KIND, queue="ingest"))
         invitations.register(roles.INVITATION_TARGET)
         register_use("settings", gold_digest.count_hiding)
         file_store.register()
         register_periodic("unused files", file_store.tick)
         register_periodic("stored boards", board_figures.queue_outdated)
+        register_periodic("tests of boards", board_tests.queue_outdated)

@@ -27,6 +27,7 @@ from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.measures.computation import SCORER
 from evalsvc.evaluation.models import (
+    BoardTests,
     NearDuplicate,
     Setting,
     SettingVersion,
@@ -273,6 +274,7 @@ def compute(setting: Setting, figures: Callable[[bool], Figures]) -> Callable[[]
                 )
                 rows = (StoredColumn(board=board, measure=key, **of) for key, of in columns.items())
                 StoredColumn.objects.bulk_create(rows)
+            BoardTests.objects.filter(setting=setting).update(outdated=True)
 
     return store
 

@@ -488,6 +488,33 @@ class StoredColumn(models.Model):
         return f"{self.measure} of {self.board}"
 
 
+class BoardTests(models.Model):
+    """Tests between the first systems of a board; shown while their runs are those on it."""
+
+    setting = models.OneToOneField(Setting, on_delete=models.CASCADE, related_name="tests")
+    identity = models.CharField(max_length=64, blank=True, help_text="SHA-256 of the runs tested.")
+    systems = models.JSONField(default=list, help_text="Keys of the systems tested, ascending.")
+    outdated = models.BooleanField(default=True, help_text="Its runs have changed since.")
+    computed_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"tests of {self.setting}"
+
+
+class MeasureTests(models.Model):
+    """Exact tests between systems of a board by one measure."""
+
+    board = models.ForeignKey(BoardTests, on_delete=models.CASCADE, related_name="measures")
+    measure = models.CharField(max_length=60)
+    content = models.BinaryField(help_text="A row per pair.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["board", "measure"], name="one_row_of_tests")]
+
+    def __str__(self) -> str:
+        return f"{self.measure}, {self.board}"
+
+
 class StoredComparison(models.Model):
     """Tests between systems under one version, exact; each way out rounds them.
 

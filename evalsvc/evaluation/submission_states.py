@@ -14,7 +14,14 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation.models import Benchmark, ContributedMeasure, Setting, StoredBoard, Submission
+from evalsvc.evaluation.models import (
+    Benchmark,
+    BoardTests,
+    ContributedMeasure,
+    Setting,
+    StoredBoard,
+    Submission,
+)
 from evalsvc.evaluation.roles import ORGANISER, Person, require_own, role_in
 
 S = Submission.State
@@ -98,7 +105,9 @@ def complete_measures(benchmark: int) -> None:
 def mark_boards(submission: Submission) -> None:
     """Mark the stored boards that a run has changed."""
     stored = StoredBoard.objects.filter(outdated=False)
-    stored.filter(setting__in=submission.evaluations.values("setting")).update(outdated=True)
+    settings = submission.evaluations.values("setting")
+    stored.filter(setting__in=settings).update(outdated=True)
+    BoardTests.objects.filter(outdated=False, setting__in=settings).update(outdated=True)
 
 
 def follow(job: Job) -> None:

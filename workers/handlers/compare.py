@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import combinations
 
@@ -12,7 +12,7 @@ import msgspec
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation.benchmarks import file_contract
-from evalsvc.evaluation.comparison import compared
+from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import StoredTest
 from evalsvc.evaluation.measures.menu import menu_of
@@ -48,13 +48,24 @@ def compare(subject: int, progress: Progress) -> Store:
     return store
 
 
+def compare_board(subject: int, progress: Progress) -> Store:
+    """Test the first systems of a board by Welch over their runs."""
+    setting = Setting.objects.select_related("benchmark", "test_set", "only").get(pk=subject)
+    row, measures, identity = board_tests.to_test(setting)
+    found = _Compared(row, progress, measures=measures).tests()
+    return board_tests.stored_by_job(row, found, identity)
+
+
 class _Compared:
     """Runs of a comparison; their files are read when an item test needs them."""
 
-    def __init__(self, row: StoredComparison, progress: Progress) -> None:
+    def __init__(
+        self, row: StoredComparison, progress: Progress, *, measures: Collection[str] = ()
+    ) -> None:
         self.row, self.progress = row, progress
         self.setting: Setting = row.setting
         self.menu = menu_of(self.setting)
+        self.measures = measures or self.menu
         keys = [evaluation for runs in row.runs for _, evaluation in runs]
         self.evaluations = Evaluation.objects.in_bulk(keys)
         self.values: dict[int, dict[str, float]] = {key: {} for key in keys}
@@ -80,7 +91,7 @@ class _Compared:
         """Return the name of the test, and a row per measure that both sides have."""
         sides = [self._values(place) for place in (a, b)]
         runs = [*sides[0], *sides[1]]
-        names = [key for key in self.menu if runs and all(key in run for run in runs)]
+        names = [key for key in self.measures if runs and all(key in run for run in runs)]
         single = min(map(len, sides)) == 1
         if reason := self._refusal(a, b, single=single):
             return "", [ComparedMeasure(name, reason=reason) for name in names]

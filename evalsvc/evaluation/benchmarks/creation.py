@@ -21,7 +21,7 @@ from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE, new_see
 from evalsvc.evaluation.measures.computation import validate_options
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION, labels_in_parts
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
-from evalsvc.evaluation.models import Benchmark, Organiser, Setting, SettingVersion
+from evalsvc.evaluation.models import Benchmark, BoardTests, Organiser, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, require
 
 LONGEST_KEY, LONGEST_TITLE = 40, 80
@@ -277,6 +277,7 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
         )
         record(row.benchmark, "setting", by=by, about=row.key, before=before, after=after)
         Setting.objects.filter(pk=row.pk).update(**changed)
+        BoardTests.objects.filter(setting__benchmark=row.benchmark_id).update(outdated=True)
         if shared := {name: changed[name] for name in changed.keys() - {"title", "sealed"}}:
             Setting.objects.filter(rest_of=row).update(**shared)
     setting.refresh_from_db()

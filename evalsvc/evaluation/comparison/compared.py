@@ -118,21 +118,21 @@ class Comparison:
         order = {row.system.pk: place for place, row in enumerate(self.rows)}
         shown = []
         for test in stored:
-            a, b = order[systems[test.a]], order[systems[test.b]]
-            placed = _turned(test, a, b) if a < b else _turned(test, b, a, sign=-1)
-            difference = self._difference(column, placed)
-            teams = {self.rows[place].system.team_slug for place in (placed.a, placed.b)}
-            shown.append(
-                shown_test(
-                    self.board.policy,
-                    column.measure.key,
-                    placed,
-                    difference=difference,
-                    higher_is_better=column.measure.higher_is_better,
-                    one_team=len(teams) == 1,
-                )
-            )
+            placed = test.between(order[systems[test.a]], order[systems[test.b]])
+            shown.append(self._shown_test(column, placed))
         return sorted(shown, key=lambda test: (test.a, test.b))
+
+    def _shown_test(self, column: Column, test: StoredTest) -> ShownTest:
+        """Return what disclosure lets out of a test between two places."""
+        teams = {self.rows[place].system.team_slug for place in (test.a, test.b)}
+        return shown_test(
+            self.board.policy,
+            column.measure.key,
+            test,
+            difference=self._difference(column, test),
+            higher_is_better=column.measure.higher_is_better,
+            one_team=len(teams) == 1,
+        )
 
     def _difference(self, column: Column, test: StoredTest) -> float | None:
         a, b = (column.figures.get(self.rows[place].system.pk) for place in (test.a, test.b))
@@ -148,18 +148,6 @@ class Comparison:
     def test(self, key: str, a: int, b: int) -> ShownTest | None:
         pair = (min(a, b), max(a, b))
         return next((each for each in self.tests.get(key, ()) if (each.a, each.b) == pair), None)
-
-
-def _turned(test: StoredTest, a: int, b: int, *, sign: int = 1) -> StoredTest:
-    """Return a test with its systems at other places, the sides swapped if sign is −1."""
-
-    def times(value: float | None) -> float | None:
-        return None if value is None else sign * value
-
-    low, high = (test.low, test.high) if sign == 1 else (times(test.high), times(test.low))
-    return msgspec.structs.replace(
-        test, a=a, b=b, difference=times(test.difference), low=low, high=high, d=times(test.d)
-    )
 
 
 def requested(setting: Setting, systems: Collection[str], *, person: Person | None) -> Comparison:

@@ -33,6 +33,15 @@ class StoredTest(msgspec.Struct, frozen=True, array_like=True):
     detectable: float | None = None
     reason: str | None = None
 
+    def between(self, a: int, b: int) -> StoredTest:
+        """Return the same test at other places, of B − A where these are turned."""
+        if a < b:
+            return msgspec.structs.replace(self, a=a, b=b)
+        difference, low, high, d = (
+            None if x is None else -x for x in (self.difference, self.high, self.low, self.d)
+        )
+        return msgspec.structs.replace(self, a=b, b=a, difference=difference, low=low, high=high, d=d)
+
 
 @dataclass(frozen=True)
 class ShownTest:
@@ -79,16 +88,12 @@ def shown_test(
     `difference` is that of the figures shown, which a hidden gold lets out.
     """
     step = policy.step(key) if policy.hidden else None
-    if policy.hidden and one_team:
-        return _untested(stored, difference, ONE_TEAM)
-    if policy.hidden and (step is None or policy.setting.ladder):
-        return _untested(stored, difference, LADDER if policy.setting.ladder else policy.withheld)
+    if reason := _withheld(policy, step, one_team=one_team):
+        return _untested(stored, difference, reason)
     if stored.p is None or stored.p_holm is None:
         exact = stored.difference if not policy.hidden else difference
         return _untested(stored, difference if exact is None else exact, stored.reason or "")
-    winner = None
-    if stored.p_holm < SIGNIFICANT and stored.difference:
-        winner = stored.a if (stored.difference > 0) == higher_is_better else stored.b
+    winner = _winner(stored, higher_is_better=higher_is_better)
     if step is None:
         return ShownTest(
             stored.a, stored.b, stored.test, stored.difference, stored.low, stored.high,
@@ -104,6 +109,35 @@ def shown_test(
         None, None, rules.p_range(stored.p), rules.p_range(stored.p_holm),
         None, "", detectable, "", winner,
     )  # fmt: skip
+
+
+def winner_of(
+    policy: Policy, key: str, stored: StoredTest, *, higher_is_better: bool, one_team: bool
+) -> int | None:
+    """Return the place of the system ahead by a test, as `shown_test` lets it out."""
+    step = policy.step(key) if policy.hidden else None
+    return (
+        None
+        if _withheld(policy, step, one_team=one_team)
+        else _winner(stored, higher_is_better=higher_is_better)
+    )
+
+
+def _withheld(policy: Policy, step: float | None, *, one_team: bool) -> str:
+    """Return why a policy withholds a test, or nothing."""
+    if not policy.hidden:
+        return ""
+    if one_team:
+        return ONE_TEAM
+    if policy.setting.ladder:
+        return LADDER
+    return policy.withheld if step is None else ""
+
+
+def _winner(stored: StoredTest, *, higher_is_better: bool) -> int | None:
+    if stored.p_holm is None or stored.p_holm >= SIGNIFICANT or not stored.difference:
+        return None
+    return stored.a if (stored.difference > 0) == higher_is_better else stored.b
 
 
 def _untested(stored: StoredTest, difference: float | None, reason: str) -> ShownTest:

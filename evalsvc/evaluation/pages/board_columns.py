@@ -13,13 +13,17 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.formatting import DASH
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.comparison.board_tests import FIRST, Band, BoardComparison
 from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Board, BoardRow, Column
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import Setting
 
 MOST_COLUMNS = 40
+ONE_RUN = "one run: no test, so no rank"
+NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems with several runs are"
 NOT_SHOWN = "not shown under this setting"
 FILTERS = ("team", "tag", "since", "until")
 ColumnKey = tuple[str, str]  # of the setting and of the measure
@@ -120,6 +124,7 @@ class BoardColumn:
     own: bool = True
     edge: bool = False
     link: str = ""
+    tests: BoardComparison | None = None
 
     @property
     def key(self) -> str:
@@ -153,6 +158,16 @@ class BoardColumn:
     @cached_property
     def _systems(self) -> set[int]:
         return {runs.system for runs in self.board.figures.runs}
+
+    @cached_property
+    def bands(self) -> Mapping[int, Band]:
+        """Rank bands of the tested systems."""
+        return self.tests.bands(self.measure.key) if self.tests else {}
+
+    def leads(self, row: BoardRow) -> bool:
+        """True if no system is better than this one by a test, and one is worse."""
+        band = self.bands.get(row.system.pk)
+        return band is not None and band.leads
 
     def values(self, row: BoardRow) -> Sequence[float | None]:
         """Return the values of the runs, in their order."""
@@ -204,11 +219,25 @@ class BoardView:
     board: Board
     choice: Choice
     others: Sequence[Board] = field(default_factory=list)
+    tests: Mapping[int, BoardComparison] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> list[BoardRow]:
         rows = self.board.rows
         return [row for row in rows if self.choice.takes(row)] if self.choice.filters else rows
+
+    def rank(self, row: BoardRow) -> tuple[str, str]:
+        """Return the rank of a row, or the reason why it has none.
+
+        It is a band where the ordering measure is tested, else the rank by the figure alone.
+        """
+        bands = self.first.bands
+        if not bands:
+            return (str(row.rank), "") if row.rank else (DASH, "no figure to rank by")
+        if row.system.pk in bands:
+            return str(bands[row.system.pk]), ""
+        reason = ONE_RUN if len(row.runs.names) < 2 or row.runs.chosen else NOT_AMONG_FIRST
+        return DASH, reason
 
     @cached_property
     def boards(self) -> dict[str, Board]:
@@ -216,7 +245,8 @@ class BoardView:
 
     @cached_property
     def first(self) -> BoardColumn:
-        return BoardColumn(self.board, self.board.ordering.measure, self.board.ordering)
+        tests = self.tests.get(self.board.setting.pk)
+        return BoardColumn(self.board, self.board.ordering.measure, self.board.ordering, tests=tests)
 
     @cached_property
     def columns(self) -> list[BoardColumn]:
@@ -238,7 +268,17 @@ class BoardView:
             link = (
                 self.choice.query(setting=of.setting, order=name, version=self._version(key)) if sorts else ""
             )
-            columns.append(BoardColumn(of, measure, board.ordering, key == own, key != before, link))
+            columns.append(
+                BoardColumn(
+                    of,
+                    measure,
+                    board.ordering,
+                    key == own,
+                    key != before,
+                    link,
+                    self.tests.get(of.setting.pk),
+                )
+            )
             before = key
         return columns
 

@@ -16,7 +16,14 @@ from evalsvc.evaluation.pages.board_view import notes, system_names
 
 SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
 TEAM_HEAD = Head("team", "Team", numeric=False)
+BAND_HEAD = Head("band", "Ranks by tests", numeric=False)
 PARTS = (("sd", "standard deviation"), ("n", "n"), ("reason", "reason"))
+
+
+TESTED = (
+    "Ranks are those that Welch’s t over runs leaves open, at .05 after Holm. Bold: no system is better by a"
+    " test, and one is worse."
+)
 
 
 class MakesTable(Protocol):
@@ -30,7 +37,7 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
     mean ± deviation, and the team where two systems share a name.
     """
     columns, names = [view.first, *view.columns], system_names(view.board)
-    heads = [*SYSTEM_HEADS, *([TEAM_HEAD] if every else []), Head("n", "n")]
+    heads = [*SYSTEM_HEADS, *([TEAM_HEAD, BAND_HEAD] if every else []), Head("n", "n")]
     for column in columns:
         heads.append(Head(column.key, column.title))
         if every:
@@ -38,8 +45,10 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
     rows = []
     for row in view.rows:
         name = row.system.name if every else names[row.system.pk]
-        cells = [Cell(row.rank, str(row.rank or DASH)), Cell(name, name)]
-        cells += [Cell(row.system.team_name, row.system.team_name)] if every else []
+        cells = [Cell(row.rank, view.rank(row)[0]), Cell(name, name)]
+        band = view.first.bands.get(row.system.pk)
+        of_program = [Cell(row.system.team_name, ""), Cell(str(band) if band else "", "")]
+        cells += of_program if every else []
         cells.append(Cell(row.n, str(row.n)))
         for column in columns:
             cells += _figure_cells(column, row, every=every)
@@ -49,7 +58,7 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
 
 def _figure_cells(column: BoardColumn, row: BoardRow, *, every: bool) -> list[Cell]:
     figure = column.figures.get(row.system.pk)
-    mean = Cell(figure.mean if figure else None, _mean_text(column, figure))
+    mean = Cell(figure.mean if figure else None, _mean_text(column, figure), column.leads(row))
     if not every:
         return [mean]
     reason = figure.reason if figure else column.reason(row)
@@ -100,6 +109,8 @@ def caption(view: BoardView) -> str:
     if setting.row_rule != row_rules.MEAN:
         shown = f"One run of each system: the {row_rules.title(setting)}; n runs with different answers."
     words = [f"{shown} {_described(view)}"]
+    if view.first.bands:
+        words.append(TESTED)
     words += [f"{note}." for note in notes(view, view.rows)]
     return " ".join(words)
 

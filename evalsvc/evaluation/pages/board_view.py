@@ -1,6 +1,6 @@
 """Board page as the template takes it: table, finding, reversed pairs, weightings.
 
-No significance test is made, so nothing is claimed about differences.
+Only a test calls a difference one; where there is none, nothing is claimed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from evalsvc.core.web.formatting import DASH, counted, listed, measured, percent
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.comparison import words
+from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
@@ -44,7 +46,8 @@ REVERSALS_SHOWN = 12
 TAGS_SHOWN = 3
 RANKED_FAMILIES = ("bags", "opennre")
 NOT_PRINTED = "the paper does not print it"
-NOT_TESTED = "the board makes no significance test"
+NOT_TESTED = "these two are not tested"
+NONE_CONFIRMED = "No test confirms both orders of a pair."
 NOTEWORTHY_TIES = 0.1
 KINDS = {
     "relations": ("relation", "relations"),
@@ -59,8 +62,8 @@ Names = Mapping[int, str]
 class ScoreCell:
     """Mean with its deviation, or the reason for a dash.
 
-    `mark` counts ranks above or below that of the ordering column. A board has
-    hundreds of cells; a template for each would take a fifth of its time.
+    `leads` if no system is better by a test and one is worse; `mark` counts ranks above or below that of the
+    ordering column. A board has hundreds of cells; a template for each would take a fifth of its time.
     """
 
     text: str
@@ -69,6 +72,7 @@ class ScoreCell:
     mark: str = ""
     mark_title: str = ""
     edge: bool = False
+    leads: bool = False
 
     def __html__(self) -> str:
         if not self.reason:
@@ -89,6 +93,8 @@ class TableRow:
     first: ScoreCell
     strip: SafeString | str
     others: list[ScoreCell]
+    rank: str
+    no_rank: str
     baseline: bool
     tags: list[str]
     links: dict[str, str]
@@ -166,11 +172,20 @@ def board_context(
         for column in schemes
         if column.title in ("micro", "macro") and column.measure.key != order_by
     ]
-    elsewhere = [column for other in others if (column := _column_of_other(other, order_by))]
-    pairs = [pair for pair in reversals(board.ordering, [*same_setting, *elsewhere]) if is_shown(pair)]
+    of_others = [(other, column) for other in others if (column := _column_of_other(other, order_by))]
+    elsewhere = [column for _, column in of_others]
+    own, settings = view.tests.get(setting.pk), {id(column): other.setting.pk for other, column in of_others}
+    pairs = [
+        TestedReversal.of(pair, own, view.tests.get(settings.get(id(pair.there), setting.pk)))
+        for pair in reversals(board.ordering, [*same_setting, *elsewhere])
+        if is_shown(pair)
+    ]
+    pairs.sort(key=lambda pair: not pair.confirmed)
     groups = [[pair for pair in pairs if pair.there in group] for group in (same_setting, elsewhere)]
-    context["sentence"] = sentence(board.ordering, groups, names)
+    tested = [[each for each in group if each.confirmed] for group in groups] if own else groups
+    context["sentence"] = sentence(board.ordering, tested, names, own)
     context |= _reversed_pairs(pairs, names, len(board.rows))
+    context["tested"] = _tested(own, board) if own else ""
     return context | (_schemes(board, rows, schemes, names) if schemes and len(board.rows) > 1 else {})
 
 
@@ -294,7 +309,9 @@ def _row(view: BoardView, row: BoardRow, scale: svg.Scale | None, visible: Colle
         row=row,
         last=row.runs.last,
         run=row.runs.newest if row.runs.newest in visible else None,
-        first=cell(figure, main),
+        first=cell(figure, main, leads=view.first.leads(row)),
+        rank=view.rank(row)[0],
+        no_rank=view.rank(row)[1],
         strip=strip,
         others=[_cell(column, row) for column in view.columns],
         baseline=row.system.baseline,
@@ -308,7 +325,14 @@ def _row(view: BoardView, row: BoardRow, scale: svg.Scale | None, visible: Colle
 def _cell(column: BoardColumn, row: BoardRow) -> ScoreCell:
     figure = column.figures.get(row.system.pk)
     missing = "" if figure else column.reason(row)
-    return cell(figure, column.measure, shift=column.shift(row), missing=missing, edge=column.edge)
+    return cell(
+        figure,
+        column.measure,
+        shift=column.shift(row),
+        missing=missing,
+        edge=column.edge,
+        leads=column.leads(row),
+    )
 
 
 def cell(
@@ -318,6 +342,7 @@ def cell(
     shift: int = 0,
     missing: str = NOT_COMPUTED,
     edge: bool = False,
+    leads: bool = False,
 ) -> ScoreCell:
     """Format a figure, or a dash with its reason, `missing` without a figure.
 
@@ -332,10 +357,10 @@ def cell(
     parts += [f"(n = {figure.n})"] if figure.n < figure.of else []
     sd = " ".join(parts)
     if not shift:
-        return ScoreCell(text, sd, edge=edge)
+        return ScoreCell(text, sd, edge=edge, leads=leads)
     mark, direction = ("▲", "higher") if shift > 0 else ("▼", "lower")
     title = f"ranked {abs(shift)} {direction} than by the ordering column"
-    return ScoreCell(text, sd, mark=f"{mark}{abs(shift)}", mark_title=title, edge=edge)
+    return ScoreCell(text, sd, mark=f"{mark}{abs(shift)}", mark_title=title, edge=edge, leads=leads)
 
 
 def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
@@ -369,9 +394,14 @@ def _tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:
 
 
 # ---- the finding in words ------------------------------------------------------------------------
-def sentence(column: Column, groups: Sequence[Sequence[Reversal]], names: Names) -> str:
+def sentence(
+    column: Column,
+    groups: Sequence[Sequence[Reversal]],
+    names: Names,
+    tests: BoardComparison | None = None,
+) -> str:
     """Describe the leader, and its widest reversal in each group."""
-    sentences, first = [leader(column, names)], next(iter(column.order), None)
+    sentences, first = [leader(column, names, tests)], next(iter(column.order), None)
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
             ahead = f"By {pair.here.title} {names[pair.first]} is ahead"
@@ -382,8 +412,27 @@ def sentence(column: Column, groups: Sequence[Sequence[Reversal]], names: Names)
     return " ".join(sentences)
 
 
-def leader(column: Column, names: Names) -> str:
-    """Compare the first two systems without claiming a difference."""
+def _tested(tests: BoardComparison, board: Board) -> str:
+    """Describe the tests behind the bands of the ordering column."""
+    key, measure = board.order_by, board.ordering.measure
+    bands = tests.bands(key)
+    if not bands:
+        return ""
+    systems = next(iter(bands.values())).of
+    pairs = counted(systems * (systems - 1) // 2, "pair")
+    described = (
+        f"ranks by tests: Welch’s t over runs, .05 after Holm over {pairs} of the {systems} tested systems"
+    )
+    if ends := tests.detectable(key):
+        least, most = (measured(end, measure) for end in ends)
+        described += (
+            f"; the smallest difference that a test mostly detects is {least} to {most} {measure.title}"
+        )
+    return described
+
+
+def leader(column: Column, names: Names, tests: BoardComparison | None = None) -> str:
+    """Compare the first two systems, by their test if there is one."""
     order = column.order
     if not order:
         return f"No system has a defined {column.title} yet."
@@ -398,6 +447,9 @@ def leader(column: Column, names: Names) -> str:
     equal = [names[system] for system in same]
     if len(equal) > 1:
         return f"{listed(equal)} have the same {column.title} to the shown digits."
+    key = column.measure.key
+    if tests and tests.of_systems(key, *order[:2]):
+        return words.sentence(tests, column, *(tests.places[system] for system in order[:2]))
     means = [column.figures[system].mean or 0.0 for system in order[:2]]
     lead = measured(abs(means[0] - means[1]), column.measure)
     ahead = f"{names[order[0]]} stands {lead} {column.title} above {names[order[1]]}"
@@ -405,13 +457,34 @@ def leader(column: Column, names: Names) -> str:
 
 
 # ---- reversed pairs ------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class TestedReversal(Reversal):
+    """Reversal with p of both orders; `confirmed` if a test finds each system ahead once."""
+
+    p: tuple[str, str] = (DASH, DASH)
+    confirmed: bool = False
+
+    @classmethod
+    def of(
+        cls, pair: Reversal, here: BoardComparison | None, there: BoardComparison | None
+    ) -> TestedReversal:
+        sides = ((here, pair.here, pair.first), (there, pair.there, pair.second))
+        found = []
+        for tests, column, ahead in sides:
+            test = tests.of_systems(column.measure.key, pair.first, pair.second) if tests else None
+            wins = test is not None and tests is not None and test.winner == tests.places[ahead]
+            found.append((test.p_holm_text if test and test.p_holm_text else DASH, wins))
+        p, wins_both = (found[0][0], found[1][0]), all(wins for _, wins in found)
+        return cls(**vars(pair), p=p, confirmed=wins_both)
+
+
 def _column_of_other(other: Board, measure: str) -> Column | None:
     """Return the measure on another setting's board, else its main one."""
     column = other.columns.get(measure) or other.columns.get(other.setting.main)
     return column and column.titled(f"{column.title} on “{other.setting.title}”")
 
 
-def _reversed_pairs(pairs: Sequence[Reversal], names: Names, systems: int) -> dict[str, Any]:
+def _reversed_pairs(pairs: Sequence[TestedReversal], names: Names, systems: int) -> dict[str, Any]:
     among = f" among the first {COMPARED} systems" if systems > COMPARED else ""
     shown = f", the first {REVERSALS_SHOWN} shown" if len(pairs) > REVERSALS_SHOWN else ""
     lead = f"{counted(len(pairs), 'pair')}{among}{shown}."
@@ -423,10 +496,14 @@ def _reversed_pairs(pairs: Sequence[Reversal], names: Names, systems: int) -> di
             "there": pair.there.title,
             "gain": _difference(pair.gain, pair.here.measure),
             "loss": _difference(pair.loss, pair.there.measure),
+            "p": pair.p,
+            "confirmed": pair.confirmed,
         }
         for pair in pairs[:REVERSALS_SHOWN]
     ]
-    return {"reversals": rows, "reversals_lead": f"{lead} Not a significance test."}
+    confirmed = sum(pair.confirmed for pair in pairs)
+    tests = f"For {confirmed} of them tests confirm both orders." if confirmed else NONE_CONFIRMED
+    return {"reversals": rows, "reversals_lead": f"{lead} {tests}"}
 
 
 def is_shown(pair: Reversal) -> bool:

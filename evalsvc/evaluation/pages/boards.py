@@ -26,11 +26,13 @@ from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
+from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
+from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages import board_columns, board_tables, board_view, charts, reported_view
 from evalsvc.evaluation.pages.board_columns import BoardView
@@ -130,7 +132,10 @@ def requested_view(request: HttpRequest, settings: list[Setting], setting: Setti
     choice = replace(choice, version=requested_version(request))
     rest = [each for each in settings if each.pk != setting.pk and (shown.figures.runs or choice.columns)]
     measures = {shown.order_by, *(measure for _, measure in choice.columns)}
-    return BoardView(shown, choice, leaderboard.boards(rest, person=request.user, measures=measures))
+    others = leaderboard.boards(rest, person=request.user, measures=measures)
+    of_board = [each.key for each in board_measures(setting, shown.columns)]
+    keys = {*measures, *of_board, *scheme_measures(setting, shown.columns), *(each.main for each in rest)}
+    return BoardView(shown, choice, others, board_tests.read([shown, *others], keys))
 
 
 def _links(view: BoardView, settings: list[Setting]) -> dict[str, Any]:

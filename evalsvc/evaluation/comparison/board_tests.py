@@ -1,0 +1,248 @@
+"""Tests between the first systems of a board: a job computes them, rank bands follow.
+
+Welch's t over runs for every two of the first systems with several runs, Holm over the pairs of a measure.
+A reader sees them only while the runs on the board are those that were tested.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q
+from django.utils import timezone
+
+from evalsvc.core.jobs import queue
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.board_figures import FAILURE_PAUSE
+from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.disclosure.shown_tests import ShownTest, StoredTest, winner_of
+from evalsvc.evaluation.leaderboard import Board, BoardRow
+from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
+from evalsvc.evaluation.models import BoardTests, MeasureTests, Setting, StoredComparison, Submission
+
+KIND = "board tests"
+FORMAT = 1
+FIRST = 50  # systems by the main measure that are tested against each other
+PAUSE_SECONDS = 5.0
+QUEUED_AT_ONCE = 20
+_next_look = 0.0
+_DECODER = msgspec.msgpack.Decoder(list[StoredTest])
+Pair = tuple[int, int]
+
+
+def first_rows(board: Board) -> list[BoardRow]:
+    """Return the first systems by the main measure, in the order of the board."""
+    main = board.columns.get(board.setting.main)
+    first = set(main.order[:FIRST]) if main else set()
+    return [row for row in board.rows if row.system.pk in first]
+
+
+def _identity(board: Board, rows: Sequence[BoardRow]) -> str:
+    """Digest of the runs that are tested."""
+    runs = sorted((row.system.pk, row.runs.newest, row.runs.names, row.runs.chosen) for row in rows)
+    last = sorted(row.runs.last.timestamp() for row in rows)
+    return hashlib.sha256(repr((FORMAT, board.version.pk, runs, last)).encode()).hexdigest()
+
+
+# ---- reading -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Band:
+    """Ranks that a system may hold by the tests, among `of` tested systems."""
+
+    first: int
+    last: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.first}" if self.first == self.last else f"{self.first}–{self.last}"
+
+    @property
+    def leads(self) -> bool:
+        """True if no system is better by a test, and one is worse."""
+        return self.first == 1 and self.last < self.of
+
+
+class TestsOfMeasures(Mapping[str, list[StoredTest]]):
+    """Tests by measure, decoded when first asked for; `systems` are those tested, by their number."""
+
+    def __init__(self, systems: Sequence[int]) -> None:
+        self.systems = systems
+        self.contents: dict[str, bytes] = {}
+        self._decoded: dict[str, list[StoredTest]] = {}
+
+    def __getitem__(self, key: str) -> list[StoredTest]:
+        if key not in self._decoded:
+            self._decoded[key] = _DECODER.decode(self.contents[key])
+        return self._decoded[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.contents
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.contents)
+
+    def __len__(self) -> int:
+        return len(self.contents)
+
+
+@dataclass(frozen=True)
+class BoardComparison(Comparison):
+    """First systems of a board with the tests between them, each shown when it is asked for."""
+
+    stored_tests: TestsOfMeasures
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        return {row.system.pk: place for place, row in enumerate(self.rows)}
+
+    @cached_property
+    def _pairs(self) -> dict[str, dict[Pair, StoredTest]]:
+        return {}
+
+    def _of_pairs(self, key: str) -> dict[Pair, StoredTest]:
+        """Return the tests of a measure by the places of their systems on the board."""
+        if key not in self._pairs:
+            order = [self.places[system] for system in self.stored_tests.systems]
+            placed = (test.between(order[test.a], order[test.b]) for test in self.stored_tests.get(key, ()))
+            self._pairs[key] = {(test.a, test.b): test for test in placed}
+        return self._pairs[key]
+
+    def test(self, key: str, a: int, b: int) -> ShownTest | None:
+        stored = self._of_pairs(key).get((min(a, b), max(a, b)))
+        if stored is None or key not in self.board.columns:
+            return None
+        return self._shown_test(self.board.columns[key], stored)
+
+    def of_systems(self, key: str, first: int, second: int) -> ShownTest | None:
+        """Return the test between two systems by their keys."""
+        if first not in self.places or second not in self.places:
+            return None
+        return self.test(key, self.places[first], self.places[second])
+
+    def bands(self, key: str) -> dict[int, Band]:
+        """Return the rank bands of the systems tested by a measure."""
+        if key not in self._bands:
+            self._bands[key] = self._computed_bands(key)
+        return self._bands[key]
+
+    @cached_property
+    def _bands(self) -> dict[str, dict[int, Band]]:
+        return {}
+
+    def _computed_bands(self, key: str) -> dict[int, Band]:
+        if key not in self.stored_tests or key not in self.board.columns:
+            return {}
+        higher, policy = self.board.columns[key].measure.higher_is_better, self.board.policy
+        systems, better, worse = self.stored_tests.systems, Counter[int](), Counter[int]()
+        teams = {row.system.pk: row.system.team_id for row in self.rows}
+        tested: set[int] = set()
+        for test in self.stored_tests[key]:
+            if test.p is None:
+                continue
+            a, b = systems[test.a], systems[test.b]
+            tested |= {a, b}
+            one_team = teams[a] == teams[b]
+            winner = winner_of(policy, key, test, higher_is_better=higher, one_team=one_team)
+            if winner is not None:
+                first, second = (a, b) if winner == test.a else (b, a)
+                worse[first] += 1
+                better[second] += 1
+        of = len(tested)
+        return {system: Band(1 + better[system], of - worse[system], of) for system in tested}
+
+    def detectable(self, key: str) -> tuple[float, float] | None:
+        """Return the least and the greatest difference that a test of a pair mostly detects."""
+        shown = (self.test(key, *pair) for pair in self._of_pairs(key))
+        values = [test.detectable for test in shown if test and test.detectable is not None]
+        return (min(values), max(values)) if values else None
+
+
+def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardComparison]:
+    """Return the tests of boards by setting, as far as they are of the runs shown; one query."""
+    rows = {board.setting.pk: first_rows(board) for board in boards}
+    of_board = {board.setting.pk: board for board in boards}
+    identities = {pk: _identity(of_board[pk], first) for pk, first in rows.items() if first}
+    stored = MeasureTests.objects.filter(board__setting__in=identities, measure__in=keys)
+    stored = stored.filter(board__identity__in=identities.values())
+    found: dict[int, TestsOfMeasures] = {}
+    columns = ("board__setting", "board__identity", "board__systems", "measure", "content")
+    for setting, identity, systems, measure, content in stored.values_list(*columns):
+        if identity == identities[setting]:
+            found.setdefault(setting, TestsOfMeasures(systems)).contents[measure] = content
+    return {pk: BoardComparison(of_board[pk], rows[pk], tests) for pk, tests in found.items()}
+
+
+# ---- the job -------------------------------------------------------------------------------------
+def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
+    """Return the runs to test, the measures, and the digest of both as the public sees the board."""
+    board = leaderboard.board(setting)
+    rows = first_rows(board)
+    runs = leaderboard.compared_runs(board, [row.system.pk for row in rows])
+    several = {system: sorted(of_system) for system, of_system in sorted(runs.items()) if len(of_system) > 1}
+    shown = [measure.key for measure in board_measures(setting, board.columns) if measure.ranks]
+    measures = list(dict.fromkeys([setting.main, *shown, *scheme_measures(setting, board.columns)]))
+    row = StoredComparison(
+        setting=setting,
+        version=board.version,
+        systems=list(several),
+        runs=[[run[:2] for run in of_system] for of_system in several.values()],
+    )
+    return row, measures, _identity(board, rows)
+
+
+def stored_by_job(
+    row: StoredComparison, tests: Mapping[str, Sequence[Sequence[object]]], identity: str
+) -> Callable[[], None]:
+    """Return a function that stores the tests of a board in place of earlier ones."""
+    began = timezone.now()
+
+    def store() -> None:
+        present = leaderboard.board(row.setting)  # runs may have come meanwhile
+        with transaction.atomic():
+            board, _ = BoardTests.objects.select_for_update().get_or_create(setting=row.setting)
+            board.identity, board.systems = identity, row.systems
+            board.computed_at = began
+            board.outdated = identity != _identity(present, first_rows(present))
+            board.save()
+            board.measures.all().delete()
+            encoded = ((key, msgspec.msgpack.encode(of_measure)) for key, of_measure in tests.items())
+            MeasureTests.objects.bulk_create(
+                MeasureTests(board=board, measure=key, content=content) for key, content in encoded
+            )
+
+    return store
+
+
+def queue_outdated() -> None:
+    """Queue the tests of boards whose runs have changed since, a few at a time."""
+    global _next_look
+    if time.monotonic() < _next_look:
+        return
+    _next_look, now = time.monotonic() + PAUSE_SECONDS, timezone.now()
+    untested = Setting.objects.filter(tests=None).filter(
+        Exists(Submission.evaluations.through.objects.filter(evaluation__setting=OuterRef("pk")))
+    )
+    closed = Q(tests__computed_at__lt=F("closes_at"), closes_at__lte=now)
+    changed = Setting.objects.filter(Q(tests__outdated=True) | closed)
+    open_ = ~Q(sealed=True) | Q(closes_at__lte=now)
+    keys = [*untested.filter(open_).values_list("pk", flat=True)[:QUEUED_AT_ONCE]]
+    keys += changed.filter(open_).values_list("pk", flat=True)[:QUEUED_AT_ONCE]
+    if not keys:
+        return
+    busy = Job.objects.filter(kind=KIND, subject__in=keys).exclude(state__in=Job.ENDED)
+    failed = Job.objects.filter(
+        kind=KIND, subject__in=keys, state__in=(Job.State.FAILED, Job.State.CANCELLED)
+    ).filter(ended_at__gt=now - FAILURE_PAUSE)
+    waiting = {*busy.values_list("subject", flat=True), *failed.values_list("subject", flat=True)}
+    for pk in keys:
+        if pk not in waiting:
+            BoardTests.objects.update_or_create(setting_id=pk, defaults={"outdated": True})
+            queue.enqueue(KIND, pk)

@@ -1,0 +1,160 @@
+"""Tests between the systems of a board: bands, bold figures, confirmed reversals."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation import leaderboard, submission_states
+from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.comparison.board_tests import Band
+from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.models import Benchmark, BoardTests, Score, Setting, Submission, System
+from tests.cast.benchmarks import BenchmarkCast
+from tests.evalsvc.evaluation.test_leaderboard import answers
+from workers.runner import run_next
+
+SCHEMES = ("micro_f1", "weighted_f1", "dodrans_f1", "entropy_f1", "macro_f1")
+# micro and macro F1 of each run; Solo has one run
+RUNS = {
+    "Alder": [(0.80, 0.40), (0.81, 0.41), (0.82, 0.42)],
+    "Birch": [(0.79, 0.60), (0.80, 0.61), (0.83, 0.62)],
+    "Cedar": [(0.50, 0.70), (0.51, 0.71), (0.52, 0.72)],
+    "Solo": [(0.90, 0.90)],
+}
+
+
+def begin(cast: BenchmarkCast) -> Setting:
+    """A board with these figures, each run with answers of its own."""
+    benchmark = cast.relations()
+    for system, runs in RUNS.items():
+        for run, figures in enumerate(runs):
+            add(cast, benchmark, system, str(run), *figures)
+    return benchmark.settings.select_related("benchmark", "test_set", "only").get()
+
+
+def add(
+    cast: BenchmarkCast, benchmark: Benchmark, system: str, run: str, micro: float, macro: float
+) -> Submission:
+    submission = cast.submit(benchmark, answers(6), system=system, run=run)
+    assert run_next("score")
+    evaluation = submission.evaluations.get()
+    evaluation.pk, evaluation.options_sha256, evaluation.answers_sha256 = (
+        None,
+        f"{system}{run}",
+        f"{system}{run}",
+    )
+    evaluation.save(force_insert=True)
+    for key, value in zip(SCHEMES, (micro, micro, micro, micro, macro), strict=True):
+        Score.objects.create(evaluation=evaluation, measure=key, value=value)
+    submission.evaluations.set([evaluation])
+    submission.refresh_from_db()
+    return submission
+
+
+def compute(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Queue what is outdated, and compute it; return the number of jobs."""
+    monkeypatch.setattr(board_tests, "_next_look", 0.0)
+    board_tests.queue_outdated()
+    queued = Job.objects.filter(kind=board_tests.KIND, state=Job.State.QUEUED).count()
+    while run_next("ingest"):
+        pass
+    return queued
+
+
+def bands(setting: Setting, key: str = "micro_f1") -> dict[str, str]:
+    board = leaderboard.board(setting)
+    tests = board_tests.read([board], [key]).get(setting.pk)
+    names = {row.system.pk: row.system.name for row in board.rows}
+    return {names[pk]: str(band) for pk, band in tests.bands(key).items()} if tests else {}
+
+
+def test_a_band_has_the_ranks_that_tests_leave_open(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = begin(cast)
+    assert bands(setting) == {}
+    assert compute(monkeypatch) == 1
+    assert bands(setting) == {"Alder": "1–2", "Birch": "1–2", "Cedar": "3"}
+    assert bands(setting, "macro_f1") == {"Alder": "3", "Birch": "2", "Cedar": "1"}
+    assert (Band(1, 2, 3).leads, Band(1, 3, 3).leads, Band(3, 3, 3).leads) == (True, False, False)
+    assert compute(monkeypatch) == 0
+
+
+@pytest.mark.parametrize("change", ["run", "withdrawal"])
+def test_tests_of_other_runs_are_not_shown(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    setting = begin(cast)
+    compute(monkeypatch)
+    if change == "run":
+        add(cast, setting.benchmark, "Cedar", "9", 0.53, 0.73)
+    else:
+        submission_states.withdraw(Submission.objects.get(system__name="Solo"), by=cast.kim)
+    assert bands(setting) == {}
+    assert compute(monkeypatch) == 1
+    assert bands(setting)["Cedar"] == "3"
+
+
+def test_runs_that_come_while_the_tests_are_computed_outdate_them(cast: BenchmarkCast) -> None:
+    setting = begin(cast)
+    row, _, identity = board_tests.to_test(setting)
+    store = board_tests.stored_by_job(row, {}, identity)
+    add(cast, setting.benchmark, "Cedar", "9", 0.53, 0.73)
+    store()
+    assert BoardTests.objects.get().outdated
+
+
+def test_a_sealed_board_is_tested_once_it_has_closed(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(cast)
+    Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(days=1))
+    assert compute(monkeypatch) == 0
+    Setting.objects.update(closes_at=timezone.now())
+    assert compute(monkeypatch) == 1
+
+
+def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(cast)
+    before = client.get(reverse("board", args=["rel"]))
+    assert "ranks by the figures alone, without a test" in before.content.decode()
+    compute(monkeypatch)
+    response = client.get(reverse("board", args=["rel"]), {"columns": "macro_f1"})
+    lines = response.context["table"].rows
+    assert [(line.row.system.name, line.rank, line.first.leads) for line in lines] == [
+        ("Solo", "–", False), ("Alder", "1–2", True), ("Birch", "1–2", True), ("Cedar", "3", False),
+    ]  # fmt: skip
+    assert [line.others[0].leads for line in lines] == [False, False, False, True]
+    assert lines[0].no_rank == "one run: no test, so no rank"
+    confirmed = [
+        (pair["first"], pair["second"]) for pair in response.context["reversals"] if pair["confirmed"]
+    ]
+    assert sorted(confirmed) == [("Alder", "Cedar"), ("Birch", "Cedar")]
+    assert "For 2 of them tests confirm both orders." in response.content.decode()
+    assert "the smallest difference that a test mostly detects is" in response.content.decode()
+    latex = client.get(
+        reverse("board-view-file", args=["rel", "tex"]), {"columns": "macro_f1"}
+    ).content.decode()
+    assert r"1--2 & Alder & 3 & \textbf{81.0 $\pm$ 1.0} & 41.0" in latex
+    assert r"3 & Cedar & 3 & 51.0 $\pm$ 1.0 & \textbf{71.0" in latex
+
+
+def test_hidden_gold_withholds_tests_within_a_team(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.05)
+    setting = begin(cast)
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
+    setting.refresh_from_db()
+    compute(monkeypatch)
+    assert bands(setting) == {"Alder": "1–3", "Birch": "1–3", "Cedar": "1–3"}
+    System.objects.filter(name="Cedar").update(team=cast.lugworm)
+    assert bands(setting) == {"Alder": "1–2", "Birch": "1–2", "Cedar": "3"}

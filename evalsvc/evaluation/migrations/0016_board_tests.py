@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0014_row_rules'),
+        ('evaluation', '0015_outcomes'),
     ]
 
     operations = [

@@ -59,9 +59,7 @@ def compare_board(subject: int, progress: Progress) -> Store:
 class _Compared:
     """Runs of a comparison; their files are read when an item test needs them."""
 
-    def __init__(
-        self, row: StoredComparison, progress: Progress, *, measures: Collection[str] = ()
-    ) -> None:
+    def __init__(self, row: StoredComparison, progress: Progress, *, measures: Collection[str] = ()) -> None:
         self.row, self.progress = row, progress
         self.setting: Setting = row.setting
         self.menu = menu_of(self.setting)

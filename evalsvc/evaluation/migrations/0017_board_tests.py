@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0015_outcomes'),
+        ('evaluation', '0016_contributed_measures'),
     ]
 
     operations = [

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import msgspec
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from evalsvc.core.jobs import queue
@@ -235,14 +235,23 @@ def queue_outdated() -> None:
     open_ = ~Q(sealed=True) | Q(closes_at__lte=now)
     keys = [*untested.filter(open_).values_list("pk", flat=True)[:QUEUED_AT_ONCE]]
     keys += changed.filter(open_).values_list("pk", flat=True)[:QUEUED_AT_ONCE]
-    if not keys:
-        return
     busy = Job.objects.filter(kind=KIND, subject__in=keys).exclude(state__in=Job.ENDED)
     failed = Job.objects.filter(
         kind=KIND, subject__in=keys, state__in=(Job.State.FAILED, Job.State.CANCELLED)
     ).filter(ended_at__gt=now - FAILURE_PAUSE)
     waiting = {*busy.values_list("subject", flat=True), *failed.values_list("subject", flat=True)}
-    for pk in keys:
-        if pk not in waiting:
-            BoardTests.objects.update_or_create(setting_id=pk, defaults={"outdated": True})
-            queue.enqueue(KIND, pk)
+    keys = [pk for pk in keys if pk not in waiting]
+    for pk in keys:  # before the runs are counted: later ones mark it again
+        BoardTests.objects.update_or_create(setting_id=pk, defaults={"outdated": False, "computed_at": now})
+    for pk in _testable(keys) if keys else ():
+        BoardTests.objects.filter(setting=pk).update(outdated=True)
+        queue.enqueue(KIND, pk)
+
+
+def _testable(keys: Collection[int]) -> list[int]:
+    """Return the settings with two systems that have several scored runs."""
+    runs = Submission.objects.filter(benchmark__settings__in=keys, withdrawn_at=None)
+    several = runs.filter(scored_at__isnull=False).order_by().values("benchmark__settings", "system")
+    several = several.annotate(n=Count("pk")).filter(n__gt=1)
+    systems = Counter(several.values_list("benchmark__settings", flat=True))
+    return [pk for pk in keys if systems[pk] > 1]

@@ -116,7 +116,9 @@ class Policy:
         if setting.ladder:
             return [setting.main]
         chosen = setting.measures or self._usual()
-        return [key for key in dict.fromkeys([setting.main, *chosen]) if key not in THRESHOLDS]
+        return [
+            key for key in dict.fromkeys([setting.main, *chosen]) if key in MENU and key not in THRESHOLDS
+        ]
 
     def _usual(self) -> list[str]:
         """Return the usual columns whose step depends on no file."""
@@ -128,7 +130,12 @@ class Policy:
         return [key for key in keys if self.step(key) is not None][:BESIDE_MAIN]
 
     def step(self, key: str, claims: Mapping[str, int] | None = None) -> float | None:
-        """Return the step of a measure; None: withheld."""
+        """Return the step of a measure; None: withheld.
+
+        Contributed ones are, as it is not known what a gold label moves them by.
+        """
+        if key not in MENU:
+            return None
         if self.setting.ladder and key == self.setting.main:
             return self.setting.ladder
         change = largest_change(key, self.gold, claims or {})

@@ -60,7 +60,7 @@ def checked(
         _reject(f"A composition is a JSON object, not {composition!r}.", 'Such as {"base": "conll"}.')
     base = composition.get("base")
     if base not in bases:
-        _reject(f"{base!r} is no base here.", f"Use {', '.join(bases)}.")
+        _reject(f"{base!r} is not a base of measures for this task.", f"Use {', '.join(bases)}.")
     known = WORDED if base == WORDS else COUNTED
     for key in composition:
         if key not in known:

@@ -27,6 +27,7 @@ FILES = {
     *("setting-inputs", "board-inputs", "board-feed", "board-view-file"),
     *("submission-curve-svg", "submission-curve-csv", "test-set-lines", "judgments", "board-compare-file"),
     "system-file",
+    "board-errors-file",
     *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv", "sentences-csv"),
     *("progress-days-svg", "progress-days-csv", "progress-people-csv", "progress-labels-csv"),
 }

@@ -26,13 +26,13 @@ from annotation.pages import span_dispute_view
 from annotation.pages.dispute_view import DisputeView
 from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
 from annotation.pages.span_dispute_view import SpanDisputeView
-from annotation.pages.text_highlighting import mark_pair
 from annotation.reports import remarks
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.formatting import listed
+from evalsvc.core.web.text_highlighting import mark_pair
 from evalsvc.core.web.text_validation import check_storable
 from evalsvc.core.web.views import page
 

@@ -28,7 +28,6 @@ from annotation.pages.project_page import (
     project_for,
 )
 from annotation.pages.quality import GoldAnswerForm
-from annotation.pages.text_highlighting import mark_pair, shortened
 from annotation.queue import exclusions, gold_questions
 from annotation.queue.gold_questions import choices_in
 from annotation.reports import item_history, item_search, item_table
@@ -40,6 +39,7 @@ from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import long_csv_file
 from evalsvc.core.web.formatting import counted, seconds
 from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.text_highlighting import mark_pair, shortened
 from evalsvc.core.web.views import page, row_id, submit, submitted
 
 STATE_TITLES: dict[str, str] = {

@@ -18,9 +18,9 @@ from annotation.consensus.label_mapping import Payload, empty_answer
 from annotation.consensus.majority import Alternative, Link, OpenPart, OpenParts, Span, links_of, payload_of
 from annotation.ontology.inventory import inventory
 from annotation.pages.dispute_view import DecisionOption, DisputeView, as_json
-from annotation.pages.span_lanes import Lane, text_with_lanes
-from annotation.pages.text_highlighting import colours_of
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.span_lanes import Lane, text_with_lanes
+from evalsvc.core.web.text_highlighting import colours_of
 from evalsvc.core.web.text_validation import check_storable
 
 MAX_TEXT, MAX_LINE = 40, 240

@@ -680,6 +680,16 @@ def open_runs(board: Board, system: int, person: Person | None) -> list[tuple[Su
     return [(run, each) for (run, _), each in zip(scored, disclosed(scored, person), strict=True)]
 
 
+def median_run(
+    board: Board, runs: Sequence[tuple[Submission, Disclosed]]
+) -> tuple[Submission, Disclosed] | None:
+    """Return the median run by the ordering measure, the lower middle one of an even number."""
+    key = board.order_by
+    values = [(each[1].values.get(key), each[0].pk, each) for each in runs]
+    defined = sorted((value, pk, each) for value, pk, each in values if value is not None)
+    return defined[(len(defined) - 1) // 2][2] if defined else None
+
+
 def main_values(scored: Sequence[Scored], person: Person) -> list[float | None]:
     """Return the main figures of evaluations as a person sees them."""
     hidden = held_back_from({evaluation.setting for _, evaluation in scored}, person)

@@ -108,11 +108,20 @@ def leaks(reply: Reply, who: str) -> set[str]:
 
 
 def is_inputs(where: str) -> bool:
-    """True for the sentences to predict, readable by everybody who sees the benchmark."""
+    """True for the sentences to predict, readable by everybody who sees the benchmark.
+
+    Also for its errors: they show these sentences, with their labels where the gold is open.
+    """
     named = where.startswith(
-        ("GET api-inputs", "GET api-benchmark-inputs", "GET setting-inputs", "GET board-inputs")
+        (
+            "GET api-inputs",
+            "GET api-benchmark-inputs",
+            "GET setting-inputs",
+            "GET board-inputs",
+            "GET board-errors",
+        )
     )
-    return named or where.rstrip("/").endswith("/inputs")
+    return named or where.rstrip("/").endswith("/inputs") or "/errors/" in where
 
 
 def is_own_import(where: str, who: str) -> bool:

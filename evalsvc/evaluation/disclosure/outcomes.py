@@ -12,8 +12,10 @@ from typing import Any
 
 import msgspec
 
-from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.disclosure.gold_digest import secret_golds
+from evalsvc.evaluation.disclosure.policy import Disclosed, Policy
 from evalsvc.evaluation.models import EvaluationOutcomes
+from evalsvc.evaluation.roles import Person, organised
 
 KINDS = (
     "right", "missed", "spurious", "type", "bounds", "type and bounds", "relation", "direction",
@@ -90,6 +92,11 @@ class Outcomes(msgspec.Struct, frozen=True, dict=True):
         return self.mask.numbers()
 
     @cached_property
+    def wrf_scores(self) -> array[Any]:
+        """WRF by item; empty where there is none."""
+        return self.wrf.numbers() if self.wrf else array("f")
+
+    @cached_property
     def f1_scores(self) -> array[Any]:
         return self.f1.numbers()
 
@@ -98,12 +105,25 @@ def pack(outcomes: Outcomes) -> bytes:
     return zlib.compress(msgspec.msgpack.encode(outcomes), 1)
 
 
-def outcomes_of(disclosed: Disclosed) -> Outcomes | None:
+def why_closed(policy: Policy, gold_sha256: str, person: Person | None) -> str:
+    """Say why a reader may not see items with their gold; empty if they may.
+
+    A gold that an open setting shows is closed while another one hides it, except to the organisers.
+    """
+    if policy.hidden:
+        return policy.sentence
+    benchmark = policy.setting.benchmark_id
+    if secret_golds([gold_sha256]) and benchmark not in organised([benchmark], person):
+        return "Another setting hides the same gold."
+    return ""
+
+
+def outcomes_of(disclosed: Disclosed, person: Person | None) -> Outcomes | None:
     """Return the outcomes that a reader of an evaluation may see.
 
-    None on hidden gold, whose labels they are, and for scores that were computed without them.
+    None on closed gold, whose labels they are, and for scores that were computed without them.
     """
-    if disclosed.policy.hidden:
+    if why_closed(disclosed.policy, disclosed.gold_sha256, person):
         return None
     rows = EvaluationOutcomes.objects.filter(evaluation=disclosed.pk)
     content = rows.values_list("content", flat=True).first()

@@ -141,7 +141,10 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
     pair = _pair(request, systems)
     stored = comparison.stored
     job = stored.job if stored else None
+    has_errors = not comparison.board.policy.hidden and setting.unit != setting.Unit.BAG
+    a, b = (systems[place] for place in pair)
     return {
+        "errors_query": urlencode({"setting": setting.key, "a": a, "b": b}) if has_errors else "",
         "benchmark": setting.benchmark,
         "setting": setting,
         "title": f"{counted(len(systems), 'system')} on {setting.benchmark}",

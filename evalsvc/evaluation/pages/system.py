@@ -54,14 +54,7 @@ class SystemPage:
 
     @property
     def median(self) -> tuple[Submission, Disclosed] | None:
-        """The median run by the main measure, the lower middle one of an even number."""
-        key = self.board.order_by
-        values = [
-            (value, run.pk, (run, scored))
-            for run, scored in self.runs
-            if (value := scored.values.get(key)) is not None
-        ]
-        return sorted(values, key=lambda each: each[:2])[(len(values) - 1) // 2][2] if values else None
+        return leaderboard.median_run(self.board, self.runs)
 
 
 def requested(request: HttpRequest, slug: str, pk: int) -> SystemPage:
@@ -112,6 +105,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
     benchmark = setting.benchmark
     seen = roles.visible_submissions(request.user).filter(pk__in=[run.pk for run, _ in page.runs])
     files = reverse("system-file", args=[benchmark.slug, row.system.pk, "csv"])
+    name = f"{row.system.team_slug}/{row.system.name}"
     names, runs = board_view.system_names(board), _runs_table(page)
     return {
         "benchmark": benchmark,
@@ -138,7 +132,10 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "files": files,
         "query": urlencode({"setting": setting.key}),
         "others": _others(page, names),
-        "name": f"{row.system.team_slug}/{row.system.name}",
+        "name": name,
+        "errors_query": urlencode({"setting": setting.key, "a": name})
+        if page.runs and setting.unit != Setting.Unit.BAG
+        else "",
         "address": request.path,
     }
 

@@ -9,8 +9,8 @@ import pytest
 
 from annotation.freezing import builder
 from annotation.models import Item
-from annotation.pages import text_highlighting
 from annotation.testset import export_lines
+from evalsvc.core.web import text_highlighting
 from tests.annotation.browser_keyboard import open_form
 from tests.annotation.pages.test_text_highlighting import marked, text_of
 from tests.annotation.text_samples import Text, texts

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Item
-from annotation.pages.span_lanes import MAX_COLUMNS, MAX_LENGTH, Lane, text_with_lanes
+from evalsvc.core.web.span_lanes import MAX_COLUMNS, MAX_LENGTH, Lane, text_with_lanes
 
 COLOURS = {"PER": "person"}
 WORD = r'<span class="w k(\d+)">(.*?)</span>'

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from annotation.models import Item
 from annotation.ontology.inventory import Choice
-from annotation.pages import text_highlighting
 from annotation.pages.labelling import columns
+from evalsvc.core.web import text_highlighting
 
 
 def text_of(html: str) -> str:

@@ -49,7 +49,7 @@ def stored(submission: Submission) -> Outcomes:
     while run_next("score"):
         pass
     [disclosed] = leaderboard.newest(submission)
-    outcomes = outcomes_of(disclosed)
+    outcomes = outcomes_of(disclosed, None)
     assert outcomes is not None
     return outcomes
 
@@ -169,5 +169,5 @@ def test_a_hidden_gold_gives_no_outcome_to_its_teams(cast: BenchmarkCast) -> Non
     stored(submission)
     benchmark.settings.update(disclosure="hidden")
     [for_team], [for_organiser] = (leaderboard.newest(submission, person=p) for p in (cast.kim, cast.olga))
-    assert outcomes_of(for_team) is None
-    assert outcomes_of(for_organiser) is not None
+    assert outcomes_of(for_team, cast.kim) is None
+    assert outcomes_of(for_organiser, cast.olga) is not None

@@ -8,15 +8,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from annotation.models import Item
-
 BRACKETS = {"lrb": "(", "rrb": ")", "lsb": "[", "rsb": "]", "lcb": "{", "rcb": "}"}
 COLOURS = ("person", "org", "place", "date", "vessel")
+
+
+class PairText(Protocol):
+    """Text with the places of head and tail."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def head(self) -> dict[str, Any] | None: ...
+    @property
+    def tail(self) -> dict[str, Any] | None: ...
 
 
 def readable(text: str, *, name: bool = False) -> str:
@@ -32,7 +41,7 @@ def shortened(words: str) -> str:
     return words if len(words) <= 40 else f"{words[:25]}…{words[-12:]}"
 
 
-def mark_pair(item: Item) -> SafeString:
+def mark_pair(item: PairText) -> SafeString:
     """Mark head and tail in the text; they may overlap."""
     marks = [(role, mark) for role, mark in (("head", item.head), ("tail", item.tail)) if mark]
     cuts = sorted({0, len(item.text), *(mark[end] for _, mark in marks for end in ("start", "end"))})

@@ -1,0 +1,171 @@
+"""The error browser: texts with gold and predictions, filters, two systems, downloads, hidden gold."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from evalsvc.evaluation.models import Benchmark, EvaluationOutcomes, Setting
+from tests.cast.benchmarks import ENTITY_GOLD, BenchmarkCast
+from workers.runner import run_next
+
+
+def page(client: Client, benchmark: str = "rel", **query: Any) -> tuple[dict[str, Any], str]:
+    response = client.get(reverse("board-errors", args=[benchmark]), query)
+    assert response.status_code == 200, response.content.decode()[-1500:]
+    return response.context, response.content.decode()
+
+
+def shown(context: dict[str, Any]) -> list[str]:
+    return [item.id for item in context["shown"]]
+
+
+@pytest.fixture
+def entities(cast: BenchmarkCast) -> Benchmark:
+    """A misses Turin and shortens Bo, B adds a span."""
+    benchmark = cast.entities()
+    answers = {
+        "A": [[[0, 1, "PER"], [3, 4, "LOC"]], [], [[2, 3, "PER"]]],
+        "B": [[[0, 1, "PER"], [2, 4, "LOC"]], [[1, 2, "LOC"]], [[0, 1, "LOC"], [2, 3, "PER"]]],
+    }
+    for system, spans in answers.items():
+        ids = [line["id"] for line in ENTITY_GOLD]
+        lines = [{"id": name, "spans": of} for name, of in zip(ids, spans, strict=True)]
+        cast.submit(benchmark, lines, system=system)
+    while run_next("score"):
+        pass
+    return benchmark
+
+
+def test_sentences_with_errors_show_gold_and_answers_worst_first(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    client.force_login(cast.lars)  # of another team
+    context, html = page(client, a="kelpie/Tree")
+    assert context["lead"] == "5 of 6 sentences have an error of Tree."
+    assert "canary-s3" in html
+    assert '<mark class="ent ent--head">' in html
+    assert [(title, n) for title, n, *_ in context["kinds"]] == [*(("spurious", 2), ("wrong relation", 3))]
+    few, _ = page(client, a="kelpie/Tree", kind="spurious")
+    assert shown(few) == ["s2", "s4"]
+    by_class, _ = page(client, a="kelpie/Tree", label="works_for")
+    assert set(shown(by_class)) < set(shown(context))
+    one, _ = page(client, a="kelpie/Tree", item="s1")
+    assert shown(one) == ["s1"]
+
+
+def test_two_systems_are_split_into_who_alone_is_right(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    client.force_login(cast.lars)
+    both = {"a": "kelpie/Net", "b": "kelpie/Tree"}  # the median runs have 5 and 1 right
+    context, _ = page(client, **both)
+    assert [(title, n) for title, n, *_ in context["who"]] == [
+        *(("All errors", 5), ("Only A right", 4), ("Only B right", 0), ("Neither right", 1))
+    ]
+    assert sorted(shown(page(client, who="a", **both)[0])) == ["s2", "s3", "s4", "s5"]
+    assert shown(page(client, who="neither", **both)[0]) == ["s6"]
+    assert "No error matches all filters." in page(client, who="b", **both)[1]
+
+
+def test_spans_lie_on_lanes_under_one_text(client: Client, cast: BenchmarkCast, entities: Benchmark) -> None:
+    client.force_login(cast.lars)
+    context, html = page(client, "ner", a="kelpie/A", b="kelpie/B", order="file")
+    assert shown(context) == ["d1", "d2", "d3"]
+    lanes = re.findall(r'class="lane sp--\w+[^"]*?(lane--[^"]+)"><span class="sr">[^>]*>(.*?)</i>', html)
+    assert ("lane--g", "LOC <i>gold") in lanes
+    assert ("lane--a lane--wrong", "A LOC <i>wrong bounds") in lanes
+    assert ("lane--b", "B <i>✓") in lanes
+    assert ("lane--miss", "A <i>missed") in lanes
+    assert ("lane--b lane--wrong", "B LOC <i>spurious") in lanes
+    assert [(title, n) for title, n, *_ in context["who"]][1:] == [
+        *(("Only A right", 0), ("Only B right", 1), ("Neither right", 1))
+    ]
+    assert context["against"]["sentence"].startswith("WRF (strict) of A lies above CoNLL F1 in")
+    between, _ = page(client, "ner", a="kelpie/A", low="0.6", high="1")
+    assert shown(between) == ["d3"]
+
+
+def test_relations_between_entities_stand_below_their_text(client: Client, cast: BenchmarkCast) -> None:
+    claims = [
+        {"id": "d1", "spans": [[2, 4, "LOC"], [0, 1, "PER"]], "relations": [[0, "left", 1]]},
+        {"id": "d2", "spans": [], "relations": []},
+        {"id": "d3", "spans": [[0, 1, "PER"], [2, 3, "PER"]], "relations": [[1, "met", 0]]},
+    ]
+    cast.submit(cast.joint(), claims)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    context, _ = page(client, "joint")
+    assert shown(context) == ["d1"]
+    rows = [[(cell.text, cell.wrong) for cell in row] for row in context["shown"][0].rows]
+    assert rows == [
+        [("Ada – left – New Turin", ""), ("yes", ""), ("", "missed")],
+        [("New Turin – left – Ada", ""), ("–", ""), ("", "wrong direction")],
+    ]
+
+
+def test_the_chosen_items_leave_as_a_table(client: Client, cast: BenchmarkCast, entities: Benchmark) -> None:
+    client.force_login(cast.lars)
+    query = {"a": "kelpie/A", "b": "kelpie/B", "order": "file"}
+    response = client.get(reverse("board-errors-file", args=["ner", "json"]), query)
+    first = json.loads(response.content)["rows"][0]
+    assert (first["id"], first["gold"], first["a_errors"]) == ("d1", "PER 0–1; LOC 2–4", "bounds")
+    assert (first["a_f1"], first["b_f1"]) == (0.5, 1.0)
+    assert client.get(reverse("board-errors-file", args=["ner", "xls"]), query).status_code == 404
+
+
+def test_a_hidden_gold_shows_no_sentence_and_no_answer(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    Setting.objects.update(disclosure="hidden")
+    client.force_login(cast.kim)  # not even to the team itself
+    context, html = page(client, a="kelpie/Net")
+    assert "Nothing can be shown" in html
+    assert "canary" not in html
+    assert "shown" not in context
+    file = reverse("board-errors-file", args=["rel", "csv"])
+    assert client.get(file, {"a": "kelpie/Net"}).status_code == 404
+    client.force_login(cast.olga)
+    assert "canary-s6" in page(client, a="kelpie/Net")[1]
+
+
+def test_a_gold_that_another_setting_hides_is_not_shown_under_an_open_one(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    gold = benchmark.settings.get().test_set
+    other = cast.benchmark("other", settings=[("main", gold, "sentence", "micro_f1")])
+    other.settings.update(disclosure="hidden")
+    client.force_login(cast.kim)
+    html = page(client, a="kelpie/Net")[1]
+    assert "Another setting hides the same gold." in html
+    assert "canary" not in html
+    file = reverse("board-errors-file", args=["rel", "csv"])
+    assert client.get(file, {"a": "kelpie/Net"}).status_code == 404
+
+
+def test_what_cannot_be_shown_says_why(client: Client, cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    client.force_login(cast.kim)
+    address = reverse("board-errors", args=["rel"])
+    for wrong in ({"a": "kelpie/Nothing"}, {"item": "s77"}, {"setting": "nothing"}):
+        assert client.get(address, wrong).status_code == 404
+    EvaluationOutcomes.objects.all().delete()
+    assert "before errors were stored" in page(client, a="kelpie/Net")[1]
+
+
+def test_pages_take_as_many_queries_for_many_items_as_for_one(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    client.force_login(cast.lars)
+    counts = []
+    for query in ({"item": "s6"}, {}):
+        with CaptureQueriesContext(connection) as queries:
+            page(client, a="kelpie/Tree", **query)
+        counts.append(len(queries))
+    assert counts[0] == counts[1]

@@ -33,7 +33,7 @@ OF_RELATIONS = ("relation_strict", "relation_bounds", "triple_texts")
 FIGURES = {"f1": "F", "precision": "precision", "recall": "recall"}
 RATIOS = {"precision": "P = tp / (tp + fp)", "recall": "R = tp / (tp + fn)"}
 LETTERS = {"f1": "F", "precision": "P", "recall": "R"}
-CUSTOM = "custom"
+CUSTOM, MOST = "custom", 1e9
 GAMMAS = ("strict", "lenient", CUSTOM)
 OVER = {"pooled": "over sums of |P∩T|, |P| and |T| per type", "mean": "mean over documents"}
 TOGETHER = "all types together"
@@ -81,8 +81,8 @@ def _counted(
         _reject("β belongs to F, not to precision or recall.", "Leave it out.")
     if figure == "f1":
         beta = composition.get("beta", 1)
-        if not _is_number(beta) or beta <= 0:
-            _reject(f"β is {beta!r}.", "Enter a number above 0.")
+        if not _is_number(beta) or not 0 < beta <= MOST:
+            _reject(f"β is {beta!r}.", f"Enter a number above 0, at most {MOST:g}.")
         parts["beta"] = float(beta)
     chosen = composition.get("labels")
     if chosen is not None:
@@ -147,8 +147,9 @@ def _weights(weights: Any, names: Sequence[str], noun: str) -> dict[str, float]:
     if missing := [name for name in names if name not in weights]:
         _reject(f"The {noun} lack {missing[0]}.", "Give a number for each class, 0 to leave it out.")
     for name in names:
-        if not _is_number(weights[name]) or weights[name] < 0:
-            _reject(f"The weight of {name or 'combined'} is {weights[name]!r}.", "Enter 0 or more.")
+        if not _is_number(weights[name]) or not 0 <= weights[name] <= MOST:
+            detail = f"The weight of {name or 'combined'} is {weights[name]!r}."
+            _reject(detail, f"Enter 0 or more, at most {MOST:g}.")
     if not any(weights.values()):
         _reject(f"All {noun} are 0.", "Give at least one class more.")
     return {name: float(weights[name]) for name in names}

@@ -28,6 +28,7 @@ FILES = {
     *("submission-curve-svg", "submission-curve-csv", "test-set-lines", "judgments", "board-compare-file"),
     "system-file",
     "board-errors-file",
+    "submission-file",
     *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv", "sentences-csv"),
     *("progress-days-svg", "progress-days-csv", "progress-people-csv", "progress-labels-csv"),
 }

@@ -65,6 +65,7 @@ page_patterns = [
     path("submissions/<int:pk>/retry/", submissions.retry, name="submission-retry"),
     path("submissions/<int:pk>/final/", submissions.choose_final, name="submission-final"),
     path("submissions/<int:pk>/withdraw/", submissions.withdraw, name="submission-withdraw"),
+    path("submissions/<int:pk>/file/", submissions.file, name="submission-file"),
     path("submissions/<int:pk>/curve.svg", submissions.curve_svg, name="submission-curve-svg"),
     path("submissions/<int:pk>/curve.csv", submissions.curve_csv, name="submission-curve-csv"),
     path("teams/<slug:slug>/", team.team_page, name="team"),

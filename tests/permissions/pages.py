@@ -190,6 +190,7 @@ submission-final      POST login   404   404   404   404   404   404   302   302
 submission-withdraw   POST login   404   404   404   404   404   404   302   302   404   302   302 login
 submission-curve-svg  GET  login   404   404   404   404   404   404   200   200   404   200   200 login
 submission-curve-csv  GET  login   404   404   404   404   404   404   200   200   404   200   200 login
+submission-file       GET  login   404   404   404   404   404   404   200   200   404   200   200 login
 team                  GET  login   200   200   200   200   200   200   200   200   200   200   200 login
 docs                  GET    200   200   200   200   200   200   200   200   200   200   200   200   200
 docs-guide            GET    200   200   200   200   200   200   200   200   200   200   200   200   200

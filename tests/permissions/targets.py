@@ -217,6 +217,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
             "submission-retry",
             "submission-curve-svg",
             "submission-curve-csv",
+            "submission-file",
         ),
         scored,
     ),

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import F
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from evalsvc.core.accounts import users
 from evalsvc.core.jobs import queue_status
+from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.queue import current_drain
 from evalsvc.core.web import views
-from evalsvc.core.web.downloads import csv_file, svg_file
+from evalsvc.core.web.downloads import STORED_NOWHERE, csv_file, svg_file
 from evalsvc.core.web.figures import Figure
-from evalsvc.core.web.formatting import counted, listed
+from evalsvc.core.web.formatting import counted, day, listed
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, row_rules, scoring_identity
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts, run_list, score_view
 from evalsvc.evaluation.submissions import gold_exposure
+from evalsvc.evaluation.submissions.file_store import open_file
 from evalsvc.evaluation.submissions.timeline import timeline
 
 State = Submission.State
@@ -174,7 +178,8 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     context["shown_on"] = _setting_to_show(submission, request)
     if submission.state != State.SCORED:
         return context
-    evaluations = leaderboard.newest(submission, person=request.user)
+    of_versions = leaderboard.shown(submission, person=request.user)
+    evaluations = leaderboard.under_version(of_versions)
     ranked = [e for e in evaluations if e.setting.unit == Setting.Unit.BAG] or evaluations
     figures = [_curve(each, submission) for each in ranked]
     key, order = request.GET.get("of", ""), request.GET.get("order", "")
@@ -198,8 +203,20 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "errors": score_view.error_charts(evaluations[0], submission.benchmark) if evaluations else [],
         "word_tables": score_view.word_tables(evaluations, submission.benchmark),
         "class_tables": score_view.class_tables(evaluations, submission.benchmark, key=key, order=order),
+        "versions": _versions(of_versions),
         "provenance": score_view.provenance(submission, evaluations),
     }
+
+
+def _versions(evaluations: list[Disclosed]) -> list[tuple[str, list[int], str, str, str]]:
+    """Return the main score of each setting with several versions, under each of them."""
+    scored = [(each, sorted(leaderboard.versions_of(each))) for each in evaluations]
+    settings = Counter(each.setting_id for each, versions in scored if versions)
+    return [
+        (each.setting.title, versions, score_view.main_score(each), day(each.created_at), each.scorer)
+        for each, versions in scored
+        if versions and settings[each.setting_id] > 1
+    ]
 
 
 def _curve(evaluation: Disclosed, submission: Submission) -> Figure | None:
@@ -269,6 +286,24 @@ def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
     submission = roles.submission_for(request.user, pk)
     submission_states.withdraw(submission, by=users.person(request))
     return redirect("submission", submission.pk)
+
+
+@views.page()
+def file(request: HttpRequest, pk: int) -> FileResponse:
+    """Download the file of a submission as it was scored, unpacked."""
+    submission = roles.submission_for(request.user, pk)
+    try:
+        content = open_file(submission.file)
+    except RetryLater as error:
+        raise Http404(str(error)) from error
+    name = PurePath(submission.filename.removesuffix(".gz") or "predictions.jsonl").name
+    if submission.model_id:
+        name = f"predictions-{submission.pk}.jsonl"
+    response = FileResponse(
+        content, as_attachment=True, filename=name, content_type="application/octet-stream"
+    )
+    response.headers["Cache-Control"] = STORED_NOWHERE["Cache-Control"]
+    return response
 
 
 # ---- downloads of the curve ------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import re
 from io import StringIO
 
@@ -13,6 +14,7 @@ from django.urls import reverse
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import PredictionFile, Submission
+from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.cast.replay import replayed
 from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
@@ -308,3 +310,34 @@ def test_show_the_board_opens_the_setting_the_reader_came_from(client: Client, c
         assert f'href="{board}?setting={setting}">Show the board' in page(client, submission, **query)
     link = f"{reverse('submission', args=[submission.pk])}?setting=two"
     assert link in client.get(board, {"setting": "two"}).content.decode()
+
+
+def test_a_team_downloads_its_file_as_it_was_scored(client: Client, cast: BenchmarkCast) -> None:
+    lines = jsonl(LABEL_LINES)
+    submission = cast.submit(cast.relations(), gzip.compress(lines), filename="run 1.jsonl.gz")
+    client.force_login(cast.kim)
+    address = reverse("submission-file", args=[submission.pk])
+    assert address in page(client, submission)
+    response = client.get(address)
+    assert b"".join(response.streaming_content) == lines
+    assert response.headers["Content-Disposition"] == 'attachment; filename="run 1.jsonl"'
+    assert response.headers["Cache-Control"] == "private, no-store"
+    client.force_login(cast.lars)
+    assert client.get(address).status_code == 404
+
+
+def test_scores_under_earlier_versions_stay_on_the_page(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    submission = cast.submit(benchmark, LABEL_LINES)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    assert "Scores under every version" not in page(client, submission)
+    other = [line | {"relations": ["part_of"]} for line in RELATION_GOLD]
+    setting = benchmark.settings.get()
+    creation.revise_setting(setting, test_set=freeze("later", other, by=cast.olga), by=cast.olga)
+    while run_next("score"):
+        pass
+    response = client.get(reverse("submission", args=[submission.pk]))
+    rows = response.context["versions"]
+    assert [numbers for _, numbers, *_ in rows] == [[1], [2]]
+    assert len({score for _, _, score, *_ in rows}) == 2

@@ -113,6 +113,24 @@ def test_a_relation_takes_a_head_a_key_and_a_tail(page: Page) -> None:
     assert stored["relations"] == [[0, "visited", 1]]
 
 
+def test_a_phone_keeps_labels_relations_and_text_in_view_for_a_relation(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    start(page, "joint")
+    page.mouse.click(*place_of(page, "Ada"))
+    page.get_by_role("button", name="person").click()
+    page.mouse.click(*place_of(page, "Turin"))
+    page.get_by_role("button", name="place").click()
+    page.mouse.click(*place_of(page, "Ada"))
+    page.get_by_role("button", name="visited").click()
+    page.mouse.click(*place_of(page, "Turin"))
+    assert read_back(page) == "Your answer: 2 spans; Ada visited Turin."
+    assert page.evaluate("scrollY") == 0
+    labels, bar = page.locator(".trays").bounding_box(), page.locator(".work__bar").bounding_box()
+    assert labels
+    assert bar
+    assert bar["y"] - labels["y"] - labels["height"] > 250
+
+
 def test_a_resized_relabelled_and_removed_span_comes_back_by_undo(page: Page) -> None:
     start(page)
     press(page, "ArrowRight", "ArrowRight", "1", "]", "l")

@@ -83,7 +83,7 @@ def score(subject: int, progress: Progress) -> Store:
     contract = file_contract.of_submission(submission)
     settings = scoring_identity.fitting(submission, contract)
     existing = scoring_identity.existing(submission, contract, settings)
-    lacking = contributed.lacking(existing.values(), submission.benchmark)
+    lacking = contributed.lacking(settings, existing)
     remaining = [each for each in settings if each.pk not in existing or each.pk in lacking]
     with uncollected():
         results = list(_results(submission, contract, remaining, progress)) if remaining else []
@@ -105,7 +105,7 @@ def score(subject: int, progress: Progress) -> Store:
         present = contract if row.held_to else file_contract.of_submission(row)
         settings = scoring_identity.fitting(row, present, every)
         existing_now = scoring_identity.existing(row, present, settings)
-        lacks = len(existing_now) < len(settings) or contributed.lacking(existing_now.values(), row.benchmark)
+        lacks = len(existing_now) < len(settings) or contributed.lacking(settings, existing_now)
         if row.withdrawn_at is None and lacks:
             submission_states.queue(row)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,21 +108,16 @@ def admitted(benchmark: Benchmark, kind: str) -> dict[str, Composition]:
     return {row.key: row.composition for row in rows if row.composition["base"] in BASES[kind]}
 
 
-def lacking(evaluations: Collection[Evaluation], benchmark: Benchmark) -> set[int]:
-    """Return the settings of evaluations that lack a score under an admitted measure."""
-    by_kind = {each.setting.kind: set[str]() for each in evaluations}
-    for kind in by_kind:
-        by_kind[kind] = set(admitted(benchmark, kind))
-    keys = set().union(*by_kind.values())
-    if not keys:
-        return set()
-    scores = Score.objects.filter(evaluation__in=evaluations, measure__in=keys)
-    present = set(scores.values_list("evaluation", "measure"))
-    return {
-        each.setting_id
-        for each in evaluations
-        if any((each.pk, key) not in present for key in by_kind[each.setting.kind])
+def lacking(settings: Iterable[Setting], existing: Mapping[int, Evaluation]) -> set[int]:
+    """Return the settings whose existing evaluation lacks a score under an admitted measure."""
+    of_setting = {
+        each.pk: set(admitted(each.benchmark, each.kind)) for each in settings if each.pk in existing
     }
+    if not any(of_setting.values()):
+        return set()
+    scores = Score.objects.filter(evaluation__in=existing.values(), measure__startswith="own_")
+    present = set(scores.values_list("evaluation__setting", "measure"))
+    return {pk for pk, keys in of_setting.items() if any((pk, key) not in present for key in keys)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,10 +359,12 @@ def dots(
     lines: Sequence[tuple[str, str, Sequence[float | None]]],
     *,
     names: Sequence[str],
+    title: str,
+    most: float = 1.0,
     narrow: bool = False,
     class_: str | None,
 ) -> SafeString:
-    """A line per class, with its remark and a mark for each system, from 0 to 100."""
+    """A line per class, with its remark and a mark for each system or scheme, from 0 to `most` in percent."""
     left, right, row = (140, 272, 22) if narrow else (260, 760, 22)
     top = 30 + 18 * len(names)
     bottom = top + row * len(lines)
@@ -370,7 +372,8 @@ def dots(
     for tenth in range(0, 11, 5 if narrow else 2):
         x = left + (right - left) * tenth / 10
         parts.append(element("path", class_="grid", d=f"M{x:.1f} {top}V{bottom}"))
-        parts.append(element("text", f"{10 * tenth}", class_="ax", x=x, y=top - 6, text_anchor="middle"))
+        tick = f"{10 * tenth * most:g}"
+        parts.append(element("text", tick, class_="ax", x=x, y=top - 6, text_anchor="middle"))
     for at, (label, remark, values) in enumerate(lines):
         y = top + row * at + row / 2
         text = clip(label, letters=(18 if narrow else 36) - len(remark)) + remark
@@ -378,7 +381,7 @@ def dots(
         for place, value in enumerate(values):
             if value is not None:
                 colour, mark, _ = series_style(place)
-                title = element("title", f"{names[place]}: {percent(value)}")
-                x = left + (right - left) * value
-                parts.append(element("path", title, class_=f"f{colour} halo", d=f"M{x:.1f} {y:.1f}{mark}"))
-    return drawing(right + 20, bottom + 8, f"F1 per class: {', '.join(names)}", *parts, class_=class_)
+                tip = element("title", f"{names[place]}: {percent(value)}")
+                x = left + (right - left) * value / most
+                parts.append(element("path", tip, class_=f"f{colour} halo", d=f"M{x:.1f} {y:.1f}{mark}"))
+    return drawing(right + 20, bottom + 8, f"{title}: {', '.join(names)}", *parts, class_=class_)

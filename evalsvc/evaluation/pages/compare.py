@@ -20,7 +20,7 @@ from evalsvc.core.web.downloads import svg_file, text_file
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import DASH, counted, signed
 from evalsvc.core.web.svg import Scale
-from evalsvc.core.web.tables import PaperTable, download
+from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -71,6 +71,8 @@ def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
         return download(words.figures_table(comparison, every=format in WHOLE), format)
     if name == "tests":
         return download(words.tests_table(comparison), format)
+    if name == "matrix":
+        return download(_matrix_table(comparison), format)
     part = _drawn(comparison).get(name)
     if part is None:
         raise Http404
@@ -110,6 +112,15 @@ def _drawn(comparison: Comparison) -> dict[str, Drawn]:
             draw(),
             draw(class_="wide-only") + draw(narrow=True, class_="narrow-only"),
             table,
+        )
+    if parts := compare_figures.weights(comparison, classes):
+        draw = partial(compare_figures.draw_weights, parts)
+        drawn["weights"] = Drawn(
+            "Weight of each class",
+            "What a class counts in an average, by its count in the gold, in percent.",
+            draw(),
+            draw(class_="wide-only") + draw(narrow=True, class_="narrow-only"),
+            compare_figures.weights_table(parts),
         )
     return drawn
 
@@ -196,6 +207,19 @@ def _matrix(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
         return verdict, f"{VERDICTS[verdict]} {names[b]}{reason}"
 
     return [(names[a], [cell(a, b) for b in places]) for a in places]
+
+
+def _matrix_table(comparison: Comparison) -> PaperTable:
+    """Return the verdicts as a table to download."""
+    heads = [Head("system", "System", numeric=False)]
+    heads += [Head(name, name, numeric=False) for name in comparison.names]
+    rows = [
+        [Cell(name, name), *(Cell(verdict or None, verdict or DASH) for verdict, _ in cells)]
+        for name, cells in _matrix(comparison)
+    ]
+    title = comparison.board.ordering.title
+    caption = f"By {title}: W ahead of the column’s system by a test, L behind, = not shown, · no test."
+    return PaperTable("matrix", caption, heads, rows)
 
 
 def _figures(comparison: Comparison) -> list[list[tuple[str, list[tuple[str, bool, str]]]]]:

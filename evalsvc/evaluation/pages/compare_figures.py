@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from statistics import fmean
 
 from annotation.testset import label_titles
 from evalsvc.core.web.formatting import DASH, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import RunFigures
+from evalsvc.evaluation.disclosure.sensitivity import WEIGHTS, GoldCounts
+from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
 from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.pages import charts
@@ -21,6 +25,7 @@ from evalsvc.evaluation.pages.charts import Point
 from evalsvc.evaluation.pages.score_view import CLASS_FAMILIES, RELATION_CLASSES
 
 MOST_CURVES, TABLE_STEPS = 8, 10
+SCHEMES = ("weighted", "dodrans", "entropy", "macro")
 THIN = 20  # items of the gold below which a class is marked
 
 
@@ -40,6 +45,7 @@ class ClassFigures:
     title: str
     count: int | None
     thin: bool
+    gold: int
     f1: list[float | None]
 
     @property
@@ -106,7 +112,9 @@ def classes(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> lis
             f1.setdefault(label, [None] * len(runs))[place] = fmean(of_runs)
     training = benchmark.training_counts
     rows = [
-        ClassFigures(titles[label], training.get(label, gold[label]), gold[label] < THIN, of_label)
+        ClassFigures(
+            titles[label], training.get(label, gold[label]), gold[label] < THIN, gold[label], of_label
+        )
         for label, of_label in f1.items()
     ]
     return sorted(rows, key=lambda row: (-(row.count or 0), row.title))
@@ -131,4 +139,51 @@ def draw_classes(
     comparison: Comparison, rows: Sequence[ClassFigures], *, narrow: bool = False, class_: str | None = None
 ) -> str:
     lines = [(row.title, row.remark, row.f1) for row in rows]
-    return charts.dots(lines, names=comparison.names, narrow=narrow, class_=class_) if lines else ""
+    names = comparison.names
+    return (
+        charts.dots(lines, names=names, title="F1 per class", narrow=narrow, class_=class_) if lines else ""
+    )
+
+
+# ---- weights of the classes ----------------------------------------------------------------------
+@dataclass(frozen=True)
+class ClassWeights:
+    """Weights of a class under each scheme, in the order of `SCHEMES`, and its count in the gold."""
+
+    title: str
+    gold: int
+    weights: list[float]
+
+
+def weights(comparison: Comparison, rows: Sequence[ClassFigures]) -> list[ClassWeights]:
+    """Return what each class counts in an average, frequent ones of the gold first."""
+    setting = comparison.setting
+    if complete_options(setting.benchmark.options, task=setting.benchmark.task).get("include_negative"):
+        return []  # the negative class, which is averaged too, has no row
+    counts = {row.title: row.gold for row in rows if row.gold}
+    items = count_items(comparison.board.version) if setting.unit == Setting.Unit.SENTENCE else 0
+    gold = GoldCounts(items, counts, entropy_items=items)
+    columns = [WEIGHTS[scheme](gold) for scheme in SCHEMES] if counts else []
+    found = [ClassWeights(title, n, [column[title] for column in columns]) for title, n in counts.items()]
+    return sorted(found, key=lambda row: (-row.gold, row.title))
+
+
+def weights_table(rows: Sequence[ClassWeights]) -> PaperTable:
+    heads = [Head("class", "Class", numeric=False), Head("gold", "In the gold")]
+    heads += [Head(scheme, scheme) for scheme in SCHEMES]
+    lines = [
+        [
+            Cell(row.title, row.title),
+            Cell(row.gold, f"{row.gold:,}"),
+            *(Cell(weight, percent(weight, digits=2)) for weight in row.weights),
+        ]
+        for row in rows
+    ]
+    return PaperTable("weights", "Weight of each class in an average, percent.", heads, lines)
+
+
+def draw_weights(rows: Sequence[ClassWeights], *, narrow: bool = False, class_: str | None = None) -> str:
+    lines = [(row.title, f" ({row.gold:,})", row.weights) for row in rows]
+    most = ceil(10 * max(max(row.weights) for row in rows)) / 10
+    title = "Weight of each class, percent"
+    return charts.dots(lines, names=SCHEMES, title=title, most=most, narrow=narrow, class_=class_)

@@ -84,6 +84,10 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
     assert download("bib").count("@misc{rel-") == 2
     assert download("svg", table="classes").startswith("<svg")
     assert "Works for" in download("csv", table="classes") or "works_for" in download("csv", table="classes")
+    assert download("csv", table="matrix").splitlines()[0] == "system,Net,Tree"
+    weights = json.loads(download("json", table="weights"))["rows"]
+    assert sum(row["macro"] for row in weights) == pytest.approx(1)
+    assert all(row["weighted"] == row["gold"] / sum(each["gold"] for each in weights) for row in weights)
     url = address(cast, "Net", "Tree", view="board-compare-file", format="xls")
     assert client.get(url).status_code == 404
 

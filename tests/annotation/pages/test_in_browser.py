@@ -10,8 +10,8 @@ import pytest
 from annotation import projects
 from annotation.adjudication import decisions
 from annotation.freezing import builder
-from annotation.queue import gold_questions
-from tests.cast.basics import run_job, sentence
+from annotation.queue import gold_questions, votes
+from tests.cast.basics import person, run_job, sentence
 from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
 from tests.places.browser import barriers, in_turn
@@ -61,6 +61,24 @@ def test_each_page_has_no_barriers(page: Page, addresses: list[str]) -> None:
         open_as(page, "cleo", address)
         found[address] = barriers(page, in_turn(at))
     assert {address: each for address, each in found.items() if each} == {}
+
+
+@pytest.mark.parametrize(("width", "highest"), [(1280, 80), (360, 200)])  # pixels
+def test_a_sentence_with_many_spans_takes_a_low_row(page: Page, live: str, width: int, highest: int) -> None:
+    cast = ProjectCast.create(kind="entities", k=1, labels=["organisation"])
+    text = "Harbour Optics and Pale Lantern met in the north. " * 4
+    cast.import_lines({"id": "s1", "text": text})
+    cast.open()
+    starts = [50 * at for at in range(4)]
+    spans = [
+        [start + begin, start + end, "organisation"] for start in starts for begin, end in ((0, 14), (19, 31))
+    ]
+    votes.answer(cast.item(1), person("ann"), client_id=uuid4(), payload={"spans": spans, "relations": []})
+    page.set_viewport_size({"width": width, "height": 800})
+    open_as(page, "cleo", "/projects/harbour/sentences/")
+    row = page.locator("#rows tbody tr").bounding_box()
+    assert row
+    assert row["height"] < highest
 
 
 def test_the_chosen_theme_is_stored(page: Page, live: str) -> None:

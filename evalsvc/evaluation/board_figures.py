@@ -109,11 +109,22 @@ class FiguresByMeasure:
 
     def load(self, keys: Iterable[str]) -> None:
         """Read several measures of a stored board in one query."""
-        missing = {key for key in keys if key in self.keys} - self._figures.keys()
-        if missing:
-            rows = StoredColumn.objects.filter(board=self._stored, measure__in=missing)
-            for key, content in rows.values_list("measure", "figures"):
-                self._figures[key] = _FIGURES.decode(content)
+        self.load_together([self], keys)
+
+    @staticmethod
+    def load_together(several: Iterable[FiguresByMeasure], keys: Iterable[str]) -> None:
+        """Read several measures of several stored boards in one query."""
+        asked = set(keys)
+        missing = {
+            each._stored: (each, asked.intersection(each.keys) - each._figures.keys()) for each in several
+        }
+        wanted = {key for _, of_board in missing.values() for key in of_board}
+        if wanted:
+            rows = StoredColumn.objects.filter(board__in=missing, measure__in=wanted)
+            for board, key, content in rows.values_list("board", "measure", "figures"):
+                figures, of_board = missing[board]
+                if key in of_board:
+                    figures._figures[key] = _FIGURES.decode(content)
 
     def of(self, key: str) -> Mapping[int, RunStatistics]:
         """Return the statistics of a measure by system."""

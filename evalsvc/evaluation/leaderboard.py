@@ -571,6 +571,8 @@ def _ranked(
     golds = [(figures.version.test_set, figures.version.only) for _, figures in boards]
     teams = gold_exposure.teams_by_gold(golds)
     systems = Systems({policy.setting.benchmark_id for policy, figures in boards if figures.runs})
+    orders = {order_by or policy.setting.main for policy, _ in boards}
+    FiguresByMeasure.load_together([figures.by_measure for _, figures in boards], orders)
     ranked = []
     for (policy, figures), teams_with_gold in zip(boards, teams, strict=True):
         setting, key = policy.setting, order_by or policy.setting.main

@@ -26,6 +26,7 @@ from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
+from evalsvc.evaluation.board_figures import FiguresByMeasure
 from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
@@ -134,7 +135,11 @@ def requested_view(request: HttpRequest, settings: list[Setting], setting: Setti
     measures = {shown.order_by, *(measure for _, measure in choice.columns)}
     others = leaderboard.boards(rest, person=request.user, measures=measures)
     of_board = [each.key for each in board_measures(setting, shown.columns)]
-    keys = {*measures, *of_board, *scheme_measures(setting, shown.columns), *(each.main for each in rest)}
+    others = [replace(each, systems=shown.systems) for each in others]  # of one benchmark
+    measures |= {each.main for each in rest}
+    keys = {*measures, *of_board, *scheme_measures(setting, shown.columns)}
+    shown.columns.load({*keys, "auc_under_ties"})
+    FiguresByMeasure.load_together([each.figures.by_measure for each in others], measures)
     return BoardView(shown, choice, others, board_tests.read([shown, *others], keys))
 
 

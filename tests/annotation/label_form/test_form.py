@@ -112,6 +112,21 @@ def test_a_sentence_is_skipped_with_a_reason(page: Page, start: Start) -> None:
     assert chosen(page) == []
 
 
+def test_a_sentence_put_off_comes_back_when_the_others_are_answered(page: Page, start: Start) -> None:
+    start(sentence(1), sentence(2))
+    press(page, "s", "4")
+    see(page, 2)
+    press(page, "n", "Enter")
+    see(page, 1)
+    press(page, "1", "Enter")
+    wait_until_sent(page, 3)
+    assert list(Vote.objects.order_by("pk").values_list("act", "reason")) == [
+        ("skip", "later"),
+        ("answer", ""),
+        ("answer", ""),
+    ]
+
+
 def test_a_flag_and_a_comment_are_sent_with_the_answer(page: Page, start: Start) -> None:
     start()
     press(page, "c")

@@ -11,18 +11,21 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from annotation.testset import label_titles
 from evalsvc.core.web.downloads import svg_file
 from evalsvc.core.web.formatting import DASH, counted, day, listed, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.comparison.words import with_deviation
+from evalsvc.evaluation.disclosure.outcomes import outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import Measure, board_measures
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import board_view, charts, score_view
+from evalsvc.evaluation.pages.confusion import Confusion, confusion_of
 
 COMPARABLE = 20  # systems offered for a comparison, those beside this one on the board
 RUN_COLUMNS = 4
@@ -94,6 +97,8 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
         return svg_file(drawn, f"{slug}-{pk}-curve.svg") if format == "svg" else download(table, format)
     tables = {"scores": _scores_table(page), "runs": _runs_table(page)}
     tables |= {f"classes-{each.anchor}": _class_file(each) for each in _classes(page, request)}
+    if name == "confusion" and (confusion := _confusion(page, request)):
+        tables[name] = confusion.table
     if name not in tables:
         raise Http404
     return download(tables[name], format)
@@ -128,6 +133,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "curve": _curve(page, files),
         "errors": score_view.error_charts(page.median[1], benchmark) if page.median else [],
         "class_tables": _classes(page, request),
+        "confusion": _confusion(page, request),
         "median": page.median[0] if page.median else None,
         "files": files,
         "query": urlencode({"setting": setting.key}),
@@ -256,6 +262,16 @@ def _curve_table(scored: Disclosed) -> PaperTable:
     heads = [Head("recall", "Recall"), Head("precision", "Precision")]
     rows = [[Cell(value, str(value)) for value in point] for point in score_view.points_of(scored)]
     return PaperTable("curve", "Precision against recall of the median run.", heads, rows)
+
+
+def _confusion(page: SystemPage, request: HttpRequest) -> Confusion | None:
+    """Return the confusion matrix of the median run."""
+    outcomes = outcomes_of(page.median[1], request.user) if page.median else None
+    if outcomes is None:
+        return None
+    benchmark = page.setting.benchmark
+    titles, none = label_titles(benchmark.labels), benchmark.negative or "none"
+    return confusion_of(outcomes, titles, none=none, name=_file_name(page, "confusion"))
 
 
 def _classes(page: SystemPage, request: HttpRequest) -> list[score_view.ClassTable]:

@@ -54,6 +54,25 @@ def test_tables_of_a_system_leave_as_files(client: Client, cast: BenchmarkCast, 
         assert client.get(url).status_code == 404
 
 
+def test_gold_stands_against_prediction_in_a_matrix_and_as_a_file(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    confusion = client.get(address(benchmark, "Tree")).context["confusion"]  # its median run has 1 right
+    rows = {title: (n, [text for text, _ in cells]) for title, n, cells in confusion.rows}
+    assert confusion.heads == ["born_in", "works_for", "part_of", "N/A"]
+    assert rows == {
+        "born_in": ("2", ["1", "1", "–", "–"]),
+        "works_for": ("1", ["1", "–", "–", "–"]),
+        "part_of": ("1", ["1", "–", "–", "–"]),
+        "N/A": ("2", ["–", "–", "2", "–"]),
+    }
+    url = address(benchmark, "Tree", "system-file", format="csv", table="confusion")
+    assert "works_for,born_in,1.0" in client.get(url).content.decode()
+    Setting.objects.update(disclosure="hidden")
+    assert client.get(address(benchmark, "Tree")).context["confusion"] is None
+    assert client.get(url).status_code == 404
+
+
 def test_on_hidden_gold_a_system_has_the_figures_of_its_board_alone(
     client: Client, cast: BenchmarkCast, benchmark: Benchmark
 ) -> None:

@@ -131,6 +131,17 @@ def test_a_phone_keeps_labels_relations_and_text_in_view_for_a_relation(page: Pa
     assert bar["y"] - labels["y"] - labels["height"] > 250
 
 
+def test_a_text_without_given_entities_is_not_skipped_for_one(page: Page) -> None:
+    start(page)
+    press(page, "s")
+    reasons = page.locator("#skip-dialog [data-reason]").all_inner_texts()
+    assert [reason.split(maxsplit=1) for reason in reasons] == [
+        ["1", "The sentence is broken"],
+        ["2", "I can’t decide"],
+        ["3", "Later"],
+    ]
+
+
 def test_a_resized_relabelled_and_removed_span_comes_back_by_undo(page: Page) -> None:
     start(page)
     press(page, "ArrowRight", "ArrowRight", "1", "]", "l")

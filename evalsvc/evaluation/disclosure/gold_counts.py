@@ -68,17 +68,24 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         options["beta"],
         relations=relations,
         relations_of_span=read.relations_of_span,
+        documents=read.documents,
+        documents_of_relations=read.documents_of_relations,
     )
 
 
 class _Sizes(NamedTuple):
-    """Numbers of units, labels, units without a label, relations, and the most of them at one span."""
+    """Numbers of units, labels, units without a label, relations, and the most of them at one span.
+
+    The last two are documents by label and by relation.
+    """
 
     items: int
     counts: Counter[str]
     negatives: int
     relations: Counter[str]
     relations_of_span: int
+    documents: Counter[str]
+    documents_of_relations: Counter[str]
 
 
 @lru_cache(maxsize=1024)
@@ -99,6 +106,8 @@ def _read(
     spans: Counter[str] = Counter()
     relations: Counter[str] = Counter()
     relations_of_span = 1
+    documents: Counter[str] = Counter()
+    documents_of_relations: Counter[str] = Counter()
     for line in _lines(pk, only):
         if part is not None and not part.has(key_of(unit, line.id, line.pair)):
             continue
@@ -107,13 +116,16 @@ def _read(
             spans.update(label for _, _, label in set(line.spans or ()))
             links = [link for link in line.relations or () if not isinstance(link, str)]
             relations.update(name for _, name, _ in links)
+            documents.update({label for _, _, label in line.spans or ()})
+            documents_of_relations.update({name for _, name, _ in links})
             ends = Counter(span for head, _, tail in links for span in {head, tail})
             relations_of_span = max(relations_of_span, *ends.values(), 1)
         else:
             of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
     counts = spans or Counter(name for names in labels.values() for name in names)
     negative = sum(not names for names in labels.values())
-    return _Sizes(len(labels), counts, negative, relations, relations_of_span)
+    of_span = (relations_of_span, documents, documents_of_relations)
+    return _Sizes(len(labels), counts, negative, relations, *of_span)
 
 
 def _lines(pk: int, only: int) -> Iterator[GoldLine]:

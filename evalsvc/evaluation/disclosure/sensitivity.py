@@ -10,8 +10,9 @@ from math import log
 
 THRESHOLDS = ("tau", "opennre_tau", "auc_under_ties")
 RATIOS = ("f1", "precision", "recall")
-PREFIXES = ("opennre_", "conll_", "string_")
-OF_RELATIONS = re.compile(r"(?:relation_(?:strict|bounds|relaxed)|triple)_(.+)")
+PREFIXES = ("opennre_", "conll_")
+OF_RELATIONS = re.compile(r"relation_(?:strict|bounds|relaxed)_(.+)")
+OF_TEXTS = re.compile(r"(string|triple)_(.+)")
 AT_N = re.compile(r"p_at_(\d+)")
 
 
@@ -19,7 +20,8 @@ AT_N = re.compile(r"p_at_(\d+)")
 class GoldCounts:
     """Sizes of a gold: units, and labels of averaged classes.
 
-    Joint gold has relations besides; one label of a span moves as many of them as end at it.
+    Joint gold has relations besides; one label of a span moves as many of them as end at it. Documents by
+    label and by relation are the least that distinct answers as text can number.
     """
 
     items: int
@@ -29,6 +31,8 @@ class GoldCounts:
     beta: float = 1.0
     relations: Mapping[str, int] = field(default_factory=dict)
     relations_of_span: int = 1
+    documents: Mapping[str, int] = field(default_factory=dict)
+    documents_of_relations: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def labels(self) -> int:
@@ -66,6 +70,8 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
         return None
     if not gold.positives:
         return 1.0
+    if match := OF_TEXTS.fullmatch(key):
+        return _of_texts(match[1], match[2], gold)
     if (match := OF_RELATIONS.fullmatch(key)) and match[1] != "entity_f1":
         change = largest_change(match[1], gold.of_relations, claims)
         return None if change is None else change * gold.relations_of_span
@@ -82,6 +88,20 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
     if ratio == "recall" or name in ("recall_at_tau", "ceiling"):
         return 1 / gold.positives
     return _of_classes(name, gold)
+
+
+def _of_texts(kind: str, name: str, gold: GoldCounts) -> float | None:
+    """Return the change of a measure over distinct answers; a document with a label has one.
+
+    Repeated answers count once, so the claims of a file bound no precision.
+    """
+    if name.endswith("precision"):
+        return None
+    counts, most = gold.documents, 1
+    if kind == "triple":
+        counts, most = gold.documents_of_relations, gold.relations_of_span
+    change = largest_change(name, GoldCounts(gold.items, counts, beta=gold.beta), {})
+    return None if change is None else change * most
 
 
 def _of_size(name: str, gold: GoldCounts) -> float | None:

@@ -118,6 +118,18 @@ def test_thresholds_are_never_shown(key: str) -> None:
     assert largest_change(key, GoldCounts(9_000, {"a": 9_000}), {}) is None
 
 
+def test_answers_as_text_move_by_the_fewest_that_there_can_be() -> None:
+    """A label on many places of one text is one answer, of which a document has one at least."""
+    gold = GoldCounts(
+        500, {"a": 4_000}, relations={"r": 900}, relations_of_span=3,
+        documents={"a": 400}, documents_of_relations={"r": 300},
+    )  # fmt: skip
+    assert largest_change("conll_micro_f1", gold, {}) == 2 / 4_000
+    assert largest_change("string_micro_f1", gold, {}) == 2 / 400
+    assert largest_change("triple_micro_f1", gold, {}) == 3 * 2 / 300
+    assert largest_change("string_micro_precision", gold, {"a": 100_000}) is None
+
+
 def test_averages_move_by_the_heaviest_label() -> None:
     gold = GoldCounts(1_000, {"a": 400, "b": 100, "c": 0}, entropy_items=1_000)
     assert largest_change("weighted_f1", gold, {}) == pytest.approx(2 / 500)

@@ -248,8 +248,15 @@ class Board:
 
     @cached_property
     def rows(self) -> list[BoardRow]:
+        return self._rows(self.figures.runs)
+
+    def rows_of(self, systems: Collection[int]) -> list[BoardRow]:
+        """Return the rows of these systems alone, in their order."""
+        return self._rows(runs for runs in self.figures.runs if runs.system in systems)
+
+    def _rows(self, of_systems: Iterable[SystemRuns]) -> list[BoardRow]:
         rows = []
-        for runs in self.figures.runs:
+        for runs in of_systems:
             system = self.systems.by_key[runs.system]
             saw_gold = runs.saw_gold or system.team_id in self.teams_with_gold
             rank = self.ordering.ranks.get(runs.system)

@@ -42,7 +42,7 @@ def first_rows(board: Board) -> list[BoardRow]:
     """Return the first systems by the main measure, in the order of the board."""
     main = board.columns.get(board.setting.main)
     first = set(main.order[:FIRST]) if main else set()
-    return [row for row in board.rows if row.system.pk in first]
+    return board.rows_of(first)
 
 
 def _identity(board: Board, rows: Sequence[BoardRow]) -> str:

@@ -55,7 +55,7 @@ class FirstSteps:
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """Values that base.html shows on every page."""
-    return {"version": settings.VERSION}
+    return {"service_version": settings.VERSION}
 
 
 def home(request: HttpRequest) -> HttpResponse:

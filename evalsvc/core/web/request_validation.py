@@ -28,7 +28,8 @@ from evalsvc.core.formats.problems import did_you_mean
 MAX_NAMED = 20
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 WITH_EVERY_FORM = frozenset({"csrfmiddlewaretoken"})
-SUBMIT_NAMES = frozenset({"action", "change", "do", "next", "remove", "withdraw"})  # of buttons and pages
+# of buttons and pages
+SUBMIT_NAMES = frozenset({"action", "admit", "change", "decline", "do", "next", "remove", "withdraw"})
 
 
 class Pages(CursorPagination):

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from django.apps import AppConfig, apps
-from django.db.models.signals import pre_migrate
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class ShellConfig(AppConfig):
@@ -12,11 +12,13 @@ class ShellConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("evalsvc.checks")
+        from evalsvc.core.database import count_after_migrations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.core.upkeep import registry, retention, stored_files
         from evalsvc.local.schema_check import refuse_to_drop_data
 
         pre_migrate.connect(refuse_to_drop_data, sender=apps.get_app_config("jobs"))
+        post_migrate.connect(count_after_migrations, sender=apps.get_app_config("jobs"))
         register(Kind(registry.KIND, "heavy"))
         register_periodic("upkeep", registry.queue_when_due)
         registry.register_sweep("orphan files", stored_files.sweep_orphans)

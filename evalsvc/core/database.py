@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import count
 from operator import itemgetter
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import Error, InterfaceError, InternalError, OperationalError, connection
+from django.db.migrations import Migration
 from django.db.models import Model, QuerySet
 
 M = TypeVar("M", bound=Model)
@@ -57,14 +58,25 @@ def in_batches(rows: QuerySet[Any, Any]) -> Iterator[Any]:
         yield from list(rows.filter(pk__in=keys[at : at + ROWS_PER_READ]))
 
 
-def count_anew(table: type[Model]) -> None:
-    """Let PostgreSQL see at once how large a table has become.
+def count_anew(table: type[Model] | None = None) -> None:
+    """Let PostgreSQL see at once how large a table, or every one, has become.
 
     It looks by itself a minute later; until then its plans are those of an empty table.
     """
     if connection.vendor == "postgresql":
+        name = connection.ops.quote_name(table._meta.db_table) if table else ""
         with connection.cursor() as cursor:
-            cursor.execute(f"ANALYZE {connection.ops.quote_name(table._meta.db_table)}")
+            cursor.execute(f"ANALYZE {name}")
+
+
+def count_after_migrations(plan: Sequence[tuple[Migration, bool]] = (), **signal: Any) -> None:
+    """Let PostgreSQL look at new columns and indexes, which it only does when many rows have changed.
+
+    New installations have no rows to look at; they begin with the first migration.
+    """
+    names = {migration.name for migration, _ in plan if migration.app_label == "jobs"}
+    if plan and "0001_initial" not in names:
+        count_anew()
 
 
 class _Shape:

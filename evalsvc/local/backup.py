@@ -21,6 +21,7 @@ from django.core.management import CommandError
 from django.db import connection, transaction
 
 from evalsvc import __version__
+from evalsvc.core.database import count_anew
 from evalsvc.core.storage import StoredFile
 from evalsvc.core.upkeep.stored_files import all_files
 from evalsvc.environment import PRIVATE_FOLDER
@@ -150,6 +151,7 @@ def _load(path: Path) -> None:
             source.backup(target)
         return
     _run("pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", str(path))
+    count_anew()
 
 
 def boards_digest(query: Query) -> str:

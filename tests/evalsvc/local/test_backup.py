@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
+from django.core.management.sql import emit_post_migrate_signal
+from django.db import connection
+from django.db.migrations import Migration
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.upkeep import registry
@@ -64,6 +67,28 @@ def test_a_restored_backup_has_the_same_boards_sets_and_files(
         assert Submission.objects.get().state == Submission.State.SCORED
         assert default_storage.exists(PredictionFile.objects.get().name)
         assert not list(registry.findings())
+        assert uncounted() == 0
+
+
+def uncounted() -> int:
+    """Tables of PostgreSQL that were never counted for its plans."""
+    if connection.vendor != "postgresql":
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_user_tables WHERE last_analyze IS NULL")
+        return int(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize(("first", "counts"), [("0001_initial", False), ("0003_drain", True)])
+@pytest.mark.postgres
+def test_tables_are_counted_for_plans_after_an_upgrade_not_at_the_first_start(
+    first: str, counts: bool, postgres: Any
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_reset()")
+    plan = [(Migration(first, "jobs"), False)]
+    emit_post_migrate_signal(verbosity=0, interactive=False, db="default", plan=plan)
+    assert (uncounted() == 0) is counts
 
 
 def shorten(path: Path) -> None:

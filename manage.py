@@ -4,7 +4,7 @@
 import os
 import sys
 
-SERVES = {"up", "runserver"}
+SERVES = {"up", "runserver", "try_models"}
 CLOSED_PIPE = 141  # as the shell tells of a program whose reader went away
 
 

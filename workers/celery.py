@@ -1,12 +1,14 @@
 """The app of `celery -A workers`: its task, clock and start-up steps."""
 
 import gc
+import logging
 import time
 from importlib import import_module
 from typing import Any
 
 import django
 from celery import bootsteps
+from celery.apps import worker
 from celery.beat import PersistentScheduler
 from django.conf import settings
 from django.db import Error, close_old_connections
@@ -14,6 +16,9 @@ from django.db import Error, close_old_connections
 from evalsvc.celery import app
 
 django.setup()
+logging.captureWarnings(True)  # lines of the log, as all others
+if settings.LOG_FORMAT == "json":
+    worker.safe_say = lambda *_: None  # “Warm shutdown”, written past the log
 app.conf.imports = ("workers.runner",)
 
 

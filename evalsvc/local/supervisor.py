@@ -172,7 +172,7 @@ class Supervisor:
 def commands(*, host: str, port: int) -> dict[str, list[str]]:
     """The command of each process, also in containers."""
     python, data = sys.executable, Path(settings.DATA_DIR)
-    celery = [python, "-m", "celery", "-A", "workers"]
+    celery = [python, "-m", "celery", "--quiet", "-A", "workers"]
     log = ["--loglevel", "INFO"]
     return {
         "worker": [*celery, "worker", *worker_options("worker", "score,ingest", processes=2), *log],

@@ -84,7 +84,7 @@ def pids(data: Path) -> list[int]:
 
 def test_the_whole_service_starts_recovers_and_stops_completely(up: Up, tmp_path: Path) -> None:
     port, data, output = free_port(), tmp_path / "data", tmp_path / "up0.out"
-    service = up(port)
+    service = up(port, LOG_FORMAT="json")
     until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), seconds=120, details=output.read_text)
     until(lambda: "Ctrl-C stops everything" in output.read_text(), details=output.read_text)
     assert f"http://127.0.0.1:{port}" in output.read_text()
@@ -107,6 +107,9 @@ def test_the_whole_service_starts_recovers_and_stops_completely(up: Up, tmp_path
     assert "the data is stored" in output.read_text()
     assert pids(data) == []
     assert not (data / "broker.url").exists()
+    lines = [line for log in data.glob("logs/*.log") for line in log.read_text().splitlines()]
+    assert {"web", "beat"} <= {log.stem for log in data.glob("logs/*.log")}
+    assert [line for line in lines if not line.startswith("{")] == []
 
 
 def test_a_port_in_use_is_reported_before_anything_starts(tmp_path: Path, settings: Any) -> None:

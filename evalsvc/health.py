@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 
 from django.conf import settings
-from django.core.files.storage import default_storage
+from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import connection
 from django.db.models import Max
 from django.db.models.functions import Now
@@ -18,6 +19,7 @@ from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import current_drain
 from evalsvc.core.jobs.queue_status import QueueHealth, queue_health
+from evalsvc.core.storage import lost_folders
 from evalsvc.core.upkeep.registry import KIND
 
 BROKER_SECONDS = 2
@@ -60,7 +62,8 @@ def _broker() -> str:
 
 def _storage() -> str:
     default_storage.listdir("")
-    return ""
+    lost = lost_folders()
+    return f"None of the files in {', '.join(lost)} is found. Check that the storage is mounted." * bool(lost)
 
 
 def _workers() -> str:
@@ -70,7 +73,7 @@ def _workers() -> str:
 
 def _free_space() -> str:
     free, least = free_bytes(), settings.FREE_BYTES_LEAST
-    return f"{free:,} bytes are free in the data folder; at least {least:,} are required." * (free < least)
+    return f"{free:,} bytes are free for data or files; at least {least:,} are required." * (free < least)
 
 
 def _progress() -> str:
@@ -96,7 +99,11 @@ CHECKS: dict[str, Callable[[], str]] = {
 
 
 def free_bytes() -> int:
-    return shutil.disk_usage(settings.DATA_DIR).free
+    """Return the free bytes of the data folder or of the stored files, whichever are fewer."""
+    folders = [settings.DATA_DIR]
+    if isinstance(default_storage, FileSystemStorage) and Path(default_storage.location).is_dir():
+        folders.append(default_storage.location)
+    return min(shutil.disk_usage(folder).free for folder in folders)
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
@@ -144,6 +151,10 @@ def _single_values() -> Iterator[tuple[str, str, float]]:
     attempts = active.aggregate(most=Max("attempt"))["most"] or 0
     yield "attempts_max", "Attempts of the waiting or running job with most of them.", attempts
     yield "last_vote_number", "Number of the newest vote.", Vote.objects.aggregate(n=Max("pk"))["n"] or 0
-    yield "free_bytes", "Free bytes in the data folder.", free_bytes()
+    yield (
+        "free_bytes",
+        "Free bytes of the data folder or of the stored files, whichever are fewer.",
+        free_bytes(),
+    )
     upkeep = Job.objects.filter(kind=KIND, state=Job.State.FAILED, ended_at__gt=Now() - timedelta(days=1))
     yield "upkeep_failures_last_day", "Upkeep jobs that found something in the last day.", upkeep.count()

@@ -140,6 +140,11 @@ def is_elsewhere(folder: str, exists: Callable[[str], bool]) -> bool:
     return bool(known) and not any(map(exists, known))
 
 
+def lost_folders() -> list[str]:
+    """Return the folders of which the storage has none of the files that rows name."""
+    return [folder for folder in _names if is_elsewhere(folder, default_storage.exists)]
+
+
 @deconstructible(path="evalsvc.core.storage.WholeFileStorage")
 class WholeFileStorage(FileSystemStorage):
     """Writes under a temporary name, flushes to the disk, then renames."""

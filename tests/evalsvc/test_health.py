@@ -46,6 +46,17 @@ def fill_the_disk(settings: Any) -> None:
     settings.FREE_BYTES_LEAST = 10**18
 
 
+def leave_an_empty_mount_point(settings: Any) -> None:
+    cast = BenchmarkCast.create()
+    cast.submit(cast.relations(), answers(3))
+    settings.MEDIA_ROOT = settings.MEDIA_ROOT / "empty"
+    settings.MEDIA_ROOT.mkdir()
+
+
+def fill_the_disk_of_stored_files(settings: Any) -> None:
+    settings.MEDIA_ROOT = "/proc"  # a mount of its own, on which no byte is free
+
+
 def stop_the_broker(settings: Any) -> None:
     health.CHECKS["broker"] = _unreachable
 
@@ -63,7 +74,9 @@ def _unreachable() -> str:
     [
         (lose_a_worker, "workers"),
         (lose_the_storage, "storage"),
+        (leave_an_empty_mount_point, "storage"),
         (fill_the_disk, "free space"),
+        (fill_the_disk_of_stored_files, "free space"),
         (stop_the_broker, "broker"),
         (stall_a_queue, "progress"),
     ],

@@ -100,9 +100,9 @@ CHECKS: dict[str, Callable[[], str]] = {
 
 def free_bytes() -> int:
     """Return the free bytes of the data folder or of the stored files, whichever are fewer."""
-    folders = [settings.DATA_DIR]
+    folders = [Path(settings.DATA_DIR)]
     if isinstance(default_storage, FileSystemStorage) and Path(default_storage.location).is_dir():
-        folders.append(default_storage.location)
+        folders.append(Path(default_storage.location))
     return min(shutil.disk_usage(folder).free for folder in folders)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -19,6 +20,7 @@ from django.db.models import Model, QuerySet
 M = TypeVar("M", bound=Model)
 ROWS_PER_READ = 2_000
 CONNECTION_ENDED = ("25P03", "25P04")  # PostgreSQL's limits on idle and long transactions: InternalError
+LIMIT_EXCEEDED = "54"  # PostgreSQL's class of statements beyond its limits
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
 INDEX = re.compile(r"\{by (\w+)\}")  # SQLite prefers a look-up of whole rows; PostgreSQL chooses itself
 log = logging.getLogger(__name__)
@@ -26,9 +28,15 @@ log = logging.getLogger(__name__)
 
 def is_database_away(error: BaseException | None) -> bool:
     """Return True for an outage or an ended connection, which no change of the statement would mend."""
+    cause = error.__cause__ if error else None
+    state = getattr(cause, "sqlstate", None) or ""
     if isinstance(error, InternalError):
-        return getattr(error.__cause__, "sqlstate", None) in CONNECTION_ENDED
-    return isinstance(error, OperationalError | InterfaceError)
+        return state in CONNECTION_ENDED
+    # a statement that both databases refuse to run is an OperationalError, too
+    is_faulty = state.startswith(LIMIT_EXCEEDED) or (
+        getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+    )
+    return isinstance(error, OperationalError | InterfaceError) and not is_faulty
 
 
 def insist(write: Callable[[], object], *, most: int | None = None) -> None:

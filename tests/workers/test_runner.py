@@ -191,6 +191,20 @@ def test_a_defect_fails_the_job_and_is_logged_but_not_shown(do: Do, caplog: pyte
     assert "KeyError: 'secret gold'" in caplog.text
 
 
+def test_a_statement_beyond_the_limits_of_the_database_is_a_defect(
+    either_database: str, do: Do, caplog: pytest.LogCaptureFixture
+) -> None:
+    def ask_too_much(subject: int, progress: Progress) -> Store:
+        limits = {"sqlite": "(" * 2_000 + "1" + ")" * 2_000, "postgres": ", ".join(["1"] * 2_000)}
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {limits[either_database]}")
+        raise AssertionError("The statement was run.")
+
+    job = do(ask_too_much)
+    assert (job.state, job.error_code) == ("failed", "defect")
+    assert "OperationalError" in caplog.text
+
+
 def test_a_defect_while_storing_fails_the_job_too(do: Do) -> None:
     def store() -> None:
         raise ZeroDivisionError

@@ -8,8 +8,9 @@ from typing import Any
 
 from evalsvc.core import log_context
 
-# Celery logs every tick, every few seconds; the runner logs each job.
-QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
+# Celery logs every tick, every few seconds; the runner logs each job. At level DEBUG the parser of Markdown
+# logs several lines per line of text.
+QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat", "markdown_it")
 # Network scans request unknown hosts; beat without a broker fails at each tick.
 REPEATED = ("django.security.DisallowedHost", "celery.beat")
 # Secrets of invitations and password resets, and what a provider adds to its redirects.

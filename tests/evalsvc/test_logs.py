@@ -12,6 +12,7 @@ from django.test import Client
 from evalsvc import logs
 from evalsvc.core import log_context
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.markdown import to_html
 from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import answers
 from workers.runner import run_next
@@ -48,6 +49,12 @@ def test_a_tick_without_a_database_is_one_line_and_any_other_fault_is_traced(
     (record,) = caplog.records
     assert bool(record.exc_info) is is_traced
     assert str(error) in record.getMessage()
+
+
+def test_the_parser_of_markdown_logs_nothing_at_any_level(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        to_html("- a guideline\n- of two lines")
+    assert caplog.records == []
 
 
 def test_times_of_the_log_are_in_utc() -> None:

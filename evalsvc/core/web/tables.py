@@ -17,6 +17,7 @@ from evalsvc.core.web.downloads import csv_file, text_file
 LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#",
     "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
+    "[": "{[}", "*": "{*}",  # after a row or a rule they would be its argument
     "−": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", "≥": r"$\geq$", "≤": r"$\leq$", "–": "--",
 }  # fmt: skip
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")

@@ -7,7 +7,7 @@ import json
 import pytest
 from django.http import Http404
 
-from evalsvc.core.web.tables import Cell, Head, PaperTable, download
+from evalsvc.core.web.tables import Cell, Head, PaperTable, as_latex, download
 
 TABLE = PaperTable(
     "board",
@@ -33,6 +33,15 @@ def test_a_table_is_escaped_for_its_format(format: str, parts: list[str]) -> Non
     assert response["Content-Disposition"] == f'attachment; filename="board.{format}"'
     for part in parts:
         assert part in response.content.decode()
+
+
+@pytest.mark.parametrize(("name", "written"), [("[Ours]", "{[}Ours] & "), ("*Ours", "{*}Ours & ")])
+def test_a_name_at_the_start_of_a_latex_row_is_no_argument_of_the_line_before(
+    name: str, written: str
+) -> None:
+    row = [Cell(name, name), Cell(0.7, "70.0")]
+    rows = as_latex(PaperTable("board", "", TABLE.heads, [row])).splitlines()
+    assert rows[rows.index("\\midrule") + 1].startswith(written)
 
 
 def test_json_has_values_by_key() -> None:

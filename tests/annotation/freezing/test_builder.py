@@ -157,6 +157,19 @@ def test_the_database_rejects_changes_of_a_frozen_set(either_database: str) -> N
     made.verify()
 
 
+@pytest.mark.postgres
+@pytest.mark.parametrize("tables", ["annotation_testsetrow", "annotation_testset CASCADE"])
+def test_postgresql_does_not_empty_the_table_of_frozen_lines(postgres: Any, tables: str) -> None:
+    made = frozen(voting_project())
+    with (
+        pytest.raises(DatabaseError, match="cannot be changed"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"TRUNCATE {tables}")
+    made.verify()
+
+
 @pytest.mark.django_db
 def test_a_deleted_line_of_a_frozen_set_fails_verification() -> None:
     made = frozen(voting_project())

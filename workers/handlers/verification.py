@@ -54,10 +54,12 @@ def verify(submissions: QuerySet[Submission], *, setting: str = "") -> Iterator[
     done: set[int] = set()
     related = submissions.select_related("benchmark", "file", "system").order_by("benchmark", "pk")
     for submission in related.iterator(chunk_size=100):
-        rows = submission.evaluations.exclude(pk__in=done).select_related("setting__benchmark").order_by("pk")
+        rows = submission.evaluations.select_related("setting__benchmark").order_by("pk")
         of_setting = rows.filter(setting__key=setting) if setting else rows
         predictions: Predictions | None = None
         for evaluation in of_setting.prefetch_related("scores"):
+            if evaluation.pk in done:  # equal files share them
+                continue
             done.add(evaluation.pk)
             found = Verified(submission, evaluation)
             if evaluation.scorer != scoring_identity.SCORER:

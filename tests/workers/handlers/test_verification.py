@@ -72,6 +72,13 @@ def test_scores_of_documents_and_bags_are_recomputed(cast: BenchmarkCast) -> Non
     assert "2 evaluations recomputed" in verify()
 
 
+def test_scores_that_equal_files_share_are_recomputed_once(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    cast.submit(benchmark, LINES, run="2")
+    work()
+    assert {run.evaluations.count() for run in Submission.objects.all()} == {1, 2}
+    assert "of 2 evaluations recomputed" in verify()
+
+
 def test_one_bit_of_one_score_is_found(benchmark: Benchmark) -> None:
     score = Score.objects.filter(measure="accuracy").first()
     assert score is not None

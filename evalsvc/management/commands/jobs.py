@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.jobs import kinds, queue
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.formatting import counted
 from evalsvc.management.commands._base import PlainCommand
 
 FILTERS = ("state", "kind", "queue", "lane", "code")
@@ -56,7 +57,9 @@ class Command(PlainCommand):
             in_progress = jobs.filter(state__in=IN_PROGRESS)
             for job in in_progress:
                 queue.request_cancel(job)
-            self.write(f"{len(in_progress):,} jobs cancelled; running ones stop at their next report.")
+            self.write(
+                f"{counted(len(in_progress), 'job')} cancelled; running ones stop at their next report."
+            )
 
     def drain(self, reason: str, *, seconds: int) -> None:
         """Start no more jobs; wait until none runs, for some seconds."""
@@ -72,7 +75,7 @@ class Command(PlainCommand):
         self.write(f"{running:,} running, {waiting:,} waiting. No job is started until you call: jobs resume")
         if running and seconds:
             hint = "You can stop the workers: they hand back what they run."
-            raise CommandError(f"After {seconds} s {running:,} jobs still run. {hint}")
+            raise CommandError(f"Still running after {seconds} s: {counted(running, 'job')}. {hint}")
 
     def retry(self, jobs: QuerySet[Job]) -> None:
         restarted = 0
@@ -82,7 +85,7 @@ class Command(PlainCommand):
                 restarted += 1
             except (DomainError, IntegrityError) as error:  # its subject has moved on
                 self.stderr.write(f"Job {job.pk} was not restarted: {error}")
-        self.write(f"{restarted:,} jobs restarted.")
+        self.write(f"{counted(restarted, 'job')} restarted.")
 
 
 def chosen(options: dict[str, Any]) -> QuerySet[Job]:

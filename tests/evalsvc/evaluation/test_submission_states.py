@@ -284,8 +284,8 @@ def test_jobs_are_listed_retried_and_cancelled_by_filter(cast: BenchmarkCast) ->
     assert jobs("list", "--code", "worker_lost").startswith(f"{submission.job_id}\tfailed\tscore ")
     assert jobs("list", "--state", "queued,running") == ""
     assert jobs("retry", "--code", "file_lost") == "0 jobs restarted.\n"
-    assert jobs("retry", "--code", "file_lost,worker_lost") == "1 jobs restarted.\n"
-    assert jobs("cancel", str(submission.job_id)).startswith("1 jobs cancelled")
+    assert jobs("retry", "--code", "file_lost,worker_lost") == "1 job restarted.\n"
+    assert jobs("cancel", str(submission.job_id)).startswith("1 job cancelled")
     submission.refresh_from_db()
     assert submission.state == "cancelled"
     with pytest.raises(CommandError, match="by number or by a filter"):

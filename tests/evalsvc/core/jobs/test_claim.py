@@ -108,5 +108,5 @@ def test_the_drain_command_waits_for_running_jobs_and_says_when_they_last_longer
     assert "0 running, 1 waiting" in out.getvalue()
     call_command("jobs", "resume", stdout=io.StringIO())
     assert queue.claim("score")
-    with pytest.raises(CommandError, match="1 jobs still run"):
+    with pytest.raises(CommandError, match=r"Still running after 1 s: 1 job\."):
         call_command("jobs", "drain", "--wait", "1", stdout=io.StringIO())

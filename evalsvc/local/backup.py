@@ -46,14 +46,17 @@ def back_up(folder: Path) -> list[str]:
     differences = list(_copy_files(folder, files))
     digest = _dump(folder / DATABASE)
     differences += _copy_files(folder, files)  # of rows that came while the first ones were copied
+    key = {}
     if (settings.DATA_DIR / KEY).exists():
         shutil.copy(settings.DATA_DIR / KEY, folder / KEY)
+        key = {KEY: _sha256(folder / KEY)}
     manifest = {
         "version": __version__,
         "vendor": connection.vendor,
         "boards": digest,
         "database": _sha256(folder / DATABASE),
         "files": [asdict(file) for file in files.values()],
+        **key,
     }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
     return differences
@@ -120,8 +123,9 @@ def _verified_manifest(folder: Path) -> dict[str, Any]:
             f"The backup is of {manifest['vendor']}, but this is {connection.vendor}. "
             "Set DATABASE_URL to match."
         )
-    expected = {f"{FILES}/{file['name']}": file["sha256"] for file in manifest["files"]}
-    for name, sha256 in {DATABASE: manifest["database"], **expected}.items():
+    expected = {name: manifest[name] for name in (DATABASE, KEY) if name in manifest}
+    expected |= {f"{FILES}/{file['name']}": file["sha256"] for file in manifest["files"]}
+    for name, sha256 in expected.items():
         if not (folder / name).is_file() or _sha256(folder / name) != sha256:
             raise CommandError(
                 f"The backup is damaged: {folder / name}. Nothing was changed. Use another one."

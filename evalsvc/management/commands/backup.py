@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.management import CommandParser
+from django.core.management import CommandError, CommandParser
 
 from evalsvc.local.backup import back_up
 from evalsvc.management.commands._base import PlainCommand
@@ -19,8 +19,14 @@ class Command(PlainCommand):
         parser.add_argument("folder", type=Path, help="new folder to write")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        differences = back_up(options["folder"])
-        self.write(f"The backup is in {options['folder']}.")
+        folder = options["folder"]
+        try:
+            differences = back_up(folder)
+        except OSError as error:
+            raise CommandError(
+                f"The backup in {folder} is not complete: {error}. Delete it, and mend that first."
+            ) from error
+        self.write(f"The backup is in {folder}.")
         for detail in differences:
             self.stderr.write(f"Left out: {detail}")
         if differences:

@@ -103,6 +103,7 @@ def stored_copy(backup: Path) -> Path:
     "harm",
     [
         lambda backup: shorten(backup / "database"),
+        lambda backup: shorten(backup / "secret_key"),
         lambda backup: shorten(stored_copy(backup)),
         lambda backup: stored_copy(backup).unlink(),
         lambda backup: (backup / "manifest.json").unlink(),
@@ -142,3 +143,8 @@ def test_a_backup_leaves_out_and_reports_a_damaged_file(backup: Path, tmp_path: 
 def test_a_backup_never_overwrites_another(backup: Path) -> None:
     with pytest.raises(CommandError, match="exists already"):
         back_up(backup)
+
+
+def test_a_backup_that_cannot_be_written_says_that_it_is_not_complete(db: None) -> None:
+    with pytest.raises(CommandError, match=r"in /proc/backup is not complete: .* Delete it"):
+        back_up(Path("/proc/backup"))

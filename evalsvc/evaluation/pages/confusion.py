@@ -35,7 +35,7 @@ def confusion_of(outcomes: Outcomes, titles: Mapping[str, str], *, none: str, na
     for gold, claim, weight in outcomes.confusion:
         weights[gold, claim] += weight
     totals: dict[int, float] = defaultdict(float)
-    for (gold, _), weight in weights.items():
+    for gold, _, weight in (*outcomes.confusion, *outcomes.apart):
         totals[gold] += weight
     classes = sorted(range(len(outcomes.labels)), key=lambda at: (-totals[at], at))
     if not weights:

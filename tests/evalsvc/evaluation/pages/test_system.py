@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from tests.cast.benchmarks import BenchmarkCast
+from workers.runner import run_next
 
 
 def address(benchmark: Benchmark, name: str, view: str = "system", **query: str) -> str:
@@ -71,6 +72,16 @@ def test_gold_stands_against_prediction_in_a_matrix_and_as_a_file(
     Setting.objects.update(disclosure="hidden")
     assert client.get(address(benchmark, "Tree")).context["confusion"] is None
     assert client.get(url).status_code == 404
+
+
+def test_a_confusion_is_a_share_of_all_gold_also_of_spans_that_only_overlap(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    spans = {"d1": [[0, 1, "PER"]], "d2": [], "d3": [[0, 1, "LOC"], [1, 3, "PER"]]}
+    cast.submit(cast.entities(), [{"id": key, "spans": of} for key, of in spans.items()])
+    assert run_next("score")
+    page = client.get(reverse("system", args=["ner", System.objects.get().pk]))
+    assert page.context["confusion"].pairs == [("PER", "LOC", "1", "33 %")]  # of Ada, Bo and Cy
 
 
 def test_on_hidden_gold_a_system_has_the_figures_of_its_board_alone(

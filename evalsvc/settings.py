@@ -319,6 +319,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # Replace a process after 2,000 ticks (an hour or two), or when it exceeds this size (kB).
 CELERY_WORKER_MAX_TASKS_PER_CHILD, CELERY_WORKER_MAX_MEMORY_PER_CHILD = 2_000, 1_000_000
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat")
 # Beat answers `celery inspect ping`, as workers do, unless it has not ticked for so many seconds.
 CELERY_BEAT_ENABLE_REMOTE_CONTROL, CELERY_BEAT_REMOTE_CONTROL_MAX_TICK_AGE = True, 30
 # A broker restart must not kill jobs: the fence already keeps a second attempt from storing.

@@ -13,7 +13,6 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Collection
-from pathlib import Path
 
 from django.conf import settings
 from django.core.management import CommandError
@@ -171,17 +170,14 @@ class Supervisor:
 
 def commands(*, host: str, port: int) -> dict[str, list[str]]:
     """The command of each process, also in containers."""
-    python, data = sys.executable, Path(settings.DATA_DIR)
+    python = sys.executable
     celery = [python, "-m", "celery", "--quiet", "-A", "workers"]
     log = ["--loglevel", "INFO"]
     return {
         "worker": [*celery, "worker", *worker_options("worker", "score,ingest", processes=2), *log],
         # long jobs have a process of their own, so that submissions never wait for them
         "heavy": [*celery, "worker", *worker_options("heavy", "heavy", processes=1), *log],
-        "beat": [
-            *(*celery, "beat", "--hostname", "beat@%h", "--schedule", str(data / "beat")),
-            *("--pidfile", "", *log),
-        ],
+        "beat": [*celery, "beat", "--hostname", "beat@%h", "--pidfile", "", *log],
         "web": [
             *(python, "-m", "gunicorn", "--config", "python:evalsvc.serving.gunicorn_settings"),
             *("evalsvc.wsgi", "--bind", f"{host}:{port}"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from celery.beat import PersistentScheduler
+from django.conf import settings
 from django.db import OperationalError
 
 from evalsvc.core.jobs import queue
@@ -63,3 +64,7 @@ def test_every_tick_is_sent_while_the_database_is_away(ticks: Any, monkeypatch: 
 
     monkeypatch.setattr(queue, "has_jobs", away)
     assert ticks() == {"score": 20, "heavy": 20}
+
+
+def test_beat_stores_its_clock_in_the_data_folder_and_not_where_it_was_started() -> None:
+    assert celery.app.conf.beat_schedule_filename == str(settings.DATA_DIR / "beat")

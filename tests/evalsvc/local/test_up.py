@@ -242,7 +242,7 @@ def test_nobody_is_killed_while_the_broker_gives_no_answer(
 def test_a_supervised_part_is_replaced_and_logs_to_the_output(up: Up, tmp_path: Path) -> None:
     beat = up(free_port(), arguments="supervise beat", REDIS_URL=f"redis://127.0.0.1:{free_port()}/0")
     output = tmp_path / "up0.out"
-    until(lambda: "remote control -> beat@" in output.read_text(), details=output.read_text)
+    until(lambda: "celery.beat: beat" in output.read_text(), details=output.read_text)
     (child,) = [pid for pid in children(beat.pid) if b"celery" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     kill(child)
     until(lambda: "beat restarted" in output.read_text(), details=output.read_text)

@@ -56,6 +56,7 @@ def test_a_run_submitted_in_the_browser_appears_on_the_leaderboard(
     assert page.locator("[hx-trigger]").count() == 0
     assert_result_comes_first(page)
     page.click("text=Show the board")
+    page.wait_for_selector(".board tbody tr")
     row = page.locator(".board tbody tr")
     assert row.count() == 1
     assert "Tide net" in row.inner_text()

@@ -94,4 +94,4 @@ def test_the_command_prints_composed_measures_with_their_formula(
     )
     Path(own).write_text('{"base": "bags"}')
     assert main(words) == 2
-    assert "is no base here" in capsys.readouterr().err
+    assert "is not a base of measures" in capsys.readouterr().err

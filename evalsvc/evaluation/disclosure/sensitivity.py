@@ -64,7 +64,8 @@ class GoldCounts:
 def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> float | None:
     """Return the most that one gold label moves a measure.
 
-    `claims` are the claims of the file per class. None: the measure is never shown.
+    `claims` are the predictions of the file per class; of a negative class they count only if it is averaged.
+    None: the measure is never shown.
     """
     if key in THRESHOLDS:
         return None
@@ -84,7 +85,8 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
     if scheme in WEIGHTS and ratio in RATIOS:
         return _of_average(WEIGHTS[scheme](gold), ratio, gold.present, claims, gold.share_of_label)
     if ratio == "precision" or name == "precision_at_tau":
-        return 1 / max(sum(claims.values()), 1)
+        # N/A is no claim: a file of 5,000 lines may claim a single label
+        return 1 / max(sum(claims.get(name, 0) for name in gold.classes), 1)
     if ratio == "recall" or name in ("recall_at_tau", "ceiling"):
         return 1 / gold.positives
     return _of_classes(name, gold)

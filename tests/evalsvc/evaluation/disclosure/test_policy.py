@@ -47,6 +47,16 @@ def test_a_team_sees_three_rounded_figures_and_nothing_else(client: Client, cast
     assert "give the hidden gold away" in shown["held_back"]
 
 
+def test_the_precision_of_a_file_with_few_claims_is_withheld(client: Client, cast: BenchmarkCast) -> None:
+    """Lines that say N/A are no claims."""
+    benchmark = hidden_phase(cast, GOLD)
+    Setting.objects.update(measures=["micro_f1", "micro_precision"])
+    claimed = next(name for name, label in GOLD.items() if label != "N/A")
+    submission = scored(cast, benchmark, dict.fromkeys(GOLD, "N/A") | {claimed: GOLD[claimed]})
+    client.force_login(cast.kim)
+    assert scores(client, submission.pk)["scores"]["micro_precision"]["value"] is None
+
+
 def test_an_organiser_sees_everything(client: Client, cast: BenchmarkCast) -> None:
     submission = scored(cast, hidden_phase(cast, GOLD), wrong(GOLD, 0.31))
     client.force_login(cast.olga)

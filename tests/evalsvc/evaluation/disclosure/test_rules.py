@@ -113,6 +113,14 @@ def test_the_step_of_a_ratio_follows_its_denominator(
     assert rules.step_for(moved) == step
 
 
+def test_lines_of_the_negative_class_are_no_claims() -> None:
+    claims = {"a": 1, "NA": 4_999}
+    gold = GoldCounts(5_000, {"a": 400, "b": 400}, 4_200)
+    assert largest_change("micro_precision", gold, claims) == 1.0
+    averaged = GoldCounts(5_000, {"a": 400, "NA": 4_600})
+    assert largest_change("micro_precision", averaged, claims) == 1 / 5_000
+
+
 @pytest.mark.parametrize("key", ["tau", "opennre_tau"])
 def test_thresholds_are_never_shown(key: str) -> None:
     assert largest_change(key, GoldCounts(9_000, {"a": 9_000}), {}) is None

@@ -82,6 +82,10 @@ class ReserveSerializer(serializers.Serializer[Any]):
     leases = LeaseSerializer(many=True)
 
 
+class SearchingSerializer(serializers.Serializer[Any]):
+    searching = serializers.BooleanField(help_text="True: ask again at once, the search goes on.")
+
+
 @extend_schema_serializer(component_name="Held")
 class LeaseExtensionSerializer(serializers.Serializer[Any]):
     lease = serializers.IntegerField()
@@ -149,17 +153,28 @@ class HistorySerializer(serializers.Serializer[Any]):
     results = PastVoteSerializer(many=True)
 
 
+def _still_searching() -> Response:
+    return Response({"searching": True}, status=202)
+
+
 class NextLease(APIView):
     @extend_schema(
         operation_id="lease_next",
         request=HeldLeasesSerializer,
-        responses={200: LeaseSerializer, 204: None} | problems(400, 401, 403, 404, 409),
+        responses={200: LeaseSerializer, 202: SearchingSerializer, 204: None}
+        | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Lease the next item for you. 204 when no item is available."""
+        """Lease the next item for you. 204 when no item is available.
+
+        202: none among the next 10,000 that want answers, since you have answered them; ask again to go on.
+        """
         holding = validated(request, HeldLeasesSerializer)["holding"]
         project = project_of(request, slug)
-        lease = leases.lease_next(project, person(request), current_leases=holding)
+        try:
+            lease = leases.lease_next(project, person(request), current_leases=holding)
+        except leases.StillSearching:
+            return _still_searching()
         return (
             Response(status=204)
             if lease is None
@@ -186,16 +201,19 @@ class Reserve(APIView):
     @extend_schema(
         operation_id="lease_reserve",
         request=ReserveRequestSerializer,
-        responses={200: ReserveSerializer} | problems(400, 401, 403, 404, 409),
+        responses={200: ReserveSerializer, 202: SearchingSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Lease more items for offline work.
+        """Lease more items for offline work. 202 as for the next item.
 
         The server may reassign all but three of them.
         """
         body = validated(request, ReserveRequestSerializer)
         project, user, current = project_of(request, slug), person(request), body["holding"]
-        reserve = leases.lease_several(project, user, n=body["n"], current_leases=current)
+        try:
+            reserve = leases.lease_several(project, user, n=body["n"], current_leases=current)
+        except leases.StillSearching:
+            return _still_searching()
         return represented(ReserveSerializer, {"leases": [_lease_body(lease, project) for lease in reserve]})
 
 

@@ -15,7 +15,10 @@ class Annotator(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     name = models.CharField(max_length=200)
     cursor = models.PositiveIntegerField(
-        default=0, help_text="Rank of the last item handed out: the search for the next one starts here."
+        default=0, help_text="Rank at which the search for the next item starts."
+    )
+    round_since = models.DateTimeField(
+        null=True, help_text="When the search that has found none yet started at the first item."
     )
     searched_at = models.DateTimeField(
         null=True, help_text="When a search of all items last found none for this person."

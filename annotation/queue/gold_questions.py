@@ -310,7 +310,7 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
     record(project, "quality settings", by=by, before=before, after=values)
     Project.objects.filter(pk=project.pk).update(**values)
     if "check_every" in values:  # what a person held once may come again, or no more
-        Annotator.objects.filter(project=project).update(searched_at=None)
+        Annotator.objects.filter(project=project).update(searched_at=None, round_since=None)
     project.refresh_from_db()
     if {"most_extra", "calls_extra"} & set(values):
         item_state.recompute_after_change(project)

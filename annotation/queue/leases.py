@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import timedelta
+from typing import Any, NoReturn
 
 from django.db import connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
@@ -21,6 +22,12 @@ NOT_RESERVE = 3  # the oldest leases of a person; later ones may go to others
 MAX_LEASES = 60
 TRIES = 5
 SEARCHES_HOLD = timedelta(hours=6)  # then all items are searched again
+SLICE = 10_000  # items searched by one request, about 50 ms; the next request goes on
+LAST_RANK = 2**31 - 1
+
+
+class StillSearching(Exception):
+    """No item found in this slice; the same request again searches the next."""
 
 
 # ---- items to assign ------------------------------------------------------------------------------
@@ -89,7 +96,7 @@ def _lock(items: ItemQuerySet, *, skip_locked: bool) -> Item | None:
 
 # ---- leasing --------------------------------------------------------------------------------------
 def lease_next(project: Project, user: User, *, current_leases: Collection[int] = ()) -> Lease | None:
-    """Lease the next item; None if this person has none left.
+    """Lease the next item; None if this person has none left. Raises StillSearching.
 
     The person's active leases that `current_leases` lacks come first: a closed page gets its item back.
     Beyond the oldest three a lease is a reserve, which may go to somebody without other work.
@@ -100,7 +107,7 @@ def lease_next(project: Project, user: User, *, current_leases: Collection[int] 
 def lease_several(
     project: Project, user: User, *, n: int, current_leases: Collection[int] = ()
 ) -> list[Lease]:
-    """Lease up to n items at once, as an offline reserve."""
+    """Lease up to n items at once, as an offline reserve. Raises StillSearching."""
     n = min(n, MAX_LEASES - len(current_leases))
     return _lease(project, user, current_leases, n=n) if n > 0 else []
 
@@ -108,14 +115,21 @@ def lease_several(
 def _lease(project: Project, user: User, current_leases: Collection[int], *, n: int) -> list[Lease]:
     for _ in range(TRIES):
         leases = _try_to_lease(project.pk, user, set(current_leases), n)
+        if isinstance(leases, StillSearching):
+            raise leases
         if leases is not None and (leases or not expire_overdue()):
             return leases
     return []
 
 
 @transaction.atomic
-def _try_to_lease(project: int, user: User, current_leases: set[int], n: int) -> list[Lease] | None:
-    """Return None if somebody else took one of the items first."""
+def _try_to_lease(
+    project: int, user: User, current_leases: set[int], n: int
+) -> list[Lease] | StillSearching | None:
+    """Return None if somebody else took one of the items first.
+
+    StillSearching is returned, not raised, so that the position of the search is stored.
+    """
     participant = participant_of(project, user)
     require_open(participant.project)
     gold_questions.require_not_paused(participant)
@@ -131,7 +145,10 @@ def _try_to_lease(project: int, user: User, current_leases: set[int], n: int) ->
             f"{len(active)} sentences are reserved for you; the limit is {MAX_LEASES}.",
             hint="Answer, skip or return some of them first.",
         )
-    new = _lease_new(participant, room) if room > 0 else []
+    try:
+        new = _lease_new(participant, room) if room > 0 else []
+    except StillSearching as searching:
+        return again or searching
     if new is None:
         transaction.set_rollback(True)
         return None
@@ -147,7 +164,7 @@ def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
         gold_question = gold_questions.due_gold_question(participant)
         if gold_question is not None:
             if gold_question.use == Item.Use.CHECK:
-                _next_items(participant, 1, may_wait=False)  # a check takes as long as a sentence
+                _next_items(participant, 1, may_wait=not leases)  # a check takes as long as a sentence
                 gold_questions.count_items(participant, 1)
             leases.append(_grant(participant, gold_question))
             continue
@@ -161,7 +178,7 @@ def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
                 leases.append(_grant(participant, again))
             break
         leases += [_grant(participant, item) for item in items]
-        annotator.cursor = items[-1].rank  # the next search starts behind this item
+        annotator.cursor = items[-1].rank + 1
         gold_questions.count_items(participant, len(items))
     if leases:
         _save_position(annotator)
@@ -191,29 +208,59 @@ def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Ite
         n = max(1, min(n, gold_questions.items_before_check(participant)))
     where = {"project": participant.project.pk, "annotator": annotator.pk}
     where["once"] = participant.project.check_every > 0
-    if annotator.searched_at and timezone.now() - annotator.searched_at < SEARCHES_HOLD:
+    held = annotator.searched_at and timezone.now() - annotator.searched_at < SEARCHES_HOLD
+    if held and sql.value(sql.AFTER_FREED_SLICE, **where, size=SLICE) is None:
         items = sql.fetch(Item, sql.NEXT_FREED_UNLOCKED_ITEMS, **where, n=n)
-        if items or not may_wait:
-            return items
-        return _last_search(annotator, sql.NEXT_FREED_ITEMS, where | {"n": 1})
-    items = sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=annotator.cursor, n=n)
-    if not items and may_wait:
-        return _last_search(annotator, sql.NEXT_ITEMS, where | {"after": -1, "n": 1}, of_all=True)
-    return items or sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=-1, n=n)
+        return items or (_wait_for_freed(annotator, where) if may_wait else [])
+    if may_wait:
+        return _search_all(annotator, where, n)
+    items, end = _search_slice(where, annotator.cursor, n)
+    return items if items or end else _search_slice(where, 0, n)[0]
 
 
-def _last_search(
-    annotator: Annotator, statement: str, where: dict[str, int | bool], *, of_all: bool = False
-) -> list[Item]:
-    """Search, waiting for locked items; if none is left, look at none of these again.
-
-    Whoever has answered every open item of a large project asks again and again.
-    """
+def _wait_for_freed(annotator: Annotator, where: dict[str, Any]) -> list[Item]:
+    """Search what was freed, waiting for locked items; if none is left, look at none of these again."""
     time = sql.value(sql.SEARCH_TIME)
-    items = sql.fetch(Item, statement, **where)
+    items = sql.fetch(Item, sql.NEXT_FREED_ITEMS, **where, n=1)
     if not items:
-        sql.execute(sql.SAVE_SEARCH_OF_ALL if of_all else sql.SAVE_SEARCH, annotator=annotator.pk, time=time)
+        sql.execute(sql.SAVE_SEARCH, annotator=annotator.pk, time=time)
     return items
+
+
+def _search_all(annotator: Annotator, where: dict[str, Any], n: int) -> list[Item]:
+    """Search from the person's last item to the end, then a round from the first item on, slice by slice.
+
+    Only the round waits for locked items. If it finds none, what is freed later is searched alone: whoever
+    has answered every open item of a large project asks again and again.
+    """
+    if not annotator.round_since:
+        items, end = _search_slice(where, annotator.cursor, n)
+        if items:
+            return items
+        if end:
+            _go_on(annotator, end)
+        sql.execute(sql.START_ROUND, annotator=annotator.pk)
+        annotator.cursor = 0
+    items, end = _search_slice(where, annotator.cursor, 1, statement=sql.NEXT_ITEMS)
+    if not items and end:
+        _go_on(annotator, end)
+    if not items:
+        sql.execute(sql.END_ROUND, annotator=annotator.pk)
+    return items
+
+
+def _search_slice(
+    where: dict[str, Any], first: int, n: int, *, statement: str = sql.NEXT_UNLOCKED_ITEMS
+) -> tuple[list[Item], int | None]:
+    """Return items of the slice that starts at this rank, and the rank behind it; None at the end."""
+    end = sql.value(sql.AFTER_SLICE, project=where["project"], first=first, size=SLICE)
+    last = LAST_RANK if end is None else end - 1
+    return sql.fetch(Item, statement, **where, first=first, last=last, n=n), end
+
+
+def _go_on(annotator: Annotator, rank: int) -> NoReturn:
+    sql.execute(sql.SAVE_SLICE, annotator=annotator.pk, cursor=rank)
+    raise StillSearching
 
 
 def _take(items: list[Item]) -> bool:

@@ -35,7 +35,8 @@ ACTIVE_LEASES = (
 )
 NEXT_ITEMS = """
 SELECT item.* FROM annotation_item item
-WHERE item.project_id = %(project)s AND item.free > 0 AND item.rank > %(after)s
+WHERE item.project_id = %(project)s AND item.free > 0
+    AND item.rank BETWEEN %(first)s AND %(last)s
     AND item.batch_id IN (SELECT id FROM annotation_batch
         WHERE project_id = %(project)s AND state = 'done')
     AND NOT EXISTS (SELECT 1 FROM annotation_vote vote
@@ -48,7 +49,7 @@ FOR NO KEY UPDATE OF item"""
 NEXT_UNLOCKED_ITEMS = f"{NEXT_ITEMS} SKIP LOCKED"
 # after a search of all items that found none: those since wanted more
 FREED_ITEMS = NEXT_ITEMS.replace(
-    "item.rank > %(after)s",
+    "item.rank BETWEEN %(first)s AND %(last)s",
     """item.freed_at >= (
         SELECT none_since FROM annotation_annotator WHERE id = %(annotator)s)""",
 )
@@ -57,10 +58,25 @@ NEXT_FREED_UNLOCKED_ITEMS = f"{FREED_FIRST} SKIP LOCKED"
 # Whoever waits for rows does so in the order of all others. The sum keeps the index of ranks, which has
 # every item, out of it.
 NEXT_FREED_ITEMS = FREED_ITEMS.replace("ORDER BY item.rank", "ORDER BY item.rank + 0")
+# What follows a slice of the items that want answers; nothing if these are fewer.
+AFTER_SLICE = """
+SELECT rank FROM annotation_item WHERE project_id = %(project)s AND free > 0 AND rank >= %(first)s
+ORDER BY rank LIMIT 1 OFFSET %(size)s"""
+AFTER_FREED_SLICE = """
+SELECT 1 FROM annotation_item WHERE project_id = %(project)s AND free > 0 AND freed_at >= (
+        SELECT none_since FROM annotation_annotator WHERE id = %(annotator)s)
+LIMIT 1 OFFSET %(size)s"""
 # On PostgreSQL a change that began earlier may be committed later.
 SEARCH_TIME = "SELECT {oldest change not seen}"
 SAVE_SEARCH = "UPDATE annotation_annotator SET none_since = %(time)s WHERE id = %(annotator)s"
-SAVE_SEARCH_OF_ALL = SAVE_SEARCH.replace("SET", "SET searched_at = %(time)s,")
+START_ROUND = """
+UPDATE annotation_annotator SET "cursor" = 0, round_since = {oldest change not seen}
+WHERE id = %(annotator)s"""
+SAVE_SLICE = 'UPDATE annotation_annotator SET "cursor" = %(cursor)s WHERE id = %(annotator)s'
+END_ROUND = """
+UPDATE annotation_annotator
+SET searched_at = round_since, none_since = round_since, round_since = NULL
+WHERE id = %(annotator)s"""
 # One look-up for each vote, in the small index of items with room: SQLite would read the items' wide rows.
 VOTED_ITEMS_WITH_ROOM = """
 SELECT COUNT(*)
@@ -77,7 +93,8 @@ VALUES (%(item)s, %(annotator)s, %(shown)s, '', {now + lasting})
 RETURNING *"""
 SAVE_POSITION = """
 UPDATE annotation_annotator
-SET "cursor" = %(cursor)s, since_check = %(since_check)s, check_block = %(check_block)s
+SET "cursor" = %(cursor)s, round_since = NULL, since_check = %(since_check)s,
+    check_block = %(check_block)s
 WHERE id = %(annotator)s"""
 LAST_VOTE = """
 SELECT * FROM annotation_vote WHERE item_id = %(item)s AND annotator_id = %(annotator)s

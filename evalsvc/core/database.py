@@ -142,10 +142,11 @@ def execute(statement: str, **values: Any) -> int:
 
 
 def value(statement: str, **values: Any) -> Any:
-    """Return a single value as the database has it."""
+    """Return a single value as the database has it; None without a row."""
     with connection.cursor() as cursor:
         cursor.execute(_text(statement, connection.vendor), _adapted(values))
-        return cursor.fetchone()[0]
+        row = cursor.fetchone()
+        return row[0] if row else None
 
 
 def now() -> str:

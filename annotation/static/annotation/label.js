@@ -38,6 +38,7 @@ async function next() {
 // Unsent answers go first: accepting them may make further sentences available.
 async function waitForSentence() {
   form.setAttribute("aria-busy", "true");
+  const slow = setTimeout(() => !answer.current && !status.isOffline() && showOnly("searching"), 1000);
   for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {
     // known to be offline: an earlier request for sentences may take its whole time limit to fail
     if (status.isOffline() && !answer.current) showOnly("waiting");
@@ -51,12 +52,13 @@ async function waitForSentence() {
       await Promise.race([new Promise((resolve) => setTimeout(resolve, pause)), reserve.arrival()]);
     }
   }
+  clearTimeout(slow);
   if (status.isOffline() && !unsent.read().length) status.markOnline();
   status.showStatus();
 }
 
 function showOnly(id) {
-  for (const part of [form, $("waiting"), $("finished")]) part.hidden = part.id !== id;
+  for (const part of [form, $("waiting"), $("searching"), $("finished")]) part.hidden = part.id !== id;
   $("keys-line").hidden = id !== form.id;
 }
 

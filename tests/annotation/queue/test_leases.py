@@ -13,6 +13,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.http import Http404
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
@@ -322,3 +323,54 @@ def test_all_items_are_searched_again_after_some_hours() -> None:
     assert leases.lease_next(project, ann) is None
     project.annotators.update(searched_at=Now() - leases.SEARCHES_HOLD)
     assert leases.lease_next(project, ann) is not None
+
+
+@pytest.mark.django_db
+def test_a_long_search_goes_on_with_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "SLICE", 3)
+    project = project_with_items(8, k=2)
+    ann, bob = annotators(project, 2)
+    for item in project.items.exclude(external_id="s7"):
+        answer_item(item, ann, "A")
+    for _ in range(2):
+        with pytest.raises(leases.StillSearching):
+            leases.lease_next(project, ann)
+    last = take(project, ann)
+    assert last.item.external_id == "s7"
+    answer_item(last.item, ann, "A")
+    for _ in range(2):  # from the first item on
+        with pytest.raises(leases.StillSearching):
+            leases.lease_several(project, ann, n=2)
+    assert leases.lease_next(project, ann) is None
+    with CaptureQueriesContext(connection) as queries:
+        assert leases.lease_next(project, ann) is None
+    assert not any(" rank BETWEEN " in query["sql"] for query in queries)
+    import_lines(project, [sentence(n) for n in range(8, 13)])  # more than one slice is free again
+    found = set()
+    for _ in range(5):
+        while True:
+            try:
+                lease = take(project, ann)
+                break
+            except leases.StillSearching:
+                pass
+        found.add(lease.item.external_id)
+        answer_item(lease.item, ann, "A")
+    assert found == {f"s{n}" for n in range(8, 13)}
+    assert take(project, bob).item.external_id == "s0"
+
+
+@pytest.mark.django_db
+def test_the_api_says_that_a_search_goes_on(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "SLICE", 1)
+    project = project_with_items(2, k=2)
+    (ann,) = annotators(project, 1)
+    for item in project.items.all():
+        answer_item(item, ann, "A")
+    client.force_login(ann)
+    for path, body in (("lease", {"holding": []}), ("reserve", {"holding": [], "n": 2}), ("lease", {})):
+        reply = client.post(f"/api/v1/projects/{project.slug}/{path}", body, "application/json")
+        if path == "lease" and not body:
+            assert reply.status_code == 204
+        else:
+            assert (reply.status_code, reply.json()) == (202, {"searching": True})

@@ -69,10 +69,10 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
             project.check_every = 3 if once else 0
             assignable = leases.assignable_items(project, annotator)
             assert (returned.item in assignable) is not once
-            for after, n in ((-1, 10), (2, 2), (3, 1)):
+            for first, n in ((0, 10), (3, 2), (4, 1)):
                 where = {"project": project.pk, "annotator": annotator.pk, "once": once}
-                read_items = sql.fetch(Item, statement, **where, after=after, n=n)
-                items = assignable.filter(rank__gt=after)[:n]
+                read_items = sql.fetch(Item, statement, **where, first=first, last=99, n=n)
+                items = assignable.filter(rank__gte=first)[:n]
                 assert [fields(row) for row in read_items] == [fields(row) for row in items] != []
         touched = Item.objects.filter(project=project, votes__annotator=annotator)
         assert [item.free for item in touched] == [0]

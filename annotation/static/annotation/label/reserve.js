@@ -88,6 +88,7 @@ async function lease(n) {
   }
   status.clearStop();
   refusal = "";
+  if (response.status === 202) return lease(n); // nothing yet; the search goes on
   if (response.status === 409) {
     refusal = `${data?.detail ?? ""} ${data?.hint ?? ""}`;
     return 0;

@@ -149,16 +149,21 @@ def _scored_runs(settings: Collection[Setting]) -> dict[tuple[int, str, str, str
     """Return the evaluations of runs by setting, gold, scorer and limiting set.
 
     Of a split, equal answers to the share would tell what else is in it: files are compared there.
+
+    States are read before scores: a run that is scored in between counts as scored. The other way round it
+    would neither wait nor have a score, and a new version would be shown without it.
     """
+    of_submission = _runs({setting.benchmark_id for setting in settings})
     whole = {setting.pk for setting in settings if setting.share is None}
     links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings)
     identity = [f"evaluation__{field}" for field in ("setting_id", "gold_sha256", "scorer")]
     columns = ("submission_id", "evaluation_id", "evaluation__answers_sha256", "evaluation__file_id")
     options = [KeyTextTransform(key, "evaluation__options") for key in ("only", "aggregate")]
     rows = list(links.order_by("evaluation_id").values_list(*identity, *options, *columns))
-    of_submission = _runs({setting.benchmark_id for setting in settings})
     runs: dict[tuple[int, str, str, str], list[ScoredRun]] = defaultdict(list)
     for setting, gold, scorer, limit, aggregate, pk, evaluation, answers, file in rows:
+        if pk not in of_submission:  # it came in between
+            continue
         digest = answers if answers and setting in whole else file
         scored = ScoredRun(of_submission[pk], evaluation, digest, aggregate or "")
         runs[setting, gold, scorer, limit or ""].append(scored)

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -264,6 +265,37 @@ def test_a_board_switches_to_a_new_version_when_every_run_is_scored(cast: Benchm
     while run_next("score"):
         states.append(shown(setting))
     assert states == [(1, 3, (0, 3)), (1, 3, (1, 3)), (1, 3, (2, 3)), (2, 3, None)]
+
+
+def test_a_board_that_is_read_while_the_last_run_is_stored_has_every_system(cast: BenchmarkCast) -> None:
+    setting = revised(cast)
+    for _ in range(2):
+        run_next("score")
+    queries = Storing(before=-1)
+    with connection.execute_wrapper(queries):
+        assert shown(setting)[:2] == (1, 3)
+    read = []
+    for at in range(queries.count):
+        with transaction.atomic(), connection.execute_wrapper(Storing(before=at)):
+            read.append(shown(setting)[:2])
+            transaction.set_rollback(True)
+    assert set(read) == {(1, 3), (2, 3)}
+
+
+class Storing:
+    """Counts queries, and stores the next score before one of them."""
+
+    def __init__(self, *, before: int) -> None:
+        self.before, self.count, self.busy = before, 0, False
+
+    def __call__(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if not self.busy:
+            self.count += 1
+            if self.count == self.before + 1:
+                self.busy = True
+                assert run_next("score")
+                self.busy = False
+        return execute(sql, params, many, context)
 
 
 def test_every_form_of_the_board_shows_the_complete_version(cast: BenchmarkCast, client: Client) -> None:

@@ -102,8 +102,10 @@ class DecisionChanges:
 
     def save(self) -> None:
         """Store the changes; an item has one active decision at any time."""
-        Adjudication.objects.filter(pk__in=self.lapsed).update(reopened_at=Now(), lapsed=True)
-        Adjudication.objects.filter(pk__in=self.restored).update(reopened_at=None, lapsed=False)
+        if self.lapsed:
+            Adjudication.objects.filter(pk__in=self.lapsed).update(reopened_at=Now(), lapsed=True)
+        if self.restored:
+            Adjudication.objects.filter(pk__in=self.restored).update(reopened_at=None, lapsed=False)
 
 
 def counted_answers(answers: Iterable[Answer], *, k: int) -> list[Answer]:
@@ -155,13 +157,17 @@ def update_state(item: Item, *, project: Project | None = None, records: ItemRec
 
 
 def rehearse(item: Item, *, project: Project, records: ItemRecords) -> None:
-    """Derive the state of a hidden check as if it was an ordinary item, and store nothing.
+    """Derive and write the state of a hidden check as if it was an ordinary item, and undo that.
 
-    Otherwise a reply to a long answer would come sooner for checks.
+    Otherwise a reply, to a long answer above all, would come sooner for checks.
     """
     twin = copy(item)
     twin.use = Item.Use.WORK
-    derive_state(twin, records, Rules(project), DecisionChanges())
+    with transaction.atomic():
+        derive_state(twin, records, Rules(project), DecisionChanges())
+        _save([twin])
+        transaction.set_rollback(True)
+    surplus_annotators(twin, records.answers, project)
 
 
 def answers_needed(item: Item, project: Project) -> int:

@@ -176,6 +176,25 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
     return Feedback(right, choices, known.explains, n_done, _round_size(project), passed)
 
 
+def rehearse_grade(item: Item, participant: Participant, payload: Payload | None, *, first: bool) -> None:
+    """Take as long for a sentence as a hidden check takes to be graded, and store nothing.
+
+    Otherwise a reply would come later for checks.
+    """
+    annotator, project = participant.annotator, participant.project
+    KnownAnswer.objects.filter(pk=item.pk).first()
+    mapping = item_state.Rules(project).mapping
+    for _ in ("chosen", "expected"):
+        choices_in(mapping.payload(payload or {"spans": [], "relations": []}).payload)
+    if not first:
+        Mark.objects.filter(item=item, annotator=annotator).first()
+        return
+    with transaction.atomic():
+        Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": True})
+        list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
+        transaction.set_rollback(True)
+
+
 def choices_in(payload: Payload) -> frozenset[Any]:
     """Return the set of an answer's choices; links name their spans."""
     spans = [tuple(span) for span in payload["spans"]]

@@ -145,6 +145,8 @@ def _vote(
             item_state.rehearse(item, project=participant.project, records=records)
         graded = reason != "later" if hidden else number == 1
         return VoteResult(vote, feedback=gold_questions.grade(item, participant, payload) if graded else None)
+    if participant.project.check_every and reason != "later":
+        gold_questions.rehearse_grade(item, participant, payload, first=number == 1)
     item_state.update_state(item, project=participant.project, records=records)
     surplus = item_state.surplus_annotators(item, records.answers, participant.project)
     return VoteResult(vote, surplus=participant.annotator.pk in surplus)

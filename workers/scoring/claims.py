@@ -37,7 +37,7 @@ def claim_codes(case: ScoringCase, positives: int) -> ClaimCodes:
             np.unique(np.concatenate((codes, ends + links.relation.astype(np.uint64)))), ranked=False
         )
     if case.form in TEXT_FORMS:
-        hashes = [hashlib.blake2b(row, digest_size=8).digest() for row in _text_rows(case)]
+        hashes = [hashlib.blake2b(row, digest_size=8).digest() for row in _text_rows(case, only_claims=True)]
         return ClaimCodes(np.unique(np.frombuffer(b"".join(hashes), dtype="<u8")), ranked=False)
     if case.suite == "ranking":
         claims = case.claims
@@ -99,11 +99,17 @@ def _codes(
     return code
 
 
-def _text_rows(case: ScoringCase) -> list[bytes]:
-    """Return a line for each answer without offsets, repeats included; one for an abstention."""
+def _text_rows(case: ScoringCase, *, only_claims: bool = False) -> list[bytes]:
+    """Return a line for each answer without offsets, repeats included; one for an abstention.
+
+    No abstention and no label outside the inventory is a claim: the gold has neither.
+    """
+    known = {*case.options.labels, *case.options.relations}
     rows = []
     for row, answers in case.placed.answers.items():
         for text, label, *tail in [("", "")] if answers is None else answers:
+            if only_claims and label not in known:
+                continue
             texts = [" ".join(part.split()) for part in (text, *tail)]
             turned = sorted(texts) if label in case.options.symmetric else texts
             rows.append(msgspec.json.encode((row, label, turned)))

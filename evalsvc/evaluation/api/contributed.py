@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsvc.core.accounts import users
+from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import roles
@@ -28,7 +29,9 @@ class ContributedMeasureSerializer(serializers.ModelSerializer[ContributedMeasur
     key = serializers.CharField(help_text="Key of its scores, and of its column on boards.")
     formula = serializers.CharField(help_text="Drawn up from its parts.")
     composition = serializers.JSONField(help_text="Its parts, with their defaults.")
-    by = serializers.CharField(source="by.shown_name")
+    by = serializers.SerializerMethodField(
+        help_text="Null unless you organise the benchmark, or proposed it."
+    )
     complete = serializers.BooleanField(help_text="True when boards show it.")
     progress = serializers.SerializerMethodField(help_text="Of the batch after an admission, else null.")
 
@@ -39,6 +42,11 @@ class ContributedMeasureSerializer(serializers.ModelSerializer[ContributedMeasur
             *("by", "created_at", "decided_at", "progress"),
         ]
         read_only_fields = fields
+
+    @extend_schema_field(serializers.CharField(allow_null=True))
+    def get_by(self, measure: ContributedMeasure) -> str | None:
+        named = self.context["organiser"] or measure.by_id == self.context["person"].pk
+        return measure.by.shown_name if named else None
 
     @extend_schema_field(BatchProgressSerializer(allow_null=True))
     def get_progress(self, measure: ContributedMeasure) -> Any:
@@ -58,8 +66,14 @@ class AdmissionSerializer(serializers.Serializer[Any]):
     admit = serializers.BooleanField(help_text="True scores every stored run under it; false declines it.")
 
 
-def _shown(benchmark: Benchmark, measures: list[ContributedMeasure], *, many: bool = True) -> Any:
-    context = {"progress": contributed.progress(benchmark, measures)}
+def _shown(
+    benchmark: Benchmark, measures: list[ContributedMeasure], person: User, *, many: bool = True
+) -> Any:
+    context = {
+        "progress": contributed.progress(benchmark, measures),
+        "person": person,
+        "organiser": roles.role_in(benchmark, person) == roles.ORGANISER,
+    }
     return ContributedMeasureSerializer(measures if many else measures[0], many=many, context=context).data
 
 
@@ -73,7 +87,9 @@ class ContributedMeasures(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """List the measures that members contributed to a benchmark."""
         benchmark = roles.benchmark_for(request.user, slug)
-        return Response(_shown(benchmark, list(benchmark.measures.select_related("by"))))
+        return Response(
+            _shown(benchmark, list(benchmark.measures.select_related("by")), users.person(request))
+        )
 
     @extend_schema(
         operation_id="contributed_measure_propose",
@@ -84,8 +100,9 @@ class ContributedMeasures(APIView):
         """Propose a measure composed from the menu, or the next version of one."""
         benchmark = roles.benchmark_for(request.user, slug)
         values = validated(request, NewMeasureSerializer)
-        measure = contributed.propose(benchmark, by=users.person(request), **values)
-        return Response(_shown(benchmark, [measure], many=False), status=201)
+        person = users.person(request)
+        measure = contributed.propose(benchmark, by=person, **values)
+        return Response(_shown(benchmark, [measure], person, many=False), status=201)
 
 
 class OneContributedMeasure(APIView):
@@ -99,4 +116,4 @@ class OneContributedMeasure(APIView):
         benchmark, person = organised(request, slug)
         measure = contributed.measure_for(benchmark, name, version)
         contributed.decide(measure, by=person, **validated(request, AdmissionSerializer))
-        return Response(_shown(benchmark, [measure], many=False))
+        return Response(_shown(benchmark, [measure], person, many=False))

@@ -16,7 +16,9 @@ TITLES = {
 def title(setting: Setting) -> str:
     """Describe the rule of a setting."""
     key = best_on(setting.row_rule)
-    return f"run with the best main measure under “{key}”" if key else TITLES[setting.row_rule]
+    return (
+        f"run with the best main measure under “{key}”, else the latest" if key else TITLES[setting.row_rule]
+    )
 
 
 def best_on(rule: str) -> str:

@@ -5,7 +5,6 @@ Importable without Django and without NumPy.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -33,7 +32,7 @@ OF_RELATIONS = ("relation_strict", "relation_bounds", "triple_texts")
 FIGURES = {"f1": "F", "precision": "precision", "recall": "recall"}
 RATIOS = {"precision": "P = tp / (tp + fp)", "recall": "R = tp / (tp + fn)"}
 LETTERS = {"f1": "F", "precision": "P", "recall": "R"}
-CUSTOM, MOST = "custom", 1e9
+CUSTOM, LEAST_BETA, MOST = "custom", 1e-3, 1e9
 GAMMAS = ("strict", "lenient", CUSTOM)
 OVER = {"pooled": "over sums of |P∩T|, |P| and |T| per type", "mean": "mean over documents"}
 TOGETHER = "all types together"
@@ -81,8 +80,8 @@ def _counted(
         _reject("β belongs to F, not to precision or recall.", "Leave it out.")
     if figure == "f1":
         beta = composition.get("beta", 1)
-        if not _is_number(beta) or not 0 < beta <= MOST:
-            _reject(f"β is {beta!r}.", f"Enter a number above 0, at most {MOST:g}.")
+        if not _is_number(beta) or not beta >= LEAST_BETA:
+            _reject(f"β is {beta!r}.", f"Enter a number from {LEAST_BETA:g} to {MOST:g}.")
         parts["beta"] = float(beta)
     chosen = composition.get("labels")
     if chosen is not None:
@@ -147,7 +146,7 @@ def _weights(weights: Any, names: Sequence[str], noun: str) -> dict[str, float]:
     if missing := [name for name in names if name not in weights]:
         _reject(f"The {noun} lack {missing[0]}.", "Give a number for each class, 0 to leave it out.")
     for name in names:
-        if not _is_number(weights[name]) or not 0 <= weights[name] <= MOST:
+        if not _is_number(weights[name]) or weights[name] < 0:
             detail = f"The weight of {name or 'combined'} is {weights[name]!r}."
             _reject(detail, f"Enter 0 or more, at most {MOST:g}.")
     if not any(weights.values()):
@@ -170,7 +169,7 @@ def _choice(composition: Mapping[str, Any], key: str, choices: Sequence[str], de
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -MOST <= value <= MOST
 
 
 def _reject(detail: str, hint: str) -> NoReturn:

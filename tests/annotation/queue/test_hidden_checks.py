@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -234,3 +236,19 @@ def test_an_answer_to_a_check_is_decided_like_one_to_a_sentence_so_that_neither_
         work.setdefault(item.use, set()).add(tuple(decided))
     assert len(work[Item.Use.CHECK]) == 1
     assert work[Item.Use.CHECK] == work[Item.Use.WORK]
+
+
+def test_answers_to_checks_and_to_sentences_write_and_read_as_much(
+    project: Project, people: list[User]
+) -> None:
+    """A sentence is graded, and a check decided, within a savepoint that is rolled back."""
+    kinds = r"SAVEPOINT|RELEASE|ROLLBACK|INSERT INTO \S+|UPDATE \S+|SELECT"
+    statements: dict[str, set[tuple[tuple[str, int], ...]]] = {}
+    for lease in reserve(project, people[0]):
+        with CaptureQueriesContext(connection) as queries:
+            answer_item(lease.item, people[0], "A")
+        found = Counter(re.search(kinds, query["sql"]).group() for query in queries)  # type: ignore[union-attr]
+        statements.setdefault(lease.item.use, set()).add(tuple(sorted(found.items())))
+    assert len(statements) == 2
+    assert statements[Item.Use.CHECK] == statements[Item.Use.WORK]
+    assert len(statements[Item.Use.CHECK]) == 1

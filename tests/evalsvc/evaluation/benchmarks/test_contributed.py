@@ -224,3 +224,20 @@ def test_the_page_takes_as_many_queries_for_many_measures(
     client.force_login(cast.kim)
     with django_assert_max_num_queries(12):
         client.get(reverse("board-measures", args=[benchmark.slug]))
+
+
+def test_who_proposed_a_measure_is_told_to_organisers_and_to_themselves(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.entities()
+    propose(cast, benchmark)
+    seen = {}
+    for who, user in (("kim", cast.kim), ("lars", cast.lars), ("olga", cast.olga)):
+        client.force_login(user)
+        (measure,) = client.get(reverse("api-benchmark-measures", args=[benchmark.slug])).json()
+        page = client.get(reverse("board-measures", args=[benchmark.slug])).content.decode()
+        seen[who] = (measure["by"], cast.kim.shown_name in page.partition("</nav>")[2])
+    name = cast.kim.shown_name
+    assert seen["lars"] == (None, False)
+    assert seen["olga"] == (name, True)
+    assert seen["kim"][0] == name

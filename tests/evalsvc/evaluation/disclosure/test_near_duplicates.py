@@ -122,6 +122,18 @@ def test_a_ranking_is_no_near_duplicate_of_a_file_without_labels(cast: Benchmark
     assert not sent(cast, benchmark, scores(ANSWERS, 2), run="2").near.exists()
 
 
+def test_abstentions_and_foreign_labels_make_no_other_file(cast: BenchmarkCast) -> None:
+    """No figure of entities as text depends on them, so they could be changed for nothing."""
+    benchmark = cast.entities()
+    Setting.objects.update(disclosure=Setting.Disclosure.HIDDEN)
+    foreign = [[f"word {n}", "FOO"] for n in range(60)]
+    first = [{"id": f"d{n}", "entities": []} for n in (1, 2, 3)]
+    before = sent(cast, benchmark, first, run="1")
+    second = [{"id": "d1", "entities": [["Ada", "PER"], *foreign]}, {"id": "d2", "abstain": True}, first[2]]
+    after = sent(cast, benchmark, second, run="2")
+    assert [(near.earlier, near.claims) for near in after.near.all()] == [(before, 1)]
+
+
 def same_gold(cast: BenchmarkCast, benchmark: Benchmark, *, slug: str = "other", **fields: Any) -> Benchmark:
     """Another benchmark on the gold of the first, hidden as well."""
     test_set = setting_of(benchmark).test_set

@@ -15,6 +15,7 @@ from django.utils import timezone
 from bench.harness import Goal
 from bench.service import inputs
 from bench.service.editor import editor
+from bench.service.rescoring import rescoring
 from bench.service.running import Service, wait_until
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
@@ -181,5 +182,6 @@ CASES: dict[str, Callable[[Service], Report]] = {
     "fair": fair,
     "large": large,
     "killed": killed,
+    "rescoring": rescoring,
     "editor": editor,
 }

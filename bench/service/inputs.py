@@ -56,6 +56,13 @@ def claims(seed: int, n: int = PAIRS) -> Lines:
             yield {"h": f"h{at}", "t": f"t{at}", "relation": relation, "score": round(rng.random(), 6)}
 
 
+def labels(seed: int, n: int) -> Lines:
+    """Predict a relation for half of the sentences."""
+    rng = random.Random(4_000 + seed)
+    for at in range(n):
+        yield {"id": f"s{at}", "label": rng.choice(RELATIONS) if rng.random() < 0.5 else "N/A"}
+
+
 def scores(path: Path, *, seed: int, n: int = PAIRS) -> Path:
     """Write a file with every score of n sentences."""
     rng = random.Random(3_000 + seed)
@@ -66,7 +73,13 @@ def scores(path: Path, *, seed: int, n: int = PAIRS) -> Path:
 
 
 def create_board(
-    service: Service, slug: str, gold: Lines, *, labels: list[str] = RELATIONS, unit: str = "bag"
+    service: Service,
+    slug: str,
+    gold: Lines,
+    *,
+    labels: list[str] = RELATIONS,
+    unit: str = "bag",
+    main: str = "ap",
 ) -> None:
     """Create a benchmark with one setting on this gold."""
     task = "entities" if unit == "document" else "relations"
@@ -75,7 +88,7 @@ def create_board(
     benchmark = creation.create(
         title=slug, slug=slug, task=task, labels=labels, by=service.olga, negative=negative
     )
-    main = "conll_micro_f1" if task == "entities" else "ap"
+    main = "conll_micro_f1" if task == "entities" else main
     creation.add_setting(
         benchmark,
         key="main",

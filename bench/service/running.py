@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 from django.core.management import call_command
@@ -67,12 +68,21 @@ class Service:
         return issue(user, name="bench", team=team, scope="full")[1]
 
     def submit(
-        self, slug: str, body: Any, *, run: str, length: int | None = None, token: str = ""
+        self,
+        slug: str,
+        body: Any,
+        *,
+        run: str,
+        system: str = "Net",
+        length: int | None = None,
+        token: str = "",
     ) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {token or self.token}", "Content-Type": "application/x-ndjson"}
         if length is not None:
             headers["Content-Length"] = str(length)
-        address = f"{self.url}/api/v1/benchmarks/{slug}/submissions?system=Net&run={run}"
+        address = f"{self.url}/api/v1/benchmarks/{slug}/submissions?" + urlencode(
+            {"system": system, "run": run}
+        )
         with urlopen(Request(address, data=body, headers=headers), timeout=600) as answer:
             body: dict[str, Any] = json.load(answer)
             return body

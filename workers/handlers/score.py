@@ -83,7 +83,7 @@ def score(subject: int, progress: Progress) -> Store:
     contract = file_contract.of_submission(submission)
     settings = scoring_identity.fitting(submission, contract)
     existing = scoring_identity.existing(submission, contract, settings)
-    lacking = contributed.lacking(settings, existing)
+    lacking = _incomplete(settings, existing)
     remaining = [each for each in settings if each.pk not in existing or each.pk in lacking]
     with uncollected():
         results = list(_results(submission, contract, remaining, progress)) if remaining else []
@@ -105,11 +105,19 @@ def score(subject: int, progress: Progress) -> Store:
         present = contract if row.held_to else file_contract.of_submission(row)
         settings = scoring_identity.fitting(row, present, every)
         existing_now = scoring_identity.existing(row, present, settings)
-        lacks = len(existing_now) < len(settings) or contributed.lacking(settings, existing_now)
+        lacks = len(existing_now) < len(settings) or _incomplete(settings, existing_now)
         if row.withdrawn_at is None and lacks:
             submission_states.queue(row)
 
     return store
+
+
+def _incomplete(settings: list[Setting], existing: dict[int, Evaluation]) -> set[int]:
+    """Return the settings whose evaluation lacks the outcomes of items, or an admitted measure."""
+    without = scoring_identity.without_outcomes(settings).filter(
+        pk__in=[each.pk for each in existing.values()]
+    )
+    return contributed.lacking(settings, existing) | set(without.values_list("setting", flat=True))
 
 
 def check(subject: int, progress: Progress) -> Store:
@@ -299,8 +307,8 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
         for key, (value, reason) in values_of(result.report).items()
         if key not in present
     )
-    if created and result.outcomes is not None:
-        EvaluationOutcomes.objects.create(evaluation=evaluation, content=result.outcomes)
+    if result.outcomes is not None:  # those of scores from before there were any are added
+        EvaluationOutcomes.objects.get_or_create(evaluation=evaluation, defaults={"content": result.outcomes})
     if result.claims is not None:
         near_duplicates.keep_claims(evaluation, result.claims)
     if not evaluation.answers_sha256:  # from before there were digests

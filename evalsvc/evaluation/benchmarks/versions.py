@@ -21,6 +21,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, StoredBoard, Submission
+from evalsvc.evaluation.roles import ORGANISER, require
 
 SCORER_CHANGED = "The scorer changed."
 SCORED = Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False)  # withdrawn runs included
@@ -222,14 +223,29 @@ def locked(setting: Setting) -> Setting:
     return rows.select_for_update(of=("self",)).get(pk=setting.pk)
 
 
-def score_anew(setting: Setting) -> None:
-    """Queue the scored runs that this setting accepts.
+def fill_outcomes(setting: Setting, *, by: User | None) -> int:
+    """Queue the runs whose scores have no outcomes of items, and return their number.
 
-    Their unchanged scores are reused.
+    Their scores stay as they are. Without `by`, the operator of the service asks.
+    """
+    if by is not None:
+        require(setting.benchmark, by, ORGANISER)
+    with transaction.atomic():
+        row = locked(setting)
+        links = Submission.evaluations.through.objects
+        lacking = links.filter(evaluation__in=scoring_identity.without_outcomes([row]).values("pk"))
+        return score_anew(row, pk__in=lacking.values("submission"))
+
+
+def score_anew(setting: Setting, **only: Any) -> int:
+    """Queue the scored runs that this setting accepts, and return their number.
+
+    Their unchanged scores are reused; `only` filters the runs.
     """
     covered: dict[tuple[Any, str], bool] = {}  # many runs share one contract
     runs = setting.benchmark.submissions.filter(withdrawn_at=None, state=Submission.State.SCORED)
-    for submission in runs.select_related("benchmark", "system"):
+    queued = 0
+    for submission in runs.filter(**only).select_related("benchmark", "system"):
         contract = file_contract.of_submission(submission)
         if not scoring_identity.concerned(submission, contract, [setting]):
             continue
@@ -238,3 +254,5 @@ def score_anew(setting: Setting) -> None:
             covered[key] = contract.covers(setting, submission.form)
         if covered[key]:
             submission_states.score_again(submission)
+            queued += 1
+    return queued

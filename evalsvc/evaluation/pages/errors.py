@@ -8,13 +8,16 @@ from functools import cached_property
 from math import isfinite, isnan
 from typing import Any
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.safestring import SafeString
 
 from annotation.testset import TestSetRow, label_titles
+from evalsvc.core.accounts import users
 from evalsvc.core.formats import jsonl_items
+from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine
 from evalsvc.core.formats.registry import open_gold
@@ -24,6 +27,7 @@ from evalsvc.core.web.span_lanes import Lane, PlainText, text_with_lanes
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.core.web.text_highlighting import colours_of, mark_pair
 from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO, Selection, Wanted, same_gold
 from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Claims, Outcomes, outcomes_of, why_closed
 from evalsvc.evaluation.leaderboard import Board, BoardRow
@@ -50,10 +54,10 @@ KIND_TITLES = {
     "spurious relation": "relation: spurious",
 }
 ORDER_TITLES = {"f1": "lowest F1 of A first", "errors": "most errors first", "file": "order of the file"}
-NO_OUTCOMES = {
-    "bag": "Bags have no sentences of their own to show. Choose a setting over sentences or documents.",
-    "": "The scores of this run were computed before errors were stored, or its answers have no offsets.",
-}
+NO_BAGS = "Bags have no sentences of their own to show. Choose a setting over sentences or documents."
+NO_OFFSETS = "The answers of this system have no offsets."
+NOT_STORED = "The scores of this system were computed before errors were stored."
+WAITING = "Its runs are being scored again."
 
 
 @dataclass(frozen=True)
@@ -116,12 +120,21 @@ def requested(request: HttpRequest, slug: str) -> Browser:
         median = leaderboard.median_run(board, leaderboard.open_runs(board, row.system.pk, request.user))
         outcomes = outcomes_of(median[1], request.user) if median else None
         if median is None or outcomes is None:
-            reason = NO_OUTCOMES.get(setting.unit, NO_OUTCOMES[""])
+            reason = _no_outcomes(setting, median[0] if median else None)
             break
         sides.append(Side(letter, names[row.system.pk], _value(row), median[0], outcomes))
     if len(sides) == 2 and not same_gold(sides[0].outcomes, sides[1].outcomes):
-        reason = NO_OUTCOMES[""]
+        reason = NOT_STORED
     return Browser(board, [] if reason else sides, wanted, reason)
+
+
+def _no_outcomes(setting: Setting, run: Submission | None) -> str:
+    if setting.unit == Setting.Unit.BAG:
+        return NO_BAGS
+    if run is not None and run.form in TEXT_FORMS:
+        return NO_OFFSETS
+    waiting = run is not None and run.state != Submission.State.SCORED
+    return f"{NOT_STORED} {WAITING}" if waiting else NOT_STORED
 
 
 def _value(row: BoardRow) -> str:
@@ -150,10 +163,17 @@ def _share(text: str, default: float) -> float:
 
 
 # ---- the page and its file -----------------------------------------------------------------------
-@views.page()
+@views.page("GET", "POST", names=())
 def errors_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Errors of the chosen systems; organisers have those of older scores stored."""
     browser = requested(request, slug)
+    if request.method == "POST":
+        queued = versions.fill_outcomes(browser.setting, by=users.person(request))
+        messages.info(request, f"{counted(queued, 'run')} will be scored again.")
+        return redirect(request.get_full_path())
     context = _choices(browser) | {"browser": browser, "reason": browser.reason}
+    if browser.reason == NOT_STORED:
+        context["fill"] = roles.role_in(browser.setting.benchmark, request.user) == roles.ORGANISER
     return render(
         request, "evaluation/errors.html", context | (_shown(request, browser) if browser.sides else {})
     )

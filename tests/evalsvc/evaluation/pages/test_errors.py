@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from evalsvc.evaluation.models import Benchmark, EvaluationOutcomes, Setting
+from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.models import Benchmark, EvaluationOutcomes, Score, Setting, Submission
 from tests.cast.benchmarks import ENTITY_GOLD, BenchmarkCast
 from workers.runner import run_next
 
@@ -169,3 +172,57 @@ def test_pages_take_as_many_queries_for_many_items_as_for_one(
             page(client, a="kelpie/Tree", **query)
         counts.append(len(queries))
     assert counts[0] == counts[1]
+
+
+# ---- scores from before errors were stored ------------------------------------------------------
+def stored() -> tuple[dict[int, bytes], list[tuple[Any, ...]]]:
+    outcomes = dict(EvaluationOutcomes.objects.values_list("evaluation", "content"))
+    return outcomes, list(Score.objects.order_by("pk").values_list())
+
+
+def test_an_organiser_has_the_errors_of_older_scores_stored(
+    client: Client, cast: BenchmarkCast, entities: Benchmark
+) -> None:
+    before = stored()
+    EvaluationOutcomes.objects.all().delete()
+    client.force_login(cast.kim)
+    assert "Score these runs again" not in page(client, "ner")[1]
+    address = reverse("board-errors", args=["ner"])
+    assert client.post(address).status_code == 403
+    client.force_login(cast.olga)
+    assert "computed before errors were stored" in page(client, "ner")[1]
+    answer = client.post(address, follow=True).content.decode()
+    assert "2 runs will be scored again." in answer
+    assert "Its runs are being scored again." in answer
+    assert "Score these runs again" not in answer
+    while run_next("score"):
+        pass
+    assert stored() == before
+    assert page(client, "ner")[0]["lead"]
+
+
+def test_a_command_fills_the_errors_of_all_benchmarks(
+    cast: BenchmarkCast, entities: Benchmark, benchmark: Benchmark
+) -> None:
+    before = stored()
+    kept = entities.submissions.earliest("pk").evaluations.get().outcomes
+    EvaluationOutcomes.objects.exclude(pk=kept.pk).delete()
+    out = StringIO()
+    n = Submission.objects.exclude(evaluations=kept.evaluation).count()
+    call_command("fill_outcomes", stdout=out)
+    assert f"{n} runs queued." in out.getvalue()
+    while run_next("score"):
+        pass
+    assert stored() == before
+    call_command("fill_outcomes", stdout=out)
+    assert "Every run has its errors stored." in out.getvalue()
+
+
+def test_bags_and_answers_without_offsets_are_not_scored_again_for_errors(cast: BenchmarkCast) -> None:
+    bags, texts = cast.relations("bag", "ap"), cast.entities()
+    cast.submit(bags, [{"h": "Q1", "t": "Q2", "relation": "born_in", "score": 0.5}])
+    cast.submit(texts, [{"id": line["id"], "entities": []} for line in ENTITY_GOLD])
+    while run_next("score"):
+        pass
+    for benchmark in (bags, texts):
+        assert versions.fill_outcomes(benchmark.settings.get(), by=cast.olga) == 0

@@ -1,0 +1,78 @@
+"""A new gold for many runs: a killed worker only delays it, and no reader ever sees a mix of two golds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.models import Evaluation, Submission
+from tests.cast.benchmarks import LABELS, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
+from tests.conftest import StartWorker
+from workers.runner import run_next
+
+RUNS, SYSTEMS, LONGEST = 30, 10, 60
+QUICK = {"JOB_LEASE_SECONDS": "2", "JOB_HEARTBEAT_SECONDS": "1", "JOB_RECONCILE_SECONDS": "1"}
+
+
+def submit(cast: BenchmarkCast, number: int, benchmark: Any) -> Submission:
+    """Send a run with answers of its own."""
+    labels = ["N/A", *LABELS]
+    lines = [
+        {"id": line["id"], "label": labels[number // 4**at % 4]} for at, line in enumerate(RELATION_GOLD)
+    ]
+    return cast.submit(benchmark, lines, system=f"Net {number % SYSTEMS}", run=str(number // SYSTEMS))
+
+
+@pytest.mark.worker
+def test_a_new_gold_replaces_all_figures_at_once_though_a_worker_is_killed_half_way(
+    sqlite: None, worker: StartWorker, client: Client
+) -> None:
+    cast = BenchmarkCast.create()
+    benchmark = cast.relations()
+    for number in range(RUNS):
+        submit(cast, number, benchmark)
+    while run_next("score"):
+        pass
+    seen: list[tuple[int, Any]] = []
+
+    def read_until(condition: Callable[[int], bool], details: Callable[[], str]) -> int:
+        """Read the board all the time, noting each change; return how many runs have the new score."""
+        end = time.monotonic() + LONGEST
+        while True:
+            body = client.get("/boards/rel/board.json").json()
+            state = body["version"], body["rows"]
+            if not seen or state != seen[-1]:
+                seen.append(state)
+            scored = body["rescoring"]["scored"] if body["rescoring"] else RUNS
+            if condition(scored):
+                return int(scored)
+            assert time.monotonic() < end, details()[-6000:]
+
+    read_until(bool, str)
+    mended = [
+        gold_sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD
+    ]
+    setting = benchmark.settings.get()
+    creation.revise_setting(setting, test_set=freeze("mended", mended, by=cast.olga), by=cast.olga)
+    victim = worker(**QUICK)
+    killed_at = read_until(lambda scored: scored >= RUNS // 2, victim.log_text)
+    victim.kill()
+    assert killed_at < RUNS
+    assert [version for version, _ in seen] == [1]
+    rescuer = worker(**QUICK)
+    read_until(lambda scored: scored == RUNS, rescuer.log_text)
+    assert [version for version, _ in seen] == [1, 2]
+    before, after = ({row["system"]: row["n"] for row in rows} for _, rows in seen)
+    assert before == after
+    assert set(before.values()) == {RUNS // SYSTEMS}
+    assert Evaluation.objects.filter(setting=setting).count() == 2 * RUNS
+    out = StringIO()
+    call_command("verify_scores", "rel", stdout=out)
+    assert f"of {2 * RUNS} evaluations recomputed: equal bit for bit" in out.getvalue()

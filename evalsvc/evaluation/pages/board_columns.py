@@ -19,7 +19,7 @@ from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.comparison.board_tests import FIRST, Band, BoardComparison
 from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Board, BoardRow, Column
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, menu_of, offered
-from evalsvc.evaluation.models import Setting
+from evalsvc.evaluation.models import ReportedSystem, Setting
 
 MOST_COLUMNS = 40
 ONE_RUN = "one run: no test, so no rank"
@@ -220,6 +220,7 @@ class BoardView:
     choice: Choice
     others: Sequence[Board] = field(default_factory=list)
     tests: Mapping[int, BoardComparison] = field(default_factory=dict)
+    reported: Sequence[ReportedSystem] = ()
 
     @cached_property
     def rows(self) -> list[BoardRow]:

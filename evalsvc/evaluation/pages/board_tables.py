@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Protocol
 
 from evalsvc.core.web.formatting import DASH, measured
@@ -11,8 +13,10 @@ from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
+from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
-from evalsvc.evaluation.pages.board_view import notes, system_names
+from evalsvc.evaluation.pages.board_view import NOT_PRINTED, notes, system_names
+from evalsvc.evaluation.reported.entries import figures_of
 
 SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
 TEAM_HEAD = Head("team", "Team", numeric=False)
@@ -20,6 +24,8 @@ BAND_HEAD = Head("band", "Ranks by tests", numeric=False)
 PARTS = (("sd", "standard deviation"), ("n", "n"), ("reason", "reason"))
 
 
+REPORTED_HEAD = Head("reported", "Reported in", numeric=False)
+REPORTED = "Rows marked as reported have the figures of papers as printed; they are not ranked."
 TESTED = (
     "Ranks are those that Welch’s t over runs leaves open, at .05 after Holm. Bold: no system is better by a"
     " test, and one is worse."
@@ -31,13 +37,13 @@ class MakesTable(Protocol):
 
 
 def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
-    """A row per system with the chosen columns.
+    """A row per system with the chosen columns, then those of papers, which are marked and have no rank.
 
     Programs get `every` part of a figure in a cell of its own and the name of the team; papers get
     mean ± deviation, and the team where two systems share a name.
     """
     columns, names = [view.first, *view.columns], system_names(view.board)
-    heads = [*SYSTEM_HEADS, *([TEAM_HEAD, BAND_HEAD] if every else []), Head("n", "n")]
+    heads = [*SYSTEM_HEADS, *([TEAM_HEAD, BAND_HEAD, REPORTED_HEAD] if every else []), Head("n", "n")]
     for column in columns:
         heads.append(Head(column.key, column.title))
         if every:
@@ -47,13 +53,34 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         name = row.system.name if every else names[row.system.pk]
         cells = [Cell(row.rank, view.rank(row)[0]), Cell(name, name)]
         band = view.first.bands.get(row.system.pk)
-        of_program = [Cell(row.system.team_name, ""), Cell(str(band) if band else "", "")]
+        of_program = [Cell(row.system.team_name, ""), Cell(str(band) if band else "", ""), Cell("", "")]
         cells += of_program if every else []
         cells.append(Cell(row.n, str(row.n)))
         for column in columns:
             cells += _figure_cells(column, row, every=every)
         rows.append(cells)
+    rows += [_reported_cells(columns, row, every=every) for row in view.reported]
     return PaperTable(f"{view.board.setting.benchmark.slug}-board", caption(view), heads, rows)
+
+
+def _reported_cells(columns: Sequence[BoardColumn], row: ReportedSystem, *, every: bool) -> list[Cell]:
+    """Return the cells of a system of a paper; programs get its shares in the unit of the others."""
+    source, figures = f"{row.paper}, {row.table}", figures_of(row)
+    name = row.system if every else f"{row.system} (reported, {source})"
+    cells = [Cell(None, DASH), Cell(name, name)]
+    cells += [Cell("", ""), Cell("", ""), Cell(source, "")] if every else []
+    cells.append(Cell(row.runs, str(row.runs or "?")))
+    for column in columns:
+        figure = figures.get(column.measure.key) if column.own else None
+        if figure is None:
+            mean, rest = Cell(None, DASH), [Cell(None, ""), Cell(0, ""), Cell(NOT_PRINTED, "")]
+        else:
+            unit = 100 if column.measure.unit == "%" else 1
+            values = [float(Decimal(text) / unit) if text else None for text in figure]
+            mean = Cell(values[0], str(figure))
+            rest = [Cell(values[1], ""), Cell(row.runs, ""), Cell("", "")]
+        cells += [mean, *rest] if every else [mean]
+    return cells
 
 
 def _figure_cells(column: BoardColumn, row: BoardRow, *, every: bool) -> list[Cell]:
@@ -111,6 +138,7 @@ def caption(view: BoardView) -> str:
     words = [f"{shown} {_described(view)}"]
     if view.first.bands:
         words.append(TESTED)
+    words += [REPORTED] if view.reported else []
     words += [f"{note}." for note in notes(view, view.rows)]
     return " ".join(words)
 

@@ -213,6 +213,7 @@ def view_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     if setting is None:
         raise Http404
     view, name = requested_view(request, settings, setting), request.GET.get("table", "systems")
+    view = replace(view, reported=list(setting.reported.all()))
     if name not in board_tables.TABLES:
         raise Http404
     return download(board_tables.TABLES[name](view, every=format in WHOLE), format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from io import StringIO
 from itertools import combinations
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.urls import reverse
 
 from evalsvc.core.activity.models import LogEntry
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -249,3 +251,48 @@ def test_f_of_another_beta_is_not_checked(cast: BenchmarkCast) -> None:
     setting = cast.relations(options={"beta": 2}).settings.get()
     row = add(setting, cast, micro_f1="66.7")
     assert [check.verdict for check in shown.reported(setting, None).checks[row.pk]] == ["undecidable"]
+
+
+# ---- exports ---------------------------------------------------------------------------------------
+def exported(client: Client, format: str, benchmark: str = "rel") -> str:
+    address = reverse("board-view-file", args=[benchmark, format])
+    return client.get(address, {"columns": ["main:macro_f1", "main:accuracy"]}).content.decode()
+
+
+def test_programs_get_reported_rows_marked_and_in_the_unit_of_the_others(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    enter(benchmark.settings.get(), cast, "harbecke-3")
+    *scored, recent, ptr = json.loads(exported(client, "json"))["rows"]
+    assert {row["reported"] for row in scored} == {""}
+    assert all(row["rank"] for row in scored)
+    assert (ptr["system"], ptr["rank"], ptr["reported"]) == ("PTR", None, "Harbecke et al. 2022, Table 3")
+    figures = [ptr[f"main:micro_f1{part}"] for part in ("", ":sd", ":n", ":reason")]
+    assert figures == [0.725, 0.003, 5, ""]
+    assert (ptr["main:accuracy"], ptr["main:accuracy:reason"]) == (None, "the paper does not print it")
+    lines = list(csv.DictReader(StringIO(exported(client, "csv"))))
+    assert (lines[-2]["system"], lines[-2]["main:micro_f1"]) == ("RECENT", "0.715")
+    assert recent["main:macro_f1"] == 0.431
+
+
+@pytest.mark.parametrize(
+    ("format", "line"),
+    [
+        (
+            "tex",
+            (
+                r"-- & PTR (reported, Harbecke et al. 2022, Table 3) & 5 & 72.5 $\pm$ 0.3 "
+                r"& 60.3 $\pm$ 0.8 & -- \\"
+            ),
+        ),
+        ("md", "| – | PTR (reported, Harbecke et al. 2022, Table 3) | 5 | 72.5 ± 0.3 | 60.3 ± 0.8 | – |"),
+    ],
+)
+def test_papers_get_reported_rows_as_printed_below_the_others(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark, format: str, line: str
+) -> None:
+    assert "reported" not in exported(client, format)
+    enter(benchmark.settings.get(), cast, "harbecke-3")
+    text = exported(client, format)
+    assert line in text.splitlines()
+    assert "they are not ranked" in text

@@ -61,4 +61,6 @@ page_patterns = [
     path("test-sets/import/", imports.test_set_import, name="test-set-import"),
     path("test-sets/<slug:slug>/", testsets.test_set, name="test-set"),
     path("test-sets/<slug:slug>/lines.jsonl", testsets.lines, name="test-set-lines"),
+    path("test-sets/<slug:slug>/release.zip", testsets.release_zip, name="test-set-release"),
+    path("test-sets/<slug:slug>/card/", testsets.card, name="test-set-card"),
 ]

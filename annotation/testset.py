@@ -207,6 +207,9 @@ class TestSetRow(models.Model):
     number = models.PositiveIntegerField()
     external_id = models.CharField(max_length=200)
     line = models.TextField()
+    provenance = models.TextField(  # noqa: DJ001 - NULL needs no new table on SQLite
+        null=True, help_text="What decided the line, as canonical JSON; NULL where it was not recorded."
+    )
 
     class Meta:
         ordering = ["number"]
@@ -237,6 +240,14 @@ def export_batches(test_set: TestSet) -> Iterator[list[bytes]]:
     # in batches: on SQLite nothing can be written beside an open read
     while batch := list(lines.filter(number__gt=last).values_list("number", "line")[:LINES_PER_READ]):
         yield [line.encode() + b"\n" for _, line in batch]
+        last = batch[-1][0]
+
+
+def provenance_lines(test_set: TestSet) -> Iterator[bytes]:
+    """Yield what decided each line, in order; nothing where it was not recorded."""
+    lines, last = test_set.lines.exclude(provenance=None).order_by("number"), 0
+    while batch := list(lines.filter(number__gt=last).values_list("number", "provenance")[:LINES_PER_READ]):
+        yield from (str(provenance).encode() + b"\n" for _, provenance in batch)
         last = batch[-1][0]
 
 

@@ -25,7 +25,14 @@ pytestmark = pytest.mark.browser
 FILES = {
     *("health", "ready", "metrics", "client", "schema", "board-csv", "board-json", "board-ranks"),
     *("setting-inputs", "board-inputs", "board-feed", "board-view-file"),
-    *("submission-curve-svg", "submission-curve-csv", "test-set-lines", "judgments", "board-compare-file"),
+    *(
+        "submission-curve-svg",
+        "submission-curve-csv",
+        "test-set-lines",
+        "test-set-release",
+        "judgments",
+        "board-compare-file",
+    ),
     "system-file",
     "board-errors-file",
     "submission-file",

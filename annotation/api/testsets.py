@@ -25,11 +25,13 @@ from annotation.api.projects import (
     state_parameter,
 )
 from annotation.freezing import builder
-from annotation.models import Batch
+from annotation.models import Batch, Card
+from annotation.releases import card as cards
+from annotation.releases.folder import zip_stream
 from annotation.testset import Kind, Origin, TestSet, export_lines, release, withdraw_release
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.downloads import jsonl_file
+from evalsvc.core.web.downloads import jsonl_file, zip_file
 from evalsvc.core.web.request_validation import query_choices, validated
 
 
@@ -185,6 +187,55 @@ class Releases(APIView):
         act = release if body["released"] else withdraw_release
         act(test_set, username=body["username"], by=user)
         return self.get(request, slug)
+
+
+class ReleaseFolder(APIView):
+    @extend_schema(
+        operation_id="test_set_release_folder",
+        parameters=[
+            OpenApiParameter("gold", str, enum=["0", "1"], description="0 leaves out all files with gold.")
+        ],
+        responses={(200, "application/zip"): OpenApiTypes.BINARY} | problems(400, 401, 403, 404, 409),
+    )
+    def get(self, request: Request, slug: str) -> StreamingHttpResponse:
+        """Download all files of a release as one zip, the same bytes each time.
+
+        For curators and importers.
+        """
+        test_set = _test_set(request, slug)
+        test_set.require_reader(person(request))
+        with_gold = query_choices(request, gold=["0", "1"]).get("gold") != "0"
+        return zip_file(f"{test_set.slug}.zip", zip_stream(test_set, with_gold=with_gold))
+
+
+class CardSerializer(serializers.ModelSerializer[Card]):
+    words = serializers.CharField(required=False, allow_blank=True, max_length=cards.MAX_WORDS)
+    authors = serializers.ListField(child=serializers.CharField(max_length=200), required=False)
+    languages = serializers.ListField(child=serializers.CharField(max_length=20), required=False)
+
+    class Meta:
+        model = Card
+        fields = ["words", "authors", "licence", "languages"]
+
+
+class OneCard(APIView):
+    @extend_schema(operation_id="test_set_card", responses={200: CardSerializer} | problems(401, 404))
+    def get(self, request: Request, slug: str) -> Response:
+        """Get what the curators say about a test set."""
+        return Response(CardSerializer(cards.card_of(_test_set(request, slug))).data)
+
+    @extend_schema(
+        operation_id="test_set_card_change",
+        request=CardSerializer,
+        responses={200: CardSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Change what the curators say. For those who may read the gold."""
+        test_set, by = _test_set(request, slug), person(request)
+        test_set.require_reader(by)
+        return Response(
+            CardSerializer(cards.change(test_set, by=by, **validated(request, CardSerializer))).data
+        )
 
 
 class Lines(APIView):

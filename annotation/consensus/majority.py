@@ -13,6 +13,7 @@ from typing import Any
 from annotation.consensus.label_mapping import Payload
 
 MAJORITY, MAJORITY_NA = "majority", "majority-na"
+POLICY_VERSION = 1  # another one whenever the same answers could give another outcome
 OPEN, SETTLED, DISPUTED = "open", "settled", "disputed"
 
 Span = tuple[int, int, str]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -13,7 +15,9 @@ from django.db.models import Count, Q, QuerySet, Sum
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import LabelMapping
+from annotation.consensus.majority import POLICY_VERSION
 from annotation.freezing import writer
+from annotation.freezing.provenance import ProvenanceWriter
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project, SourceLabels, Vote
 from annotation.ontology.inventory import inventory, mapping_of, parts_of
 from annotation.roles import CURATOR, require
@@ -120,7 +124,8 @@ def build(test_set: TestSet, progress: Progress) -> Store:
         for c in inventory(project, part)
     ]
     common = _common_manifest(project)
-    parts = [(test_set, n_annotated, common | annotated.manifest() | {"leave_out": leave_out})]
+    more = {"leave_out": leave_out, "guideline": project.guideline, "inventory": _texts(project)}
+    parts = [(test_set, n_annotated, common | annotated.manifest() | more)]
     source_set = TestSet.objects.filter(twin=test_set).first()
     if source_set is not None:
         source = _SourceLines(project, mapping)
@@ -163,15 +168,18 @@ class _AnnotatedLines:
         self.states: Counter[str] = Counter()
         self.emptied = 0
 
-    def lines(self) -> Iterator[dict[str, Any]]:
+    def lines(self) -> Iterator[writer.FrozenLine]:
         """Yield gold lines in order of work; list undecided items instead."""
-        for item in in_batches(_items_in_order(self.project)):
-            self.states[item.state] += 1
-            self.emptied += item.emptied
-            if item.state in DECIDED and item.gold is not None:
-                yield gold_line(item, item.gold)
-            else:
-                self.left_out.setdefault(item.state, []).append(item.external_id)
+        items, provenance = in_batches(_items_in_order(self.project)), ProvenanceWriter(self.project)
+        while chunk := list(islice(items, writer.CHUNK)):
+            decided = provenance.of([item for item in chunk if item.state in DECIDED])
+            for item in chunk:
+                self.states[item.state] += 1
+                self.emptied += item.emptied
+                if item.state in DECIDED and item.gold is not None:
+                    yield writer.FrozenLine(gold_line(item, item.gold), decided[item.pk])
+                else:
+                    self.left_out.setdefault(item.state, []).append(item.external_id)
 
     def manifest(self) -> dict[str, Any]:
         answers = Answer.objects.filter(item__project=self.project, item__use="").active()
@@ -194,7 +202,7 @@ class _SourceLines:
         self.unlabelled: list[str] = []
         self.emptied = 0
 
-    def lines(self) -> Iterator[dict[str, Any]]:
+    def lines(self) -> Iterator[writer.FrozenLine]:
         """Yield the lines of all items with source labels, N/A included."""
         for item in in_batches(_items_in_order(self.project).select_related("sealed")):
             sealed = getattr(item, "sealed", None)
@@ -203,7 +211,7 @@ class _SourceLines:
                 continue
             mapped = self.mapping.payload(sealed.labels)
             self.emptied += mapped.emptied
-            yield gold_line(item, mapped.payload)
+            yield writer.FrozenLine(gold_line(item, mapped.payload))
 
     def manifest(self) -> dict[str, Any]:
         return {
@@ -246,6 +254,7 @@ def _common_manifest(project: Project) -> dict[str, Any]:
         "project": project.slug,
         "kind": project.kind,
         "policy": project.policy,
+        "policy_version": POLICY_VERSION,
         "k": project.k,
         "k_of_items": list(answers_per_item(project)),
         "na_means": project.na_means,
@@ -255,6 +264,18 @@ def _common_manifest(project: Project) -> dict[str, Any]:
             for s in steps
         ],
         "evalsvc": settings.VERSION,
+    }
+
+
+def _texts(project: Project) -> dict[str, list[dict[str, Any]]]:
+    """Return the current labels with their texts, by part of the inventory."""
+    hidden = ("key", "row")
+    return {
+        str(part): [
+            {name: value for name, value in asdict(choice).items() if value and name not in hidden}
+            for choice in inventory(project, part)
+        ]
+        for part in parts_of(project)
     }
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.text import slugify
 
-from annotation.testset import Origin, TestSet, TestSetRow, export_lines
+from annotation.testset import Origin, TestSet, TestSetRow, export_lines, provenance_lines
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.records import canonical_line
 from evalsvc.core.jobs.exceptions import RetryLater
@@ -25,6 +25,13 @@ _TITLES: dict[str, str] = {
     Origin.SOURCE: "A set of source labels",
     Origin.IMPORTED: "An imported test set",
 }
+
+
+class FrozenLine(NamedTuple):
+    """A gold line, and what decided it where that is recorded."""
+
+    gold: dict[str, Any]
+    provenance: dict[str, Any] | None = None
 
 
 def create_test_set(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
@@ -53,28 +60,31 @@ def create_test_set(*, name: str, version: str, origin: str, **more: Any) -> Tes
         ) from error
 
 
-def write_rows(
-    test_set: TestSet, objects: Iterable[dict[str, Any]], *, progress: Progress, total: int = 0
-) -> int:
+def write_rows(test_set: TestSet, lines: Iterable[FrozenLine], *, progress: Progress, total: int = 0) -> int:
     """Replace the lines of an earlier attempt; return the number written."""
     while delete_lines(test_set):
         pass
-    count, source = 0, iter(objects)
+    count, source = 0, iter(lines)
     while chunk := list(islice(source, CHUNK)):
         rows = [
             TestSetRow(
                 test_set=test_set,
                 number=count + at,
-                external_id=gold["id"],
-                line=canonical_line(gold).decode().rstrip("\n"),
+                external_id=line.gold["id"],
+                line=_written(line.gold),
+                provenance=None if line.provenance is None else _written(line.provenance),
             )
-            for at, gold in enumerate(chunk, 1)
+            for at, line in enumerate(chunk, 1)
         ]
         with fenced():
             TestSetRow.objects.bulk_create(rows, batch_size=500)
         count += len(rows)
         progress(count, total, f"writing {test_set}")
     return count
+
+
+def _written(value: dict[str, Any]) -> str:
+    return canonical_line(value).decode().rstrip("\n")
 
 
 @fenced()
@@ -94,6 +104,11 @@ def seal(
         n_lines += 1
     if n_lines != count:
         raise RetryLater(f"{n_lines:,} of {count:,} lines of {test_set} are stored; it is built again.")
+    provenance = hashlib.sha256()
+    for line in provenance_lines(test_set):
+        provenance.update(line)
+    if test_set.lines.exclude(provenance=None).exists():
+        manifest = manifest | {"provenance_sha256": provenance.hexdigest()}
     TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(
         state=TestSet.State.FROZEN,
         rows=count,

@@ -68,7 +68,9 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
                 "unknown_label", line=entry.line_of(name), value=name, hint=did_you_mean(name, labels)
             )
     problems.raise_if_any()
-    golds = (item_object(_without_negative(entry.item, negative)) for entry in merged_lines())
+    golds = (
+        writer.FrozenLine(item_object(_without_negative(entry.item, negative))) for entry in merged_lines()
+    )
     count = writer.write_rows(test_set, golds, progress=progress, total=repeats.items)
     batch.counts = {
         "lines": problems.lines_read,

@@ -10,15 +10,19 @@ from annotation.models.oversight import (
     Suggestion,
 )
 from annotation.models.project import Member, OntologyLabel, OntologyStep, Policy, Project
+from annotation.models.release import Acceptance, Card, Download, Publication, PublicationReader
 from annotation.models.voting import Adjudication, Annotator, Answer, Lease, Vote
 from annotation.testset import TestSet, TestSetRow
 
 __all__ = [
+    "Acceptance",
     "Adjudication",
     "AgreementReport",
     "Annotator",
     "Answer",
     "Batch",
+    "Card",
+    "Download",
     "Item",
     "ItemCount",
     "ItemQuerySet",
@@ -32,6 +36,8 @@ __all__ = [
     "Policy",
     "Project",
     "ProjectFigures",
+    "Publication",
+    "PublicationReader",
     "SourceLabels",
     "Suggestion",
     "TestSet",

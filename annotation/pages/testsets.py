@@ -14,7 +14,10 @@ from annotation.freezing import builder
 from annotation.models import ItemCount
 from annotation.pages.project_page import job_context, project_context, project_for
 from annotation.pages.projects import may_organise
-from annotation.pages.testset_composition import Composition
+from annotation.releases import card as cards
+from annotation.releases.card_text import citation_text
+from annotation.releases.composition import Composition
+from annotation.releases.folder import manifest_sha256, zip_stream
 from annotation.testset import (
     Origin,
     TestSet,
@@ -25,8 +28,9 @@ from annotation.testset import (
     withdraw_release,
 )
 from evalsvc.core.accounts.users import person
-from evalsvc.core.web.downloads import jsonl_file
+from evalsvc.core.web.downloads import jsonl_file, zip_file
 from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.views import attempt, page
 
 MAX_LISTED = 200
@@ -35,6 +39,25 @@ MAX_LISTED = 200
 class ReleaseForm(PageForm):
     username = forms.CharField(
         label="User name", max_length=150, help_text="An organiser who may score systems against this set."
+    )
+
+
+class CardForm(PageForm):
+    words = forms.CharField(
+        required=False,
+        max_length=cards.MAX_WORDS,
+        widget=forms.Textarea(attrs={"rows": 12}),
+        label="In your words",
+        help_text="Markdown: where the texts come from, who labelled them, what the set is not suitable for.",
+    )
+    authors = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="One per line, for citations. For example: Doe, Ann.",
+    )
+    licence = forms.CharField(required=False, max_length=60, help_text="For example: cc-by-4.0.")
+    languages = forms.CharField(
+        required=False, max_length=200, help_text="Codes separated by blanks. For example: en de."
     )
 
 
@@ -115,6 +138,12 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
         "sees_project": project is not None and roles.role_in(project, user) is not None,
         "source": TestSet.objects.filter(twin=test_set).first(),
     }
+    if test_set.state == TestSet.State.FROZEN:
+        context |= {
+            "words": to_html(cards.card_of(test_set).words),
+            "cite": citation_text(test_set),
+            "manifest_sha256": manifest_sha256(test_set),
+        }
     if test_set.state == TestSet.State.BUILDING:
         context |= _job(test_set)
     response = render(request, "annotation/test_set.html", context)
@@ -127,6 +156,40 @@ def _job(test_set: TestSet) -> dict[str, Any]:
     if test_set.batch_id:
         return job_context("import", test_set.batch_id)
     return job_context("freeze", test_set.twin_id or test_set.pk)
+
+
+@page("GET", "POST")
+def card(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show and change what the curators say about a test set."""
+    test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
+    test_set.require_reader(user)
+    values = cards.card_of(test_set)
+    initial = {
+        "words": values.words,
+        "authors": "\n".join(values.authors),
+        "licence": values.licence,
+        "languages": " ".join(values.languages),
+    }
+    form = CardForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        texts = form.cleaned_data | {
+            "authors": form.cleaned_data["authors"].splitlines(),
+            "languages": form.cleaned_data["languages"].split(),
+        }
+        if attempt(form, lambda: cards.change(test_set, by=user, **texts)):
+            return redirect("test-set", slug)
+    return render(request, "annotation/test_set_card.html", {"set": test_set, "form": form})
+
+
+@page()
+def release_zip(request: HttpRequest, slug: str) -> StreamingHttpResponse:
+    """Download all files of a release as one zip."""
+    test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
+    test_set.require_reader(user)
+    with_gold = request.GET.get("gold") != "0"
+    return zip_file(
+        f"{test_set.slug}{'' if with_gold else '-blind'}.zip", zip_stream(test_set, with_gold=with_gold)
+    )
 
 
 @page()

@@ -159,9 +159,9 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "dispute": lambda cast: harbour(cast) | {"key": cast.item(3).key},
     "import": lambda cast: {"pk": cast.batch.pk},
     "import:gold": lambda cast: {"pk": cast.gold_batch.pk},
-    **dict.fromkeys(("test-set", "test-set-lines"), test_set),
+    **dict.fromkeys(("test-set", "test-set-lines", "test-set-release", "test-set-card"), test_set),
     **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source_set),
-    **dict.fromkeys(("test-set:gold", "test-set-lines:gold"), gold),
+    **dict.fromkeys(("test-set:gold", "test-set-lines:gold", "test-set-release:gold"), gold),
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
     **dict.fromkeys(("board-json", "board-organise", "board-ledger", "board-change", "board-inputs"), tides),
     "docs-guide": lambda _: {"name": "boards"},
@@ -256,9 +256,20 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-take-back": lambda cast: {"id": str(cast.item(2).key)},
     "api-import": lambda cast: {"pk": cast.batch.pk},
     "api-import:gold": lambda cast: {"pk": cast.gold_batch.pk},
-    **dict.fromkeys(("api-test-set", "api-test-set-lines", "api-test-set-releases"), test_set),
+    **dict.fromkeys(
+        ("api-test-set", "api-test-set-lines", "api-test-set-releases", "api-test-set-release"), test_set
+    ),
+    "api-test-set-card": test_set,
     **dict.fromkeys(("api-test-set:twin", "api-test-set-lines:twin"), source_set),
-    **dict.fromkeys(("api-test-set:gold", "api-test-set-lines:gold", "api-test-set-releases:gold"), gold),
+    **dict.fromkeys(
+        (
+            "api-test-set:gold",
+            "api-test-set-lines:gold",
+            "api-test-set-releases:gold",
+            "api-test-set-release:gold",
+        ),
+        gold,
+    ),
     **dict.fromkeys(("api-lease-heartbeat", "api-lease-return"), leased),
     **dict.fromkeys(("api-answer", "api-skip"), lambda cast: {"id": str(cast.lease.item.key)}),
     **dict.fromkeys(("api-dispute", "api-decision", "api-one-more"), disputed),
@@ -372,6 +383,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "dispute": lambda cast: decision(cast) | {"choice": json.dumps({"spans": [], "relations": ["died_in"]})},
     "freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": "on"},
     "test-set": lambda cast: {"username": "olga"},
+    "test-set-card": lambda cast: {"words": "From three papers.", "languages": "en"},
     "test-set-import": lambda cast: (
         {"name": "New", "version": "1", "kind": "relations"} | {"upload": file(published())}
     ),
@@ -412,6 +424,7 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark-measure": lambda cast: {"admit": False},
     "api-versions": lambda cast: {"test_set": cast.gold.slug},
     "api-projects": lambda cast: {"title": "New one", "kind": "relations"},
+    "api-test-set-card": lambda cast: {"words": "From three papers."},
     "api-test-set-releases": lambda cast: {"username": "olga"},
     "api-freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": True},
     "api-lease": lambda cast: {"holding": []},

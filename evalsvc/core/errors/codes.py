@@ -129,6 +129,8 @@ BENCHMARKS: dict[str, str] = {
     "not_ended": "The submission is still being processed. Rescore it when it has ended.",
     "not_open_yet": "The setting is not open yet. See detail for the opening time.",
     "not_frozen": "The test set is not frozen yet.",
+    "not_described": "The statistics of the test set are still being computed. Try again in a minute.",
+    "folder_not_empty": "The folder has files already. Name a new folder.",
     "not_your_set": "The test set belongs to a project you are not a member of.",
     "bad_limit": "The limit does not exist, or its value is not a whole number above 0.",
     "bad_time_zone": "The time zone does not exist. Use a name such as UTC or Europe/Vienna.",

@@ -68,5 +68,12 @@ def jsonl_file(name: str, lines: Iterable[bytes], **headers: str) -> StreamingHt
     )
 
 
+def zip_file(name: str, parts: Iterable[bytes]) -> StreamingHttpResponse:
+    """Stream a zip as a file, stored by no cache."""
+    return StreamingHttpResponse(
+        parts, content_type="application/zip", headers=_attached(name) | STORED_NOWHERE
+    )
+
+
 def _attached(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}

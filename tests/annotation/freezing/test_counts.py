@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.freezing import builder
 from annotation.models import Project
-from annotation.pages.testset_composition import Composition
+from annotation.releases.composition import Composition
 from tests.cast.basics import run_job
 from tests.cast.projects import (
     annotators,

@@ -114,6 +114,22 @@ def test_the_download_has_the_digest_of_the_page(client: Client, cast: ProjectCa
     assert body.count(b"\n") == 2
 
 
+def test_curators_write_on_the_card_and_faults_are_named_at_their_field(
+    client: Client, cast: ProjectCast
+) -> None:
+    made = frozen(client, cast)
+    card = reverse("test-set-card", args=[made.slug])
+    bad = client.post(card, {"licence": "my own!", "languages": "en"})
+    assert error_codes(bad, "licence") == ["invalid_input"]
+    sent = {"words": "From *three* papers.", "authors": "Doe, Ann\n\nLab", "languages": "en de"}
+    assert client.post(card, sent).status_code == 302
+    page = client.get(reverse("test-set", args=[made.slug])).content.decode()
+    assert "From <em>three</em> papers." in page
+    assert "Doe, Ann; Lab (" in page
+    kept = client.get(f"/api/v1/test-sets/{made.slug}/card").json()
+    assert (kept["authors"], kept["languages"]) == (["Doe, Ann", "Lab"], ["en", "de"])
+
+
 def test_a_set_being_imported_shows_its_own_job(client: Client, cast: ProjectCast) -> None:
     file = SimpleUploadedFile("key.txt", b"1\tA(e1,e2)\n")
     client.post(

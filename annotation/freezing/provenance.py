@@ -1,0 +1,99 @@
+"""What decided each frozen line: answers for and against, rule, decision and its reason.
+
+People appear as numbers: a1, a2 … are annotators, d1, d2 … are those who decided.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from annotation.consensus import majority
+from annotation.consensus.item_state import Rules, answers_needed, counted_answers
+from annotation.consensus.label_mapping import Payload
+from annotation.models import Adjudication, Annotator, Answer, Item, Project
+
+
+class ProvenanceWriter:
+    """Describes decided items of a project, many at a time."""
+
+    def __init__(self, project: Project) -> None:
+        self.rules = Rules(project)
+        annotators = Annotator.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
+        self.annotators = {pk: f"a{number}" for number, pk in enumerate(annotators, 1)}
+        self.deciders: dict[int, str] = {}
+
+    def of(self, items: Sequence[Item]) -> dict[int, dict[str, Any]]:
+        """Return the provenance of each item by its key in the database."""
+        keys = [item.pk for item in items]
+        answers: dict[int, list[Answer]] = defaultdict(list)
+        for answer in Answer.objects.filter(item__in=keys).active().select_related("vote"):
+            answers[answer.item_id].append(answer)
+        active = Adjudication.objects.filter(item__in=keys).active()
+        decisions = {decision.item_id: decision for decision in active}
+        return {item.pk: self._item(item, answers[item.pk], decisions.get(item.pk)) for item in items}
+
+    def _item(self, item: Item, answers: list[Answer], decision: Adjudication | None) -> dict[str, Any]:
+        k = answers_needed(item, self.rules.project)
+        answers.sort(key=lambda answer: answer.position)
+        counted = counted_answers(answers, k=k)
+        counting = {answer.pk for answer in counted}
+        line = {
+            "id": item.external_id,
+            "state": item.state,
+            "k": k,
+            "pattern": item.pattern,
+            "labels": self._labels(item, counted, k),
+            "answers": [self._answer(answer, answer.pk in counting) for answer in answers],
+        }
+        if decision is not None:
+            line["decision"] = self._decision(decision)
+        return line
+
+    def _labels(self, item: Item, counted: Sequence[Answer], k: int) -> list[dict[str, Any]]:
+        """List each label that was voted for or is gold, most votes first."""
+        mapped = [self.rules.mapping.payload(answer.payload).payload for answer in counted]
+        tally = self.rules.verdict(mapped, k, self.rules.policy).tally
+        gold = choices(item.gold or {"spans": [], "relations": []})
+        shown: Counter[Any] = Counter()
+        imported: Counter[Any] = Counter()
+        for answer, payload in zip(counted, mapped, strict=True):
+            for choice in choices(payload):
+                shown[choice] += answer.vote.shown_id is not None
+                imported[choice] += answer.vote.batch_id is not None
+        votes = {count.choice: count.votes for count in tally}
+        rows = []
+        for choice in [*votes, *sorted(gold - votes.keys(), key=str)]:
+            row = {"label": choice, "for": votes.get(choice, 0), "gold": choice in gold}
+            row["against"] = len(counted) - row["for"]
+            more = {"suggested": shown[choice], "imported": imported[choice]}
+            rows.append(row | {name: n for name, n in more.items() if n})
+        return rows
+
+    def _answer(self, answer: Answer, counts: bool) -> dict[str, Any]:
+        payload, vote = answer.payload, answer.vote
+        row = {"by": self.annotators[answer.annotator_id], "relations": payload["relations"]}
+        more: dict[str, Any] = {
+            "spans": payload["spans"],
+            "blank": bool(payload.get("blank")),
+            "not_counted": "" if counts else "excluded" if answer.set_aside else "surplus",
+            "suggested": vote.shown_id is not None,
+            "imported": vote.batch_id is not None,
+            "milliseconds": vote.milliseconds,
+        }
+        return row | {name: value for name, value in more.items() if value}
+
+    def _decision(self, decision: Adjudication) -> dict[str, Any]:
+        by = self.deciders.setdefault(decision.by_id, f"d{len(self.deciders) + 1}")
+        row = {"by": by, "at": decision.at.isoformat(), "relations": decision.payload["relations"]}
+        more = {"spans": decision.payload["spans"], "reason": decision.reason}
+        return row | {name: value for name, value in more.items() if value}
+
+
+def choices(payload: Payload) -> set[Any]:
+    """Return what an answer contains: relation names, spans, and triples of spans."""
+    relations = payload["relations"]
+    if relations and isinstance(relations[0], str):
+        return set(relations)
+    return {tuple(span) for span in payload["spans"]} | majority.links_of(payload)

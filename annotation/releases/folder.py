@@ -1,0 +1,237 @@
+"""The files of a release: as a folder, and as one zip stream with the same bytes each time."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from annotation.releases import card_text
+from annotation.releases.composition import Composition
+from annotation.testset import GoldChanged, Origin, TestSet, export_lines, provenance_lines, verified_batches
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.formats.records import canonical_line
+
+FORMAT = "evalsvc release 1"
+GOLD, BLIND, PROVENANCE, SUMS = "gold.jsonl", "blind.jsonl", "provenance.jsonl", "SHA256SUMS"
+LABEL_KEYS = ("relations", "spans")
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can state
+CHUNK_BYTES = 1 << 18
+MANY_LINES = 1_000_000  # from here on a file may exceed 2 GB, which must be stated before it
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFile:
+    """A file of the folder; `parts` makes its bytes anew each time."""
+
+    name: str
+    purpose: str
+    parts: Callable[[], Iterator[bytes]]
+
+
+def require_complete(test_set: TestSet) -> None:
+    """Reject a set that is not frozen, or whose statistics are still being computed."""
+    if test_set.state != TestSet.State.FROZEN:
+        raise Conflict("not_frozen", f"{test_set} is {test_set.state}: only frozen sets have release files.")
+    if test_set.statistics is None:
+        raise Conflict("not_described", f"The statistics of {test_set} are still being computed.")
+
+
+def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
+    """List the files in order, all but the checksums.
+
+    Without gold there is nothing that tells a label of a sentence, nor how often a label occurs.
+    """
+    require_complete(test_set)
+    content = Composition(test_set)
+    manifest = test_set.manifest
+    found = [
+        _text("README.md", "card", lambda: card_text.readme(content, with_gold=with_gold, files=listed)),
+        ReleaseFile(BLIND, "sentences to predict, without labels", lambda: _blind_lines(test_set)),
+        _json("manifest.json", "how the set was made", release_manifest(test_set)),
+        _json(
+            "ontology.json", "labels with their texts, and the steps that led to them", _ontology(test_set)
+        ),
+        _text("CITATION.cff", "citation", lambda: card_text.citation_cff(test_set)),
+        _text("citation.bib", "citation for BibTeX", lambda: card_text.bibtex(test_set)),
+    ]
+    if manifest.get("guideline"):
+        found.append(
+            _text("guideline.md", "guideline as it was", lambda: f"{manifest['guideline'].rstrip()}\n")
+        )
+    if with_gold:
+        found.append(ReleaseFile(GOLD, "gold lines", lambda: _gold(test_set)))
+        found.append(_json("statistics.json", "statistics of the gold", test_set.statistics))
+        if manifest.get("provenance_sha256"):
+            found.append(ReleaseFile(PROVENANCE, "what decided each line", lambda: _provenance(test_set)))
+    listed = sorted([(file.name, file.purpose) for file in found] + [(SUMS, "SHA-256 of all other files")])
+    return sorted(found, key=lambda file: file.name)
+
+
+def _text(name: str, purpose: str, text: Callable[[], str]) -> ReleaseFile:
+    return ReleaseFile(name, purpose, lambda: iter([text().encode()]))
+
+
+def _json(name: str, purpose: str, value: Any) -> ReleaseFile:
+    written = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2) + b"\n"
+    return ReleaseFile(name, purpose, lambda: iter([written]))
+
+
+def _gold(test_set: TestSet) -> Iterator[bytes]:
+    return chain.from_iterable(verified_batches(test_set))
+
+
+def _provenance(test_set: TestSet) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    for line in provenance_lines(test_set):
+        digest.update(line)
+        yield line
+    if digest.hexdigest() != test_set.manifest["provenance_sha256"]:
+        raise GoldChanged(test_set)
+
+
+def _blind_lines(test_set: TestSet) -> Iterator[bytes]:
+    return map(blind_line, export_lines(test_set))
+
+
+def blind_line(line: bytes) -> bytes:
+    """Return a gold line without its labels."""
+    item = msgspec.json.decode(line)
+    return canonical_line({key: value for key, value in item.items() if key not in LABEL_KEYS})
+
+
+def release_manifest(test_set: TestSet) -> dict[str, Any]:
+    """Return what the freeze recorded; people are counted, not named.
+
+    Reasons of decisions are those of sentences left out: the others are in the provenance.
+    """
+    stored = test_set.manifest
+    kept = {name: value for name, value in stored.items() if name not in NOT_IN_MANIFEST}
+    excluded = [entry for entry in stored.get("decisions") or () if entry["finding"]]
+    source = TestSet.objects.frozen().filter(twin=test_set).first()
+    return kept | {
+        "format": FORMAT,
+        "name": test_set.name,
+        "version": test_set.version,
+        "slug": test_set.slug,
+        "kind": test_set.kind,
+        "origin": test_set.origin,
+        "frozen_at": test_set.frozen_at.isoformat() if test_set.frozen_at else None,
+        "rows": test_set.rows,
+        "sha256": test_set.sha256,
+        "negative": test_set.negative,
+        "excluded": excluded,
+        "people": len(stored.get("people") or ()),
+        "source_set": {"slug": source.slug, "sha256": source.sha256} if source else None,
+        "annotated_set": {"slug": test_set.twin.slug, "sha256": test_set.twin.sha256}
+        if test_set.origin == Origin.SOURCE and test_set.twin
+        else None,
+    }
+
+
+NOT_IN_MANIFEST = ("guideline", "inventory", "ontology", "decisions", "people", "options")
+
+
+def _ontology(test_set: TestSet) -> dict[str, Any]:
+    manifest = test_set.manifest
+    return {
+        "labels": test_set.labels,
+        "texts": manifest.get("inventory") or {},
+        "steps": manifest.get("ontology") or [],
+    }
+
+
+def manifest_sha256(test_set: TestSet) -> str:
+    """Return the digest of `manifest.json`, which states those of gold and provenance."""
+    manifest = _json("manifest.json", "", release_manifest(test_set))
+    return hashlib.sha256(b"".join(manifest.parts())).hexdigest()
+
+
+# ---- ways out -------------------------------------------------------------------------------------
+def streams(test_set: TestSet, *, with_gold: bool = True) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Yield name and bytes of each file, the checksums last; read each before the next."""
+    sums: list[str] = []
+    for file in files(test_set, with_gold=with_gold):
+        digest = hashlib.sha256()
+
+        def digested(parts: Iterator[bytes], digest: Any = digest) -> Iterator[bytes]:
+            for part in parts:
+                digest.update(part)
+                yield part
+
+        yield file.name, digested(file.parts())
+        sums.append(f"{digest.hexdigest()}  {file.name}\n")
+    yield SUMS, iter(["".join(sums).encode()])
+
+
+def write_folder(test_set: TestSet, folder: Path, *, with_gold: bool = True) -> int:
+    """Write the files into a new or empty folder; return their number."""
+    require_complete(test_set)
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise Conflict("folder_not_empty", f"{folder} is not empty.", hint="Name a new folder.")
+    count = 0
+    for name, parts in streams(test_set, with_gold=with_gold):
+        with (folder / name).open("wb") as file:
+            file.writelines(parts)
+        count += 1
+    return count
+
+
+def zip_stream(test_set: TestSet, *, with_gold: bool = True) -> Iterator[bytes]:
+    """Return the folder as one zip in parts, without ever holding it."""
+    require_complete(test_set)  # before the response begins
+    return _zip(test_set, with_gold)
+
+
+def _zip(test_set: TestSet, with_gold: bool) -> Iterator[bytes]:
+    sink = _Sink()
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name, parts in streams(test_set, with_gold=with_gold):
+            entry = zipfile.ZipInfo(f"{test_set.slug}/{name}", EPOCH)
+            entry.compress_type, entry._compresslevel = zipfile.ZIP_DEFLATED, 1  # type: ignore[attr-defined]
+            entry.create_system, entry.external_attr = 3, 0o100644 << 16
+            with archive.open(entry, "w", force_zip64=test_set.rows > MANY_LINES) as file:
+                for part in _joined(parts):
+                    file.write(part)
+                    yield from sink.taken()
+            yield from sink.taken()
+    yield from sink.taken()
+
+
+def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Join short lines, of which each would be compressed alone."""
+    held: list[bytes] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += len(part)
+        if size >= CHUNK_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
+
+
+class _Sink(io.RawIOBase):
+    """Takes what is written and hands it on; it cannot seek."""
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._held.append(bytes(data))
+        return len(data)
+
+    def taken(self) -> list[bytes]:
+        held, self._held = self._held, []
+        return held

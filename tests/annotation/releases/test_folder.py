@@ -1,0 +1,210 @@
+"""The files of a release: complete, blind where they must be, the same bytes each time."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import call_command
+
+from annotation import projects
+from annotation.adjudication import decisions
+from annotation.freezing import builder
+from annotation.models import Answer, Batch, Card, Vote
+from annotation.queue import exclusions
+from annotation.releases import folder
+from annotation.testset import TestSet
+from evalsvc.core.errors.exceptions import Conflict
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import (
+    annotators,
+    answer_item,
+    answered_item,
+    create_project,
+    curator,
+    import_lines,
+)
+from tests.cast.replay import replayed
+from tests.errors import code
+
+pytestmark = pytest.mark.django_db
+GUIDELINE = "# Who founded what\n\nOnly what the sentence says."
+
+
+@replayed
+def released() -> TestSet:
+    """s0 settled as A by 2 to 1, s1 settled as N/A, s2 decided as C, s3 left out, with a surplus answer."""
+    project = create_project(k=3)
+    projects.set_guideline(project, by=curator(), guideline=GUIDELINE)
+    import_lines(project, [sentence(f"s{at}", relations=["A"]) for at in range(4)])
+    projects.open_for_work(project, by=curator())
+    answered_item(project, ["A"], ["A", "B"], [], item="s0")
+    answered_item(project, [], [], [], item="s1")
+    item = answered_item(project, ["A"], ["B"], ["C"], item="s2")
+    decisions.decide(
+        item,
+        by=curator(),
+        payload={"relations": ["C"]},
+        client_id=uuid4(),
+        votes_key=item.votes_key,
+        reason="It says so.",
+    )
+    made = builder.freeze(project, name="Trial", version="1.0", leave_out=True, by=curator())
+    run_job("freeze", made.pk)
+    run_job("describe", made.pk)
+    made.refresh_from_db()
+    return made
+
+
+def unpacked(test_set: TestSet, **more: Any) -> dict[str, bytes]:
+    data = b"".join(folder.zip_stream(test_set, **more))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        prefix = f"{test_set.slug}/"
+        return {name.removeprefix(prefix): archive.read(name) for name in archive.namelist()}
+
+
+def lines(data: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def test_the_folder_has_every_file_and_its_checksum() -> None:
+    found = unpacked(released())
+    assert set(found) == {
+        *("README.md", "CITATION.cff", "citation.bib", "gold.jsonl", "blind.jsonl", "provenance.jsonl"),
+        *("manifest.json", "statistics.json", "ontology.json", "guideline.md", "SHA256SUMS"),
+    }
+    stated = dict(line.split("  ")[::-1] for line in found.pop("SHA256SUMS").decode().splitlines())
+    assert stated == {name: hashlib.sha256(data).hexdigest() for name, data in found.items()}
+    assert stated["gold.jsonl"] == json.loads(found["manifest.json"])["sha256"]
+
+
+def test_zip_and_folder_have_the_same_bytes_each_time(tmp_path: Path) -> None:
+    test_set = released()
+    assert b"".join(folder.zip_stream(test_set)) == b"".join(folder.zip_stream(test_set))
+    call_command("export", test_set.slug, "--folder", str(tmp_path / "out"), verbosity=0)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == unpacked(test_set)
+
+
+def test_votes_after_the_freeze_change_no_byte_of_the_release() -> None:
+    test_set = released()
+    before = b"".join(folder.zip_stream(test_set))
+    exclusions.exclude_answer(Answer.objects.filter(item__external_id="s0").earliest("pk"), by=curator())
+    decisions.reopen(test_set.project.items.get(external_id="s2"), by=curator())
+    projects.set_guideline(test_set.project, by=curator(), guideline="Another one.")
+    assert b"".join(folder.zip_stream(test_set)) == before
+
+
+def test_the_file_for_predicting_has_no_label() -> None:
+    found = unpacked(released())
+    blind = lines(found["blind.jsonl"])
+    assert [line["id"] for line in blind] == ["s0", "s1", "s2"]
+    assert all(set(line) == {"id", "text", "h", "t"} for line in blind)
+
+
+def test_each_line_has_answers_for_and_against_rule_and_decision() -> None:
+    first, second, third = lines(unpacked(released())["provenance.jsonl"])
+    assert first["labels"] == [
+        {"label": "A", "for": 2, "against": 1, "gold": True},
+        {"label": "B", "for": 1, "against": 2, "gold": False},
+    ]
+    assert (first["state"], first["k"], first["pattern"]) == ("settled", 3, "2–1 against 1 N/A")
+    assert [answer["relations"] for answer in first["answers"]] == [["A"], ["A", "B"], []]
+    assert [answer["by"] for answer in first["answers"]] == ["a1", "a2", "a3"]
+    assert second["labels"] == []
+    assert third["decision"].pop("at")
+    assert third["decision"] == {"by": "d1", "relations": ["C"], "reason": "It says so."}
+
+
+def test_a_label_states_what_was_suggested_and_imported_and_an_answer_why_it_does_not_count() -> None:
+    project = create_project(k=2)
+    import_lines(project, [sentence("s0")])
+    projects.open_for_work(project, by=curator())
+    item = answered_item(project, ["A"], ["A"])
+    batch = Batch.objects.latest("pk")
+    Vote.objects.filter(annotator__user__username="ann0").update(shown=batch)
+    Vote.objects.filter(annotator__user__username="ann1").update(batch=batch)
+    exclusions.exclude_answer(item.answers.get(annotator__user__username="ann0"), by=curator())
+    answer_item(item, annotators(project, 3)[2], "A")
+    made = builder.freeze(project, name="Trial", version="1.0", by=curator())
+    run_job("freeze", made.pk)
+    run_job("describe", made.pk)
+    made.refresh_from_db()
+    (line,) = lines(unpacked(made)["provenance.jsonl"])
+    assert line["labels"] == [{"label": "A", "for": 2, "against": 0, "gold": True, "imported": 1}]
+    assert line["answers"][0] | {"milliseconds": 0} == {
+        "by": "a1", "relations": ["A"], "suggested": True, "not_counted": "excluded", "milliseconds": 0,
+    }  # fmt: skip
+
+
+def test_without_gold_nothing_tells_a_label_of_a_sentence() -> None:
+    found = unpacked(released(), with_gold=False)
+    assert not {"gold.jsonl", "provenance.jsonl", "statistics.json"} & set(found)
+    text = b"".join(found.values()).decode()
+    assert "It says so." not in text
+    assert "Perplexity" not in text
+
+
+def test_the_manifest_counts_people_and_names_none() -> None:
+    test_set = released()
+    manifest = json.loads(unpacked(test_set)["manifest.json"])
+    assert manifest["people"] == 4
+    assert (manifest["answers"], manifest["k_of_items"]) == (
+        {"blind": 9, "prediction_shown": 0, "imported": 0},
+        [3, 3],
+    )
+    assert manifest["left_out"] == {"open": ["s3"]}
+    assert hashlib.sha256(unpacked(test_set)["manifest.json"]).hexdigest() == folder.manifest_sha256(test_set)
+    assert "ann0" not in b"".join(unpacked(test_set).values()).decode()
+
+
+def test_guideline_and_ontology_are_those_of_the_freeze() -> None:
+    found = unpacked(released())
+    assert found["guideline.md"].decode() == f"{GUIDELINE}\n"
+    assert [text["name"] for text in json.loads(found["ontology.json"])["texts"]["relation"]] == [
+        "A",
+        "B",
+        "C",
+    ]
+
+
+def test_the_card_keeps_the_curators_words_apart_from_what_is_computed() -> None:
+    test_set = released()
+    Card.objects.create(
+        test_set=test_set,
+        words="From *three* papers.",
+        authors=["Doe, Ann", "Harbour Lab"],
+        licence="cc-by-4.0",
+        languages=["en"],
+        by=curator(),
+    )
+    found = unpacked(test_set)
+    head, words, computed = found["README.md"].decode().split("\n## ", 2)
+    assert 'license: "cc-by-4.0"\n' in head
+    assert "From *three* papers." in words
+    assert computed.startswith("Computed from the test set")
+    assert "Ann" not in computed.split("## Citation")[0]
+    assert (
+        'authors: [{"family-names": "Doe", "given-names": "Ann"}, {"name": "Harbour Lab"}]'
+        in found["CITATION.cff"].decode()
+    )
+    assert "author = {Doe, Ann and {Harbour Lab}}" in found["citation.bib"].decode()
+
+
+def test_a_set_without_statistics_has_no_release_yet() -> None:
+    test_set = released()
+    test_set.statistics = None
+    with pytest.raises(Conflict, check=code("not_described")):
+        folder.files(test_set)
+
+
+def test_a_folder_with_files_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(Conflict, check=code("folder_not_empty")):
+        folder.write_folder(released(), tmp_path)

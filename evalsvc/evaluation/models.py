@@ -496,6 +496,9 @@ class BoardTests(models.Model):
     systems = models.JSONField(default=list, help_text="Keys of the systems tested, ascending.")
     outdated = models.BooleanField(default=True, help_text="Its runs have changed since.")
     computed_at = models.DateTimeField(null=True)
+    reported = models.JSONField(
+        default=dict, help_text="Tests of its systems against those of papers, by reported system."
+    )
 
     def __str__(self) -> str:
         return f"tests of {self.setting}"

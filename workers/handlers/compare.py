@@ -15,16 +15,16 @@ from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import StoredTest
-from evalsvc.evaluation.measures.menu import menu_of
+from evalsvc.evaluation.measures.menu import MENU, menu_of
 from evalsvc.evaluation.models import Evaluation, ReportedSystem, Score, Setting, StoredComparison
-from evalsvc.evaluation.reported.entries import PrintedFigure, ReportedTest, figures_of
+from evalsvc.evaluation.reported.entries import PrintedFigure, ReportedTest, figures_of, why_untested
 from workers.handlers import score
-from workers.metrics.systems import Printed, holm, welch_of_printed
+from workers.metrics.systems import FEW_RUNS, Printed, holm, spread, welch_of_printed
 from workers.scoring.gold import Gold
 from workers.scoring.predictions import uncollected
 from workers.scoring.resampled_comparison import Draws
 from workers.scoring.scorer import ScoringCase
-from workers.scoring.significance import ComparedMeasure, Values, compare_sides
+from workers.scoring.significance import UNDEFINED, ComparedMeasure, Values, compare_sides
 
 WELCH = "Welch’s t over runs"
 PAIRED = "paired randomisation over {}"
@@ -52,8 +52,11 @@ def compare_board(subject: int, progress: Progress) -> Store:
     """Test the first systems of a board by Welch over their runs."""
     setting = Setting.objects.select_related("benchmark", "test_set", "only").get(pk=subject)
     row, measures, identity = board_tests.to_test(setting)
-    found = _Compared(row, progress, measures=measures).tests()
-    return board_tests.stored_by_job(row, found, identity)
+    systems = _Compared(row, progress, measures=measures)
+    found = systems.tests()
+    # hidden gold lets out no exact test, and no rounded one against figures that somebody entered
+    reported = {} if is_hidden(setting) else systems.tests_against_reported()
+    return board_tests.stored_by_job(row, found, identity, reported)
 
 
 class _Compared:
@@ -84,6 +87,20 @@ class _Compared:
             for row in rows:
                 by_measure.setdefault(row.measure, []).append((pair, name, row))
         return {measure: _adjusted(rows) for measure, rows in by_measure.items()}
+
+    def tests_against_reported(self) -> dict[str, object]:
+        """Test each system against those of papers: its runs against printed mean, deviation and n."""
+        tests: dict[str, list[ReportedTest]] = {}
+        for row in ReportedSystem.objects.filter(setting=self.setting):
+            for key, figure in figures_of(row).items():
+                if why_untested(row, figure) or key not in self.menu or not self.menu[key].ranks:
+                    continue
+                for place, system in enumerate(self.row.systems):
+                    values = [run.get(key, math.nan) for run in self._values(place)]
+                    test = _measured_test(system, key, values, row, figure)
+                    tests.setdefault(str(row.pk), []).append(test)
+        built: dict[str, object] = msgspec.to_builtins(tests)
+        return built
 
     def _pair(self, a: int, b: int) -> tuple[str, Sequence[ComparedMeasure]]:
         """Return the name of the test, and a row per measure that both sides have."""
@@ -177,31 +194,43 @@ def compare_reported(subject: int, progress: Progress) -> Store:
 
 def _reported_tests(row: ReportedSystem, other: ReportedSystem) -> list[ReportedTest]:
     ours, theirs = figures_of(row), figures_of(other)
-    shared = [key for key in ours if key in theirs and ours[key].sd and theirs[key].sd]
-    if min(row.runs or 0, other.runs or 0) < 2:
-        return []
-    tests = []
-    for key in shared:
-        found = welch_of_printed(_printed(row, ours[key]), _printed(other, theirs[key]))
-        p, d = ((_finite(least), _finite(most)) for least, most in (found.p_range, found.d_range))
-        test = found.test
-        tests.append(
-            ReportedTest(
-                other.pk,
-                key,
-                test.difference,
-                p=_finite(test.p),
-                p_least=p[0],
-                p_most=p[1],
-                d=_finite(test.d),
-                d_least=d[0],
-                d_most=d[1],
-                word=test.word or "",
-                called=found.called,
-                reason=test.reason or "",
-            )
-        )
-    return tests
+    return [
+        _reported_test(other.pk, key, _printed(row, ours[key]), _printed(other, theirs[key]))
+        for key in ours
+        if key in theirs and not why_untested(row, ours[key]) and not why_untested(other, theirs[key])
+    ]
+
+
+def _measured_test(
+    system: int, key: str, values: Sequence[float], row: ReportedSystem, figure: PrintedFigure
+) -> ReportedTest:
+    """Test the runs of a system against a printed figure, in its unit."""
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        reason = FEW_RUNS if len(values) < 2 else UNDEFINED
+        return ReportedTest(system, key, None, reason=reason)
+    unit = 100 if MENU[key].unit == "%" else 1
+    runs = spread([unit * value for value in values])
+    return _reported_test(system, key, Printed(*runs[:3], 0.0, 0.0), _printed(row, figure))
+
+
+def _reported_test(other: int, key: str, one: Printed, two: Printed) -> ReportedTest:
+    found = welch_of_printed(one, two)
+    p, d = ((_finite(least), _finite(most)) for least, most in (found.p_range, found.d_range))
+    test = found.test
+    return ReportedTest(
+        other,
+        key,
+        test.difference,
+        p=_finite(test.p),
+        p_least=p[0],
+        p_most=p[1],
+        d=_finite(test.d),
+        d_least=d[0],
+        d_most=d[1],
+        word=test.word or "",
+        called=found.called,
+        reason=test.reason or "",
+    )
 
 
 def _printed(row: ReportedSystem, figure: PrintedFigure) -> Printed:

@@ -55,11 +55,12 @@ class ReportedSystemSerializer(serializers.ModelSerializer[ReportedSystem]):
         return [check._asdict() for check in checks.get(row.pk, [])]
 
 
-class ReportedTestSerializer(serializers.Serializer[Any]):
-    a = serializers.IntegerField(help_text="Id of the first system.")
-    b = serializers.IntegerField()
+class PrintedTestSerializer(serializers.Serializer[Any]):
+    b = serializers.IntegerField(help_text="Id of the reported system.")
     measure = serializers.CharField()
-    difference = serializers.FloatField(help_text="A − B, in the unit as printed.")
+    difference = serializers.FloatField(
+        allow_null=True, help_text="The first system − B, in the unit as printed."
+    )
     p = serializers.FloatField(allow_null=True, help_text="Welch's test of the printed figures.")
     p_least = serializers.FloatField(
         allow_null=True, help_text="Over figures that round to the printed ones."
@@ -73,9 +74,28 @@ class ReportedTestSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_blank=True, help_text="Reason why there is no test.")
 
 
+class ReportedTestSerializer(PrintedTestSerializer):
+    a = serializers.IntegerField(help_text="Id of the first system.")
+
+
+class MeasuredTestSerializer(PrintedTestSerializer):
+    system = serializers.CharField(help_text="The first system, which was scored here.")
+    team = serializers.CharField()
+
+
+class UntestedSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField(help_text="Id of the reported system.")
+    measures = serializers.ListField(child=serializers.CharField())
+    reason = serializers.CharField()
+
+
 class ReportedSerializer(serializers.Serializer[Reported]):
     systems = serializers.SerializerMethodField()
     tests = serializers.SerializerMethodField()
+    measured_tests = serializers.SerializerMethodField(
+        help_text="Of systems scored here, by their runs; none while the gold is hidden."
+    )
+    untested = serializers.SerializerMethodField(help_text="Figures that cannot be tested, and why.")
 
     @extend_schema_field(ReportedSystemSerializer(many=True))
     def get_systems(self, reported: Reported) -> Any:
@@ -89,6 +109,23 @@ class ReportedSerializer(serializers.Serializer[Reported]):
             for first, second, test in reported.tests
         ]
         return ReportedTestSerializer(rows, many=True).data
+
+    @extend_schema_field(MeasuredTestSerializer(many=True))
+    def get_measured_tests(self, reported: Reported) -> Any:
+        rows = [
+            {"system": system.name, "team": system.team_name, "b": row.pk}
+            | {name: getattr(test, name) for name in test.__struct_fields__}
+            for system, row, test in reported.measured
+        ]
+        return MeasuredTestSerializer(rows, many=True).data
+
+    @extend_schema_field(UntestedSerializer(many=True))
+    def get_untested(self, reported: Reported) -> Any:
+        return [
+            {"id": row.pk, "measures": measures, "reason": reason}
+            for row in reported.rows
+            for reason, measures in entries.untested(row).items()
+        ]
 
 
 class NewReportedSerializer(serializers.Serializer[Any]):

@@ -26,7 +26,14 @@ from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest, StoredTest, winner_of
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
-from evalsvc.evaluation.models import BoardTests, MeasureTests, Setting, StoredComparison, Submission
+from evalsvc.evaluation.models import (
+    BoardTests,
+    MeasureTests,
+    ReportedSystem,
+    Setting,
+    StoredComparison,
+    Submission,
+)
 
 KIND = "board tests"
 FORMAT = 1
@@ -182,6 +189,11 @@ def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardCom
     return {pk: BoardComparison(of_board[pk], rows[pk], tests) for pk, tests in found.items()}
 
 
+def identity_of(board: Board) -> str:
+    """Return the digest of the runs that the tests of a board are of."""
+    return _identity(board, first_rows(board))
+
+
 # ---- the job -------------------------------------------------------------------------------------
 def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
     """Return the runs to test, the measures, and the digest of both as the public sees the board."""
@@ -201,9 +213,15 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
 
 
 def stored_by_job(
-    row: StoredComparison, tests: Mapping[str, Sequence[Sequence[object]]], identity: str
+    row: StoredComparison,
+    tests: Mapping[str, Sequence[Sequence[object]]],
+    identity: str,
+    reported: Mapping[str, object],
 ) -> Callable[[], None]:
-    """Return a function that stores the tests of a board in place of earlier ones."""
+    """Return a function that stores the tests of a board in place of earlier ones.
+
+    `reported` are those of its systems against systems of papers, by the key of these.
+    """
     began = timezone.now()
 
     def store() -> None:
@@ -211,8 +229,9 @@ def stored_by_job(
         with transaction.atomic():
             board, _ = BoardTests.objects.select_for_update().get_or_create(setting=row.setting)
             board.identity, board.systems = identity, row.systems
+            board.reported = reported
             board.computed_at = began
-            board.outdated = identity != _identity(present, first_rows(present))
+            board.outdated = identity != identity_of(present)
             board.save()
             board.measures.all().delete()
             encoded = ((key, msgspec.msgpack.encode(of_measure)) for key, of_measure in tests.items())
@@ -251,9 +270,10 @@ def queue_outdated() -> None:
 
 
 def _testable(keys: Collection[int]) -> list[int]:
-    """Return the settings with two systems that have several scored runs."""
+    """Return the settings with two systems that have several scored runs, or one beside those of papers."""
     runs = Submission.objects.filter(benchmark__settings__in=keys, withdrawn_at=None)
     several = runs.filter(scored_at__isnull=False).order_by().values("benchmark__settings", "system")
     several = several.annotate(n=Count("pk")).filter(n__gt=1)
     systems = Counter(several.values_list("benchmark__settings", flat=True))
-    return [pk for pk in keys if systems[pk] > 1]
+    with_reported = set(ReportedSystem.objects.filter(setting__in=keys).values_list("setting", flat=True))
+    return [pk for pk in keys if systems[pk] > (pk not in with_reported)]

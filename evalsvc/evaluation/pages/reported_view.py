@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.core.web.figures import DataTable
-from evalsvc.core.web.formatting import DASH, number, signed
+from evalsvc.core.web.formatting import DASH, listed, number, signed
 from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting
-from evalsvc.evaluation.reported import entries, shown
+from evalsvc.evaluation.reported import entries
+from evalsvc.evaluation.reported.entries import ReportedTest
 from evalsvc.evaluation.reported.shown import Reported
 
 TESTS_SHOWN = 60
@@ -38,25 +40,34 @@ def context_of(setting: Setting, reported: Reported) -> dict[str, Any]:
         )
         for row, figures in zip(reported.rows, printed, strict=True)
     ]
+    measured = [(system.name, row.system, test) for system, row, test in reported.measured]
+    between = [(first.system, second.system, test) for first, second, test in reported.tests]
     return {
         "reported": lines,
         "reported_measures": [as_shown(setting, key) for key in keys],
-        "reported_tests": _tests(setting, reported.tests),
+        "reported_tests": _tests(setting, ("First", "Second"), between),
+        "measured_tests": _tests(setting, ("Scored here", "Reported"), measured),
+        "tests_shown": TESTS_SHOWN,
+        "untested": [
+            (row.system, listed([as_shown(setting, key).title for key in measures]), reason)
+            for row in reported.rows
+            for reason, measures in entries.untested(row).items()
+        ],
     }
 
 
-def _tests(setting: Setting, tests: shown.Tests) -> DataTable | None:
-    heads = ("First", "Second", "Measure", "Difference", "p", "range of p", "d", "range of d", "verdict")
+def _tests(
+    setting: Setting, sides: tuple[str, str], tests: Sequence[tuple[str, str, ReportedTest]]
+) -> DataTable | None:
+    heads = (*sides, "Measure", "Difference", "p", "range of p", "d", "range of d", "verdict")
     rows = []
     for first, second, test in tests[:TESTS_SHOWN]:
         measure = as_shown(setting, test.measure)
         verdict = "differ" if test.called else test.reason or "no difference shown"
         p, d = _p(test.p), DASH if test.d is None else f"{number(test.d, digits=2)}, {test.word}"
         ranges = (_range(test.p_least, test.p_most, _p), _range(test.d_least, test.d_most, _d))
-        difference = signed(test.difference, digits=measure.digits)
-        rows.append(
-            (first.system, second.system, measure.title, difference, p, ranges[0], d, ranges[1], verdict)
-        )
+        difference = DASH if test.difference is None else signed(test.difference, digits=measure.digits)
+        rows.append((first, second, measure.title, difference, p, ranges[0], d, ranges[1], verdict))
     return DataTable(heads, rows) if rows else None
 
 

@@ -19,7 +19,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.web.text_validation import require_visible
 from evalsvc.evaluation.measures.menu import MENU, offered
-from evalsvc.evaluation.models import ReportedSystem, Setting
+from evalsvc.evaluation.models import BoardTests, ReportedSystem, Setting
 from evalsvc.evaluation.roles import ORGANISER, require
 
 KIND = "reported"
@@ -43,15 +43,21 @@ class PrintedFigure(NamedTuple):
         return f"{self.value} ± {self.sd}" if self.sd else self.value
 
 
-class ReportedTest(msgspec.Struct, frozen=True):
-    """Welch's test of printed means against an earlier row; d is Cohen's.
+RUNS_NOT_STATED = "the paper does not state the number of runs"
+SINGLE_RUN = "the paper reports a single run"
+NO_DEVIATION = "the paper prints no deviation"
 
-    The ranges are over all figures that round to the printed ones. `called`: even the greatest p is < .05.
+
+class ReportedTest(msgspec.Struct, frozen=True):
+    """Welch's test of printed means against `other`; d is Cohen's.
+
+    `other` is an earlier row, or a system scored here. The ranges are over all figures that round to the
+    printed ones. `called`: even the greatest p is < .05.
     """
 
     other: int
     measure: str
-    difference: float
+    difference: float | None
     p: float | None = None
     p_least: float | None = None
     p_most: float | None = None
@@ -79,9 +85,27 @@ def tests_of(rows: Sequence[ReportedSystem]) -> list[tuple[ReportedSystem, Repor
     ]
 
 
+def why_untested(row: ReportedSystem, figure: PrintedFigure) -> str:
+    """Return why a printed figure cannot be tested, or nothing."""
+    if row.runs is None:
+        return RUNS_NOT_STATED
+    if row.runs == 1:
+        return SINGLE_RUN
+    return "" if figure.sd else NO_DEVIATION
+
+
+def untested(row: ReportedSystem) -> dict[str, list[str]]:
+    """Return the measures of a row that cannot be tested, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for key, figure in figures_of(row).items():
+        if reason := why_untested(row, figure):
+            reasons.setdefault(reason, []).append(key)
+    return reasons
+
+
 def has_moments(row: ReportedSystem) -> bool:
     """True if a figure of several runs is printed with its deviation."""
-    return (row.runs or 0) > 1 and any(figure.sd for figure in figures_of(row).values())
+    return any(not why_untested(row, figure) for figure in figures_of(row).values())
 
 
 # ---- changes by organisers -------------------------------------------------------------------------
@@ -120,6 +144,7 @@ def add(
             record(setting.benchmark, "reported figures", by=by, about=f"{setting.key}: {row}", after=after)
         if any(row.tests is None for row in rows):
             queueing.enqueue(KIND, setting.pk)
+            BoardTests.objects.filter(setting=setting).update(outdated=True)
     return rows
 
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from evalsvc.evaluation.disclosure.policy import held_back_from
-from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion
+import msgspec
+
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.disclosure.policy import held_back_from, is_hidden
+from evalsvc.evaluation.leaderboard import Board, BoardSystem
+from evalsvc.evaluation.models import BoardTests, ReportedSystem, Setting, SettingVersion
 from evalsvc.evaluation.reported.checks import Check, checks
 from evalsvc.evaluation.reported.entries import ReportedTest, tests_of
 from evalsvc.evaluation.roles import Person
@@ -17,21 +22,44 @@ Tests = list[tuple[ReportedSystem, ReportedSystem, ReportedTest]]
 class Reported(NamedTuple):
     """Rows in the order they were entered, checks by row, tests between rows.
 
-    There are no checks while they would tell the size of hidden gold.
+    `measured` are tests of systems of the board against rows. There are no checks while they would tell the
+    size of hidden gold, and no such tests.
     """
 
     rows: list[ReportedSystem]
     checks: dict[int, list[Check]]
     tests: Tests
+    measured: list[tuple[BoardSystem, ReportedSystem, ReportedTest]]
 
 
-def reported(setting: Setting, person: Person | None, version: SettingVersion | None = None) -> Reported:
-    """Return the reported systems of a setting, checked on the gold of a version."""
+def reported(setting: Setting, person: Person | None, board: Board | None = None) -> Reported:
+    """Return the reported systems of a setting, checked on its gold and tested against systems of its board.
+
+    `board` is the one of now unless it is given.
+    """
     rows = list(setting.reported.all())
+    if not rows:
+        return Reported([], {}, [], [])
     for row in rows:
         row.setting = setting
-    held_back = bool(rows) and bool(held_back_from([setting], person))
-    return Reported(rows, {} if held_back else checks_of(rows, version), tests_of(rows))
+    board = board or leaderboard.board(setting, person=person)
+    checks = {} if held_back_from([setting], person) else checks_of(rows, board.version)
+    return Reported(rows, checks, tests_of(rows), _measured(board, rows))
+
+
+def _measured(
+    board: Board, rows: Collection[ReportedSystem]
+) -> list[tuple[BoardSystem, ReportedSystem, ReportedTest]]:
+    """Return the tests of the systems of a board against rows, as far as they are of its present runs."""
+    if board.sealed or is_hidden(board.setting):
+        return []
+    tests = BoardTests.objects.filter(setting=board.setting, identity=board_tests.identity_of(board))
+    stored = tests.exclude(reported={}).values_list("reported", flat=True).first() or {}
+    return [
+        (board.systems.by_key[test.other], row, test)
+        for row in rows
+        for test in msgspec.convert(stored.get(str(row.pk), []), list[ReportedTest])
+    ]
 
 
 def checks_of(

@@ -105,7 +105,7 @@ def test_tests_of_other_runs_are_not_shown(
 def test_runs_that_come_while_the_tests_are_computed_outdate_them(cast: BenchmarkCast) -> None:
     setting = begin(cast)
     row, _, identity = board_tests.to_test(setting)
-    store = board_tests.stored_by_job(row, {}, identity)
+    store = board_tests.stored_by_job(row, {}, identity, {})
     add(cast, setting.benchmark, "Cedar", "9", 0.53, 0.73)
     store()
     assert BoardTests.objects.get().outdated

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from io import StringIO
 from itertools import combinations
 from pathlib import Path
@@ -13,15 +14,17 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from scipy.stats import ttest_ind_from_stats
 
 from evalsvc.core.activity.models import LogEntry
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.demo.loader import DATA
 from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.models import Benchmark, ReportedSystem, Setting
+from evalsvc.evaluation.models import Benchmark, BoardTests, ReportedSystem, Setting
 from evalsvc.evaluation.reported import entries, shown
 from tests.cast.benchmarks import BenchmarkCast
 from tests.errors import code
+from tests.evalsvc.evaluation.comparison import test_board_tests as board_runs
 from workers.runner import run_next
 
 FILE = DATA / "reported.json"
@@ -251,6 +254,102 @@ def test_f_of_another_beta_is_not_checked(cast: BenchmarkCast) -> None:
     setting = cast.relations(options={"beta": 2}).settings.get()
     row = add(setting, cast, micro_f1="66.7")
     assert [check.verdict for check in shown.reported(setting, None).checks[row.pk]] == ["undecidable"]
+
+
+# ---- systems scored here against printed figures -----------------------------------------------
+def scored_here(cast: BenchmarkCast) -> Setting:
+    """A system whose five runs have mean 72.5 and deviation 0.3, and one with a single run."""
+    benchmark = cast.relations()
+    for run, away in enumerate((-1, 0, 0, 0, 1)):
+        micro = 0.725 + away * 0.003 * math.sqrt(2)
+        board_runs.add(cast, benchmark, "Net", str(run), micro, 0.603)
+    board_runs.add(cast, benchmark, "Solo", "1", 0.8, 0.8)
+    return benchmark.settings.select_related("benchmark", "test_set", "only").get()
+
+
+def measured(setting: Setting, person: Any = None) -> dict[tuple[str, str, str], entries.ReportedTest]:
+    tests = shown.reported(setting, person).measured
+    return {(system.name, row.system, test.measure): test for system, row, test in tests}
+
+
+def test_a_system_scored_here_is_tested_against_printed_moments_by_its_runs(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    setting = scored_here(cast)
+    enter(setting, cast, "harbecke-3")
+    assert measured(setting) == {}  # until a job has tested them
+    assert board_runs.compute(monkeypatch) == 1
+    tests = measured(setting)
+    assert {name for name, _, _ in tests} == {"Net"}
+    micro = tests["Net", "RECENT", "micro_f1"]
+    assert round(micro.difference or 0, 6) == 1.0
+    assert (round(micro.p or 0, 4), round(micro.d or 0, 2), micro.word) == (0.0025, 2.83, "huge")
+    # only the figures of the paper are rounded: 71.5 ± .05 and .4 ± .05
+    corners = [
+        ttest_ind_from_stats(72.5, 0.3, 5, mean, sd, 5, equal_var=False).pvalue
+        for mean in (71.45, 71.55)
+        for sd in (0.35, 0.45)
+    ]
+    assert [micro.p_least, micro.p_most] == pytest.approx([min(corners), max(corners)])
+    assert micro.called
+    same = tests["Net", "PTR", "micro_f1"]
+    assert (round(same.difference or 0, 6), same.p_most, same.called) == (0.0, 1.0, False)
+    page = client.get("/boards/rel/").content.decode()
+    assert "Differences between systems scored here and printed means" in page
+    client.force_login(cast.kim)
+    body = client.get("/api/v1/benchmarks/rel/settings/main/reported").json()
+    first = next(test for test in body["measured_tests"] if test["measure"] == "micro_f1")
+    assert (first["system"], first["team"], first["b"]) == ("Net", "Kelpie", setting.reported.all()[0].pk)
+    assert round(first["d"], 2) == 2.83
+
+
+def test_what_cannot_be_tested_is_named_with_its_reason(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    setting = scored_here(cast)
+    rows = [
+        add(setting, cast, runs=1, micro_f1="70.0"),
+        add(setting, cast, runs=None, micro_f1="70.0 ± 0.2"),
+        add(setting, cast, runs=5, micro_f1="70.0"),
+    ]
+    board_runs.compute(monkeypatch)
+    assert measured(setting) == {}
+    client.force_login(cast.kim)
+    body = client.get("/api/v1/benchmarks/rel/settings/main/reported").json()
+    reasons = ("reports a single run", "does not state the number of runs", "prints no deviation")
+    assert body["untested"] == [
+        {"id": row.pk, "measures": ["micro_f1"], "reason": f"the paper {reason}"}
+        for row, reason in zip(rows, reasons, strict=True)
+    ]
+    assert body["measured_tests"] == []
+    assert "as the paper prints no deviation" in client.get("/boards/rel/").content.decode()
+
+
+def test_hidden_gold_lets_out_no_test_against_figures_that_somebody_entered(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = scored_here(cast)
+    enter(setting, cast, "harbecke-3")
+    board_runs.compute(monkeypatch)
+    assert measured(setting, cast.kim)
+    Setting.objects.update(disclosure="hidden")
+    setting.refresh_from_db()
+    assert measured(setting, cast.kim) == measured(setting, cast.olga) == {}
+    BoardTests.objects.update(outdated=True)
+    board_runs.compute(monkeypatch)
+    assert BoardTests.objects.get().reported == {}
+
+
+def test_tests_of_runs_that_have_changed_are_not_shown(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = scored_here(cast)
+    enter(setting, cast, "harbecke-3")
+    board_runs.compute(monkeypatch)
+    board_runs.add(cast, setting.benchmark, "Net", "6", 0.9, 0.9)
+    assert measured(setting) == {}
+    board_runs.compute(monkeypatch)
+    assert round(measured(setting)["Net", "PTR", "micro_f1"].difference or 0, 2) == round(17.5 / 6, 2)
 
 
 # ---- exports ---------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from annotation.pages import (
     progress,
     projects,
     quality,
+    releases,
     sentences,
     testsets,
 )
@@ -59,6 +60,7 @@ page_patterns = [
     path("projects/<slug:slug>/freeze/", testsets.freeze, name="freeze"),
     path("test-sets/", testsets.index, name="test-sets"),
     path("test-sets/import/", imports.test_set_import, name="test-set-import"),
+    path("check-a-copy/", releases.check_copy, name="release-check"),
     path("test-sets/<slug:slug>/", testsets.test_set, name="test-set"),
     path("test-sets/<slug:slug>/lines.jsonl", testsets.lines, name="test-set-lines"),
     path("test-sets/<slug:slug>/release.zip", testsets.release_zip, name="test-set-release"),

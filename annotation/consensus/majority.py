@@ -284,6 +284,14 @@ def links_of(payload: Payload) -> frozenset[Link]:
     return frozenset((spans[head], name, spans[tail]) for head, name, tail in payload["relations"])
 
 
+def choices_of(payload: Payload) -> set[Any]:
+    """Return what an answer contains: relations, spans, and triples of spans."""
+    relations = payload["relations"]
+    if relations and isinstance(relations[0], str):
+        return set(relations)
+    return {tuple(span) for span in payload["spans"]} | links_of(payload)
+
+
 def _count(answers: Iterable[frozenset[Any]]) -> Counter[Any]:
     return Counter(choice for answer in answers for choice in answer)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from annotation.consensus import majority
 from annotation.consensus.item_state import Rules, answers_needed, counted_answers
-from annotation.consensus.label_mapping import Payload
 from annotation.models import Adjudication, Annotator, Answer, Item, Project
 
 
@@ -55,11 +54,11 @@ class ProvenanceWriter:
         """List each label that was voted for or is gold, most votes first."""
         mapped = [self.rules.mapping.payload(answer.payload).payload for answer in counted]
         tally = self.rules.verdict(mapped, k, self.rules.policy).tally
-        gold = choices(item.gold or {"spans": [], "relations": []})
+        gold = majority.choices_of(item.gold or {"spans": [], "relations": []})
         shown: Counter[Any] = Counter()
         imported: Counter[Any] = Counter()
         for answer, payload in zip(counted, mapped, strict=True):
-            for choice in choices(payload):
+            for choice in majority.choices_of(payload):
                 shown[choice] += answer.vote.shown_id is not None
                 imported[choice] += answer.vote.batch_id is not None
         votes = {count.choice: count.votes for count in tally}
@@ -89,11 +88,3 @@ class ProvenanceWriter:
         row = {"by": by, "at": decision.at.isoformat(), "relations": decision.payload["relations"]}
         more = {"spans": decision.payload["spans"], "reason": decision.reason}
         return row | {name: value for name, value in more.items() if value}
-
-
-def choices(payload: Payload) -> set[Any]:
-    """Return what an answer contains: relation names, spans, and triples of spans."""
-    relations = payload["relations"]
-    if relations and isinstance(relations[0], str):
-        return set(relations)
-    return {tuple(span) for span in payload["spans"]} | majority.links_of(payload)

@@ -15,13 +15,20 @@ import msgspec
 
 from annotation.releases import card_text
 from annotation.releases.composition import Composition
+from annotation.releases.layout import (
+    BLIND,
+    FORMAT,
+    GOLD,
+    MANIFEST,
+    ONTOLOGY,
+    PROVENANCE,
+    STATISTICS,
+    SUMS,
+    blind_line,
+)
 from annotation.testset import GoldChanged, Origin, TestSet, export_lines, provenance_lines, verified_batches
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.formats.records import canonical_line
 
-FORMAT = "evalsvc release 1"
-GOLD, BLIND, PROVENANCE, SUMS = "gold.jsonl", "blind.jsonl", "provenance.jsonl", "SHA256SUMS"
-LABEL_KEYS = ("relations", "spans")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can state
 CHUNK_BYTES = 1 << 18
 MANY_LINES = 1_000_000  # from here on a file may exceed 2 GB, which must be stated before it
@@ -55,10 +62,8 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
     found = [
         _text("README.md", "card", lambda: card_text.readme(content, with_gold=with_gold, files=listed)),
         ReleaseFile(BLIND, "sentences to predict, without labels", lambda: _blind_lines(test_set)),
-        _json("manifest.json", "how the set was made", release_manifest(test_set)),
-        _json(
-            "ontology.json", "labels with their texts, and the steps that led to them", _ontology(test_set)
-        ),
+        _json(MANIFEST, "how the set was made", release_manifest(test_set)),
+        _json(ONTOLOGY, "labels with their texts, and the steps that led to them", _ontology(test_set)),
         _text("CITATION.cff", "citation", lambda: card_text.citation_cff(test_set)),
         _text("citation.bib", "citation for BibTeX", lambda: card_text.bibtex(test_set)),
     ]
@@ -68,7 +73,7 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
         )
     if with_gold:
         found.append(ReleaseFile(GOLD, "gold lines", lambda: _gold(test_set)))
-        found.append(_json("statistics.json", "statistics of the gold", test_set.statistics))
+        found.append(_json(STATISTICS, "statistics of the gold", test_set.statistics))
         if manifest.get("provenance_sha256"):
             found.append(ReleaseFile(PROVENANCE, "what decided each line", lambda: _provenance(test_set)))
     listed = sorted([(file.name, file.purpose) for file in found] + [(SUMS, "SHA-256 of all other files")])
@@ -99,12 +104,6 @@ def _provenance(test_set: TestSet) -> Iterator[bytes]:
 
 def _blind_lines(test_set: TestSet) -> Iterator[bytes]:
     return map(blind_line, export_lines(test_set))
-
-
-def blind_line(line: bytes) -> bytes:
-    """Return a gold line without its labels."""
-    item = msgspec.json.decode(line)
-    return canonical_line({key: value for key, value in item.items() if key not in LABEL_KEYS})
 
 
 def release_manifest(test_set: TestSet) -> dict[str, Any]:
@@ -150,7 +149,7 @@ def _ontology(test_set: TestSet) -> dict[str, Any]:
 
 def manifest_sha256(test_set: TestSet) -> str:
     """Return the digest of `manifest.json`, which states those of gold and provenance."""
-    manifest = _json("manifest.json", "", release_manifest(test_set))
+    manifest = _json(MANIFEST, "", release_manifest(test_set))
     return hashlib.sha256(b"".join(manifest.parts())).hexdigest()
 
 

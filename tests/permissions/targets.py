@@ -383,6 +383,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "dispute": lambda cast: decision(cast) | {"choice": json.dumps({"spans": [], "relations": ["died_in"]})},
     "freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": "on"},
     "test-set": lambda cast: {"username": "olga"},
+    "release-check": lambda cast: {"copies": file(b"{}", "gold.jsonl")},
     "test-set-card": lambda cast: {"words": "From three papers.", "languages": "en"},
     "test-set-import": lambda cast: (
         {"name": "New", "version": "1", "kind": "relations"} | {"upload": file(published())}

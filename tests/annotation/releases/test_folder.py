@@ -16,7 +16,7 @@ from django.core.management import call_command
 from annotation import projects
 from annotation.adjudication import decisions
 from annotation.freezing import builder
-from annotation.models import Answer, Batch, Card, Vote
+from annotation.models import Answer, Batch, Card, Project, Vote
 from annotation.queue import exclusions
 from annotation.releases import folder
 from annotation.testset import TestSet
@@ -55,7 +55,12 @@ def released() -> TestSet:
         votes_key=item.votes_key,
         reason="It says so.",
     )
-    made = builder.freeze(project, name="Trial", version="1.0", leave_out=True, by=curator())
+    return frozen(project)
+
+
+def frozen(project: Project, version: str = "1.0") -> TestSet:
+    """Freeze what is decided, with its statistics."""
+    made = builder.freeze(project, name="Trial", version=version, leave_out=True, by=curator())
     run_job("freeze", made.pk)
     run_job("describe", made.pk)
     made.refresh_from_db()
@@ -132,11 +137,7 @@ def test_a_label_states_what_was_suggested_and_imported_and_an_answer_why_it_doe
     Vote.objects.filter(annotator__user__username="ann1").update(batch=batch)
     exclusions.exclude_answer(item.answers.get(annotator__user__username="ann0"), by=curator())
     answer_item(item, annotators(project, 3)[2], "A")
-    made = builder.freeze(project, name="Trial", version="1.0", by=curator())
-    run_job("freeze", made.pk)
-    run_job("describe", made.pk)
-    made.refresh_from_db()
-    (line,) = lines(unpacked(made)["provenance.jsonl"])
+    (line,) = lines(unpacked(frozen(project))["provenance.jsonl"])
     assert line["labels"] == [{"label": "A", "for": 2, "against": 0, "gold": True, "imported": 1}]
     assert line["answers"][0] | {"milliseconds": 0} == {
         "by": "a1", "relations": ["A"], "suggested": True, "not_counted": "excluded", "milliseconds": 0,

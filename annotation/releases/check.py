@@ -1,0 +1,356 @@
+"""Check of a copy of a release, from its files alone. Pure: no database, no service.
+
+Every file is compared with its checksum, the digests with those of the manifest, and the files with each
+other: the sentences to predict with the gold, and each gold line with what its answers, the rule, the steps
+of the ontology and the decision give.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from annotation.consensus import majority
+from annotation.consensus.label_mapping import LabelMapping, Payload
+from annotation.releases.layout import (
+    BLIND,
+    FORMAT,
+    GOLD,
+    MANIFEST,
+    ONTOLOGY,
+    PROVENANCE,
+    STATISTICS,
+    SUMS,
+    blind_line,
+)
+
+Opened = Callable[[], Iterable[bytes]]
+"""Opens a file anew and yields its lines with their ends."""
+Shape = TypeVar("Shape")
+MOST_LINES_NAMED = 5
+FAULTS = (msgspec.MsgspecError, ValueError, RecursionError)
+SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+
+
+class _Step(msgspec.Struct):
+    operation: str
+    sources: list[str]
+    target: str = ""
+
+
+class _Ontology(msgspec.Struct):
+    labels: list[dict[str, Any]]
+    steps: list[_Step] = []
+
+
+class _Manifest(msgspec.Struct):
+    format: str
+    name: str
+    version: str
+    kind: str
+    rows: int
+    sha256: str
+    policy: str = ""
+    spans_may_overlap: bool = False
+    provenance_sha256: str = ""
+
+
+class _Marks(msgspec.Struct):
+    relations: list[Any]
+    spans: list[tuple[int, int, str]] = []
+    blank: bool = False
+    not_counted: str = ""
+
+    def payload(self) -> Payload:
+        """Return the answer; raise ValueError unless its relations are names, or triples on its spans."""
+        names = all(isinstance(link, str) for link in self.relations)
+        spans = range(len(self.spans))
+        for link in () if names else self.relations:
+            head, name, tail = link
+            if head not in spans or tail not in spans or not isinstance(name, str):
+                raise ValueError("a relation refers to no span")
+        payload: Payload = {"spans": [list(span) for span in self.spans], "relations": self.relations}
+        return payload | ({"blank": True} if self.blank else {})
+
+
+class _Statistics(msgspec.Struct):
+    labels: dict[str, int] = {}
+
+
+class _Votes(msgspec.Struct, rename={"votes": "for"}):
+    label: Any
+    votes: int
+
+
+class _Provenance(msgspec.Struct):
+    id: str
+    state: str
+    k: int
+    labels: list[_Votes]
+    answers: list[_Marks]
+    decision: _Marks | None = None
+
+
+@dataclass(slots=True)
+class CheckResult:
+    """What differs, by file; a release without differences is as it was."""
+
+    title: str = ""
+    manifest_sha256: str = ""
+    gold_sha256: str = ""
+    rows: int = 0
+    checked: list[str] = field(default_factory=list)
+    differences: dict[str, list[str]] = field(default_factory=dict)
+    redecided: int = 0
+
+    @property
+    def is_intact(self) -> bool:
+        return not self.differences
+
+    def add(self, name: str, text: str) -> None:
+        self.differences.setdefault(name, []).append(text)
+
+
+def open_folder(folder: Path) -> dict[str, Opened]:
+    """Return the files of a folder, without hidden ones; raise OSError if it cannot be read."""
+    paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+
+    def opened(path: Path) -> Opened:
+        def lines() -> Iterator[bytes]:
+            with path.open("rb") as file:
+                yield from file
+
+        return lines
+
+    return {path.name: opened(path) for path in paths}
+
+
+def check(files: Mapping[str, Opened]) -> CheckResult:
+    """Compare the files with their checksums, with the manifest and with each other."""
+    return _Check(files).run()
+
+
+class _Check:
+    def __init__(self, files: Mapping[str, Opened]) -> None:
+        self.files, self.result = files, CheckResult()
+        self.digests: dict[str, str] = {}
+        self.suspects: set[str] = set()
+
+    def run(self) -> CheckResult:
+        self._sums()
+        manifest = self._decoded(MANIFEST, _Manifest)
+        if manifest is not None:
+            self.result.title = f"{manifest.name} {manifest.version}"
+            self.result.manifest_sha256, self.result.gold_sha256 = self.digests[MANIFEST], manifest.sha256
+            self._manifest(manifest)
+            self._content(manifest)
+        return self.result
+
+    # ---- checksums --------------------------------------------------------------------------------
+    def _sums(self) -> None:
+        self.digests = {name: _digest(lines()) for name, lines in self.files.items()}
+        if SUMS not in self.files:
+            self.result.add(SUMS, "It is missing, so nothing states what the other files should be.")
+            self.suspects = set(self.files)
+            return
+        stated: dict[str, str] = {}
+        for number, line in enumerate(self.files[SUMS](), 1):
+            match = SUM_LINE.fullmatch(line.decode(errors="replace").rstrip("\r\n"))
+            if match is None:
+                self.result.add(SUMS, f"Line {number} is not a SHA-256, two spaces and a name.")
+            else:
+                stated[match[2]] = match[1]
+        for name, digest in stated.items():
+            if name not in self.files:
+                self.result.add(name, f"It is missing; {SUMS} lists it.")
+            elif self.digests[name] != digest:
+                self.suspects.add(name)
+                self.result.add(name, f"Its SHA-256 is {self.digests[name]}, not {digest}.")
+            else:
+                self.result.checked.append(name)
+        for name in self.files.keys() - stated.keys() - {SUMS}:
+            self.suspects.add(name)
+            self.result.add(name, f"{SUMS} does not list it.")
+
+    def _manifest(self, manifest: _Manifest) -> None:
+        self.result.rows = manifest.rows
+        if manifest.format != FORMAT:
+            self.result.add(MANIFEST, f"Its format is {manifest.format!r}, not {FORMAT!r}.")
+        for name, digest in ((GOLD, manifest.sha256), (PROVENANCE, manifest.provenance_sha256)):
+            if name in self.files and self.digests[name] != digest:
+                self.suspects.add(name)
+                self.result.add(
+                    name, f"Its SHA-256 is {self.digests[name]}; {MANIFEST} states {digest or 'none'}."
+                )
+
+    # ---- content ----------------------------------------------------------------------------------
+    def _content(self, manifest: _Manifest) -> None:
+        lines = self.files.get(GOLD)
+        count = sum(1 for _ in (lines or self.files.get(BLIND, tuple))())
+        if count != manifest.rows:
+            name = GOLD if lines else BLIND
+            self.result.add(name, f"It has {count:,} lines; {MANIFEST} states {manifest.rows:,}.")
+        if lines is None:
+            return
+        self._lines_of_gold(lines)
+        if BLIND in self.files:
+            self._named(BLIND, self._blind(lines(), self.files[BLIND]()))
+        ontology = self._decoded(ONTOLOGY, _Ontology)
+        if PROVENANCE in self.files and ontology is not None:
+            judge = _Judge(manifest, ontology)
+            self._named(PROVENANCE, self._provenance(judge, lines(), self.files[PROVENANCE]()))
+
+    def _lines_of_gold(self, lines: Opened) -> None:
+        """Check that each line is an object with an id of its own, and count its labels."""
+        ids: set[Any] = set()
+        counts: Counter[str] = Counter()
+
+        def faults() -> Iterator[str]:
+            for number, line in enumerate(lines(), 1):
+                try:
+                    item = msgspec.json.decode(line, type=dict[str, Any])
+                    id, relations, spans = item["id"], item["relations"], item.get("spans")
+                    counts.update(str(span[2]) for span in spans) if spans else None
+                    counts.update(relations if spans is None else ())
+                except (*FAULTS, KeyError, TypeError, IndexError):
+                    yield f"Line {number:,} is no gold line."
+                    continue
+                if id in ids:
+                    yield f"Line {number:,} repeats the id {id}."
+                ids.add(id)
+
+        self._add(GOLD, faults())
+        statistics = self._decoded(STATISTICS, _Statistics) if STATISTICS in self.files else None
+        if statistics is not None:
+            stated = statistics.labels
+            wrong = [name for name in stated.keys() | counts.keys() if stated.get(name, 0) != counts[name]]
+            name = STATISTICS if STATISTICS in self.suspects else GOLD
+            self._add(
+                name,
+                (
+                    f"{label}: {counts[label]:,} in {GOLD}, {stated.get(label, 0):,} in {STATISTICS}."
+                    for label in sorted(wrong)
+                ),
+            )
+
+    @staticmethod
+    def _blind(gold: Iterable[bytes], blind: Iterable[bytes]) -> Iterator[str]:
+        for number, (line, other) in enumerate(zip_longest(gold, blind), 1):
+            if line is None or other is None:
+                missing = GOLD if line is None else BLIND
+                yield f"Line {number:,} and those after it are missing in {missing}."
+                return
+            try:
+                expected = blind_line(line)
+                if expected != other:
+                    where = _first_difference(json.loads(expected), json.loads(other))
+                    yield f"Line {number:,}: {where}, in {GOLD} and in {BLIND}."
+            except FAULTS:
+                yield f"Line {number:,} of {GOLD} or {BLIND} is not JSON."
+
+    def _provenance(self, judge: _Judge, gold: Iterable[bytes], provenance: Iterable[bytes]) -> Iterator[str]:
+        for number, (line, other) in enumerate(zip_longest(gold, provenance), 1):
+            if line is None or other is None:
+                missing = GOLD if line is None else PROVENANCE
+                yield f"Line {number:,} and those after it are missing in {missing}."
+                return
+            try:
+                item = msgspec.json.decode(line, type=dict[str, Any])
+                row = msgspec.json.decode(other, type=_Provenance)
+                fault = judge.fault(item, row)
+            except (*FAULTS, TypeError, KeyError, AttributeError):
+                yield f"Line {number:,} of {GOLD} or {PROVENANCE} is not as in a release."
+                continue
+            self.result.redecided += 1
+            if fault:
+                yield f"Line {number:,} ({row.id}): {fault}"
+
+    def _named(self, other: str, faults: Iterator[str]) -> None:
+        """Name a difference from the gold at the file whose checksum is wrong, else at the gold."""
+        self._add(other if other in self.suspects and GOLD not in self.suspects else GOLD, faults)
+
+    def _add(self, name: str, faults: Iterator[str]) -> None:
+        named = 0
+        for fault in faults:
+            named += 1
+            if named <= MOST_LINES_NAMED:
+                self.result.add(name, fault)
+        if named > MOST_LINES_NAMED:
+            self.result.add(name, f"{named - MOST_LINES_NAMED:,} more differences of this kind.")
+
+    def _decoded(self, name: str, shape: type[Shape]) -> Shape | None:
+        if name not in self.files:
+            if name not in self.result.differences:
+                self.result.add(name, "It is missing.")
+            return None
+        try:
+            return msgspec.json.decode(b"".join(self.files[name]()), type=shape)
+        except FAULTS as error:
+            self.result.add(name, f"It is not as in a release: {error}.")
+            return None
+
+
+class _Judge:
+    """Decides lines anew by rule, ontology and decision."""
+
+    def __init__(self, manifest: _Manifest, ontology: _Ontology) -> None:
+        self.manifest, self.mapping = manifest, LabelMapping.from_steps(ontology.steps)
+
+    def fault(self, item: dict[str, Any], row: _Provenance) -> str:
+        """Describe how a gold line differs from what its provenance gives; empty if it does not."""
+        if item["id"] != row.id:
+            return f"The id in {GOLD} is {item['id']}."
+        counted = [answer.payload() for answer in row.answers if not answer.not_counted]
+        payloads = [self.mapping.payload(payload).payload for payload in counted]
+        verdict = majority.decide(
+            payloads,
+            kind=self.manifest.kind,
+            policy=self.manifest.policy,
+            k=row.k,
+            may_overlap=self.manifest.spans_may_overlap,
+        )
+        votes = {_plain(count.choice): count.votes for count in verdict.tally}
+        stated = {_plain(label.label): label.votes for label in row.labels if label.votes}
+        if votes != stated:
+            return f"The votes for its labels are {_short(votes)}; {PROVENANCE} states {_short(stated)}."
+        expected, why = verdict.gold, "the answers give"
+        if row.decision is not None:
+            expected, why = self.mapping.payload(row.decision.payload()).payload, "the decision gives"
+        if expected is None:
+            return f"The answers are {verdict.state}, and there is no decision."
+        for key in ("relations", "spans"):
+            if key in item and item[key] != expected[key]:
+                return f"{key} {_short(item[key])} in {GOLD}; {why} {_short(expected[key])}."
+        return ""
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _short(value: Any) -> str:
+    text = _plain(value)
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def _first_difference(expected: dict[str, Any], found: dict[str, Any]) -> str:
+    for key in sorted(expected.keys() | found.keys()):
+        if expected.get(key) != found.get(key):
+            return f"{key} is {_short(expected.get(key))} and {_short(found.get(key))}"
+    return "the same content is written differently"
+
+
+def _digest(lines: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line)
+    return digest.hexdigest()

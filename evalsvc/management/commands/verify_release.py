@@ -1,0 +1,40 @@
+"""Check a copy of a release, from its files alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management import CommandError, CommandParser
+
+from annotation.releases.check import CheckResult, check, open_folder
+from evalsvc.management.commands._base import ScoringCommand
+
+
+class Command(ScoringCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", help="folder of the release, unpacked")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            result = check(open_folder(Path(options["folder"])))
+        except OSError as error:
+            raise CommandError(f"Cannot read {error.filename} ({error.strerror}).") from error
+        self._write(result)
+        if not result.is_intact:
+            sys.exit(1)
+
+    def _write(self, result: CheckResult) -> None:
+        for name, texts in sorted(result.differences.items()):
+            for text in texts:
+                self.stdout.write(f"{name}: {text}")
+        if result.title:
+            self.stdout.write(f"{result.title}: {result.rows:,} lines, {result.redecided:,} decided anew")
+        if result.is_intact:
+            self.stdout.write(f"All {len(result.checked)} files are as released.")
+        if result.manifest_sha256:
+            self.stdout.write(f"SHA-256 of manifest.json: {result.manifest_sha256}")
+            self.stdout.write("Compare it with that on the page of the test set.")

@@ -1,0 +1,168 @@
+"""The check of a copy names the file that differs, and how, from the files alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from annotation import projects
+from annotation.ontology import inventory
+from annotation.queue import votes
+from annotation.releases import check, folder
+from annotation.testset import TestSet
+from tests.annotation.releases.test_folder import frozen, released
+from tests.cast.projects import annotators, create_project, curator, import_lines
+
+pytestmark = pytest.mark.django_db
+Edit = Callable[[str], str]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    folder.write_folder(released(), tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def edited(copy: Path, name: str, old: str, new: str, *, sums: bool = False) -> check.CheckResult:
+    """Replace a text of a file; `sums` also makes its checksum right again."""
+    path = copy / name
+    before = path.read_text()
+    assert old in before
+    path.write_text(before.replace(old, new, 1))
+    if sums:
+        digests = [hashlib.sha256(text.encode()).hexdigest() for text in (before, path.read_text())]
+        listed = copy / "SHA256SUMS"
+        listed.write_text(listed.read_text().replace(*digests))
+    return check.check(check.open_folder(copy))
+
+
+def test_a_release_as_it_was_has_no_differences(copy: Path) -> None:
+    result = check.check(check.open_folder(copy))
+    assert result.differences == {}
+    assert (result.title, result.rows, result.redecided, len(result.checked)) == ("Trial 1.0", 3, 3, 10)
+    assert result.manifest_sha256 == folder.manifest_sha256(TestSet.objects.get(origin="annotated"))
+
+
+@pytest.mark.parametrize("name", ["README.md", "CITATION.cff", "guideline.md", "citation.bib"])
+def test_a_changed_text_is_named_with_both_digests(copy: Path, name: str) -> None:
+    before = hashlib.sha256((copy / name).read_bytes()).hexdigest()
+    (copy / name).write_text("Other.")
+    result = check.check(check.open_folder(copy))
+    (text,) = result.differences.pop(name)
+    assert (hashlib.sha256(b"Other.").hexdigest() in text, before in text) == (True, True)
+    assert result.is_intact
+
+
+def test_a_changed_label_is_named_with_what_the_answers_give(copy: Path) -> None:
+    result = edited(copy, "gold.jsonl", '"relations":["A"]', '"relations":["B"]')
+    assert set(result.differences) == {"gold.jsonl"}
+    assert (
+        'Line 1 (s0): relations ["B"] in gold.jsonl; the answers give ["A"].'
+        in result.differences["gold.jsonl"]
+    )
+    assert "A: 0 in gold.jsonl, 1 in statistics.json." in result.differences["gold.jsonl"]
+
+
+def test_a_changed_decision_is_named_at_the_provenance(copy: Path) -> None:
+    result = edited(copy, "provenance.jsonl", '"relations":["C"]},"id"', '"relations":["B"]},"id"')
+    assert set(result.differences) == {"provenance.jsonl"}
+    assert 'the decision gives ["B"]' in result.differences["provenance.jsonl"][-1]
+
+
+def test_a_changed_answer_is_named_even_with_a_new_checksum(copy: Path) -> None:
+    result = edited(copy, "provenance.jsonl", '"relations":["A"]', '"relations":["B"]', sums=True)
+    assert any("manifest.json states" in text for text in result.differences["provenance.jsonl"])
+    assert any("The votes for its labels" in text for text in result.differences["provenance.jsonl"])
+
+
+def test_a_changed_sentence_to_predict_is_named_with_both_texts(copy: Path) -> None:
+    result = edited(copy, "blind.jsonl", "Ada was seen", "Ida was seen")
+    assert set(result.differences) == {"blind.jsonl"}
+    assert "Ada was seen" in result.differences["blind.jsonl"][1]
+    assert "Ida was seen" in result.differences["blind.jsonl"][1]
+
+
+def test_a_missing_an_added_and_a_shortened_file_are_named(copy: Path) -> None:
+    (copy / "guideline.md").unlink()
+    (copy / "notes.txt").write_text("Mine.")
+    (copy / "blind.jsonl").write_bytes((copy / "blind.jsonl").read_bytes().split(b"\n")[0] + b"\n")
+    result = check.check(check.open_folder(copy))
+    assert result.differences["guideline.md"] == ["It is missing; SHA256SUMS lists it."]
+    assert result.differences["notes.txt"] == ["SHA256SUMS does not list it."]
+    assert "Line 2 and those after it are missing in blind.jsonl." in result.differences["blind.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *(("gold.jsonl", text) for text in ("[]\n", '{"id":[],"relations":1}\n', "\xff", '{"id":1}\n')),
+        *(("provenance.jsonl", text) for text in ("{}\n", "[[" * 5_000, '{"id":"s0","answers":[1]}\n')),
+        *(("manifest.json", text) for text in ("", "[]", '{"format":"other"}', "{")),
+        *(("ontology.json", text) for text in ("", '{"labels":1}', '{"labels":[],"steps":[{}]}')),
+        *(("statistics.json", text) for text in ("[]", '{"labels":{"A":"x"}}')),
+        *(("SHA256SUMS", text) for text in ("", "x", "0" * 64 + "  ../gold.jsonl")),
+    ],
+)
+def test_a_file_of_any_other_form_is_named_and_no_fault_of_the_check(
+    copy: Path, name: str, content: str
+) -> None:
+    (copy / name).write_text(content)
+    assert check.check(check.open_folder(copy)).differences
+
+
+def test_merged_labels_are_mapped_before_the_lines_are_decided_anew(tmp_path: Path) -> None:
+    project = released().project
+    assert project is not None
+    inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    folder.write_folder(frozen(project, "1.1"), tmp_path)
+    assert b'"AB"' in (tmp_path / "gold.jsonl").read_bytes()
+    assert check.check(check.open_folder(tmp_path)).differences == {}
+
+
+def test_spans_and_relations_between_them_are_decided_anew(tmp_path: Path) -> None:
+    project = create_project("joint", labels=["person", "place"])
+    inventory.add_labels(project, ["lives_in"], part="relation", by=curator())
+    import_lines(project, [{"id": name, "text": f"Ada lives in Turin, {name}."} for name in ("d1", "d2")])
+    projects.open_for_work(project, by=curator())
+    payload = {"spans": [[0, 3, "person"], [13, 18, "place"]], "relations": [[0, "lives_in", 1]]}
+    for user in annotators(project, 2):
+        for item in project.items.all():
+            votes.answer(item, user, client_id=uuid4(), payload=payload)
+    folder.write_folder(frozen(project), tmp_path)
+    result = check.check(check.open_folder(tmp_path))
+    assert (result.differences, result.redecided) == ({}, 2)
+    line = json.loads((tmp_path / "gold.jsonl").read_text().splitlines()[0])
+    assert line["relations"]
+    result = edited(tmp_path, "gold.jsonl", '"relations":[[0,"lives_in",1]]', '"relations":[]')
+    assert "the answers give" in str(result.differences["gold.jsonl"])
+
+
+def test_the_command_needs_no_database_and_fails_on_a_difference(copy: Path) -> None:
+    nowhere = {
+        "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none",
+        "EVALSVC_DATA": str(copy.parent / "none"),
+    }
+
+    def run() -> Any:
+        command = [sys.executable, "manage.py", "verify_release", str(copy)]
+        return subprocess.run(
+            command, capture_output=True, text=True, env=os.environ | nowhere, check=False, timeout=60
+        )
+
+    right = run()
+    assert (right.returncode, right.stderr) == (0, "")
+    assert "All 10 files are as released." in right.stdout
+    with (copy / "gold.jsonl").open("a") as file:
+        file.write("\n")
+    wrong = run()
+    assert wrong.returncode == 1
+    assert "gold.jsonl: It has 4 lines; manifest.json states 3." in wrong.stdout

@@ -133,5 +133,5 @@ TOO_LARGE = (
 ELSEWHERE = {
     *("bad_block", "no_scheme", "entity_not_in_text", "duplicate_vote", "too_large"),
     *("too_few_claims", "too_many_labels", "other_scheme"),
-    *("overlapping_spans", "too_many_in_line", "long_answer", "textless_item"),
+    *("overlapping_spans", "too_many_in_line", "long_answer", "textless_item", "too_slow"),
 }

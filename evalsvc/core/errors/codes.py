@@ -140,7 +140,7 @@ BENCHMARKS: dict[str, str] = {
     "no_change": "The new version is the same as the latest one.",
     "one_team": "A member of the team already submits for another one. Submit for one team per benchmark.",
     "phase_needed": "Several phases are open. Specify dev or test.",
-    "too_many_checks": "You checked too many files at once, or in an hour. Wait a moment.",
+    "too_many_checks": "Too many files are being read, or you checked too many in an hour. Wait a moment.",
     "quota_at_once": "The team has reached its quota of waiting and running submissions.",
     "quota_in_total": "The team has used its total quota for this benchmark.",
     "quota_per_day": "The team has used its daily quota. Submit again at next_allowed_at.",

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from evalsvc.core.formats.json_lines import Identifier, all_plain, decode, decode_block, has_keys, identifier
-from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.problems import MOST_SPANS, Problems
 from evalsvc.core.formats.records import (
     Abstention,
     BagPrediction,
@@ -251,7 +251,7 @@ def _read_spans_block(block: Block, limits: Limits) -> Sequence[PredictionLine] 
         return None
     for line in lines:
         spans = line.spans
-        if len(spans) > 1 and len(set(spans)) < len(spans):
+        if len(spans) > 1 and (len(spans) > MOST_SPANS or len(set(spans)) < len(spans)):
             return None
         for start, end, label in spans:
             if not (0 <= start < end <= MAX_OFFSET and label):

@@ -114,6 +114,11 @@ KINDS: dict[str, ProblemKind] = {
         '{"id": "s1", "spans": [[0, 1, "person"]]}',
         False,
     ),
+    "too_slow": ProblemKind(
+        "Checking the file takes longer than the service spends on one.",
+        '{"id": "s1", "label": "born_in"}',
+        False,
+    ),
     "long_answer": ProblemKind(
         "The text of an answer is longer than is looked for in a document.",
         '{"id": "d1", "entities": [["Ada Byron", "person"]]}',
@@ -207,6 +212,7 @@ CLIP = 80
 ID_KEY = re.compile(r'"id"[ \t]*:[ \t]*(?:"((?:[^"\\]|\\.)*)"|(-?\d+))')
 LONGEST_ID = 200
 MAX_REMEMBERED = 100_000
+MOST_SPANS = 10_000  # of a line
 MAX_PROBLEMS = 100_000  # then reading stops: the file is another one, or meant to keep us busy
 ExampleLine = Callable[[str], str | None]
 
@@ -342,13 +348,14 @@ class Problems:
         expected: str | None = None,
         hint: str | Callable[[], str | None] | None = None,
         example: str | Callable[[], str] | None = None,
+        times: int = 1,
     ) -> None:
-        """Count one problem and keep it if it is among the first.
+        """Count a problem and keep it if it is among the first.
 
         Hint and example may be functions, called only for a kept problem.
         """
         warning = KINDS[code].warning
-        (self.warnings if warning else self.by_code)[code] += 1
+        (self.warnings if warning else self.by_code)[code] += times
         self.places += not warning and (line is None or self._mark_bad(line))
         kept = self.first_warnings if warning else self.first
         if len(kept) < self.keep or (line or inf) < line_order(kept[-1]):

@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.problems import MOST_SPANS, Problems
 from evalsvc.core.formats.records import Entity, Link, Span
 
 
@@ -90,6 +90,10 @@ def checked_spans(
     spans: list[Span], links: list[Link], *, length: int | None, line: int, problems: Problems
 ) -> tuple[tuple[Span, ...], tuple[Link, ...]] | None:
     """Return spans and relations without duplicates, or None after a report."""
+    if len(spans) > MOST_SPANS:
+        given, expected = f"{len(spans):,}", f"at most {MOST_SPANS:,} in a line"
+        problems.add("too_many_in_line", line=line, field="spans", value=given, expected=expected)
+        return None
     before = problems.total
     for at, (start, end, label) in enumerate(spans):
         field = f"spans[{at}]"
@@ -103,16 +107,27 @@ def checked_spans(
             problems.add("bad_reference", line=line, field=field, value=f"{head}, {tail}", expected=expected)
     if problems.total > before:
         return None
+    return _without_repeats(spans, links, line=line, problems=problems)
+
+
+def _without_repeats(
+    spans: list[Span], links: list[Link], *, line: int, problems: Problems
+) -> tuple[tuple[Span, ...], tuple[Link, ...]]:
+    """Return each span and relation once; repeats are counted."""
     numbers: dict[Span, int] = {}
     for span in spans:
-        if span in numbers:
-            problems.add("duplicate_span", line=line, value=f"[{span[0]}, {span[1]}) {span[2]}")
         numbers.setdefault(span, len(numbers))
+    if len(numbers) < len(spans):
+        for (start, end, label), times in Counter(spans).items():
+            if times > 1:
+                value = f"[{start}, {end}) {label}"
+                problems.add("duplicate_span", line=line, value=value, times=times - 1)
     new = [numbers[span] for span in spans]
     renumbered = Counter((new[head], name, new[tail]) for head, name, tail in links)
     for (head, name, tail), times in renumbered.items():
-        for _ in range(times - 1):
-            problems.add("duplicate_relation", line=line, value=f"{head} {name} {tail}")
+        if times > 1:
+            value = f"{head} {name} {tail}"
+            problems.add("duplicate_relation", line=line, value=value, times=times - 1)
     return tuple(numbers), tuple(renumbered)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO, cast
+
+from django.conf import settings
 
 from evalsvc.core.errors.exceptions import DomainError, TooLarge
 from evalsvc.core.formats import jsonl_predictions, npy, npz
@@ -65,6 +68,16 @@ def bounded(chunks: Iterable[bytes], *, most: int) -> Iterator[bytes]:
         yield chunk
 
 
+def timed(pieces: Iterable[bytes], problems: Problems) -> Iterator[bytes]:
+    """Reject a file that costs this thread more than its share of CPU time, however small it is packed."""
+    seconds, begun = settings.CHECK_SECONDS, time.thread_time()
+    for piece in pieces:
+        if time.thread_time() - begun > seconds:
+            expected = f"at most {seconds:,} s of computing time"
+            problems.stop("too_slow", line=problems.lines_read or None, expected=expected)
+        yield piece
+
+
 def too_large(most: int) -> TooLarge:
     detail = f"The file is larger than {most:,} bytes."
     return TooLarge("too_large", detail, hint="Send it packed with gzip.", limit=most)
@@ -84,7 +97,7 @@ def check_stream(
     """
     problems = Problems()
     most = limit(contract.benchmark, "upload_bytes")
-    pieces = unpacked(bounded(chunks, most=most), problems, accepted=npz.MAGIC)
+    pieces = timed(unpacked(bounded(chunks, most=most), problems, accepted=npz.MAGIC), problems)
     head = _head(pieces)
     complete = chain([head], pieces)
     if head.startswith(npz.MAGIC):

@@ -39,6 +39,7 @@ from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_check import UNSTATED, Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
 from evalsvc.evaluation.submissions.other_inputs import Submitter
+from evalsvc.evaluation.submissions.thread_limits import reading
 
 S = Submission.State
 ACTIVE = (S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED)
@@ -195,7 +196,8 @@ def _require_quotas(entry: Entry, hidden: list[Setting], *, now: datetime) -> No
 
 def _read(contract: FileContract, chunks: Iterable[bytes], **options: Any) -> Checked:
     try:
-        checked = check_stream(contract, chunks, **options)
+        with reading():
+            checked = check_stream(contract, chunks, **options)
     except FileRejected as error:
         if "too_large" in error.problems.by_code:
             limit = settings.UPLOAD_MAX_UNPACKED_BYTES

@@ -1,4 +1,4 @@
-"""Limits on requests that occupy a thread: checks and long polls."""
+"""Limits on requests that occupy a thread: files being read, checks and long polls."""
 
 from __future__ import annotations
 
@@ -67,6 +67,22 @@ class CheckLimits:
 
 
 CHECKS = CheckLimits()
+
+READ_WAIT_SECONDS = 5
+_reading = BoundedSemaphore(max(1, settings.WEB_THREADS // 2))
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Read a file while at most half of the threads do, so that pages stay available; else answer 429."""
+    if not _reading.acquire(timeout=READ_WAIT_SECONDS):
+        hint = f"Send it again in {RETRY_SECONDS} s."
+        detail = "Other files are being read."
+        raise QuotaExceeded("too_many_checks", detail, retry_after=RETRY_SECONDS, hint=hint)
+    try:
+        yield
+    finally:
+        _reading.release()
 
 
 def slots(threads: int) -> int:

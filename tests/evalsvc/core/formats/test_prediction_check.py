@@ -146,6 +146,16 @@ def test_spans_and_tags_that_do_not_fit_are_reported(line, code):
     assert (found, [problem.code for problem in problems.first]) == ([], [code])
 
 
+def test_repeated_spans_are_counted_at_once_and_few_fit_into_a_line():
+    options = {"labels": ["P"], "forms": ["spans"], "lengths": {"a": 9}, "ids": ["a"], "negative": None}
+    found, problems, _ = run({"id": "a", "spans": [[0, 1, "P"]] * 9_999}, **options)
+    assert found == [("a", ((0, 1, "P"),), ())]
+    assert problems.warnings == {"duplicate_span": 9_998}
+    assert len(problems.first_warnings) == 1
+    _, problems, _ = run({"id": "a", "spans": [[0, 1, "P"]] * 10_001}, **options)
+    assert problems.by_code["too_many_in_line"] == 1
+
+
 def test_relations_between_spans_are_claims_of_their_own_inventory():
     line = {"id": "1", "spans": [[0, 1, "P"], [1, 2, "P"]], "relations": [[0, "likes", 1]]}
     found, problems, _ = spans_run(line, relations=["likes"], missing="wrong")

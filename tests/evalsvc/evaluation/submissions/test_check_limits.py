@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -15,11 +16,12 @@ from evalsvc.core.formats import problems
 from evalsvc.core.formats.label_list import MAX_LABELS, read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.submissions import intake
+from evalsvc.evaluation.submissions import intake, thread_limits
 from evalsvc.evaluation.submissions.thread_limits import CheckLimits
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.projects import create_project, curator
+from tests.workers.handlers.test_score import LABEL_LINES
 
 MEGABYTES = 1.2  # 5,000 ids alone are more
 
@@ -40,6 +42,27 @@ def test_checks_leave_half_of_the_threads_to_others(settings: Any) -> None:
     limits = CheckLimits()
     with limits.one(1), pytest.raises(QuotaExceeded, match="Other files"), limits.one(2):
         pass
+
+
+def test_half_of_the_threads_read_files_and_others_are_told_to_wait(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark = cast.relations()
+    monkeypatch.setattr(thread_limits, "READ_WAIT_SECONDS", 0.01)
+    with ExitStack() as readers:
+        for _ in range(2):
+            readers.enter_context(thread_limits.reading())
+        with pytest.raises(QuotaExceeded, match="Other files") as error:
+            cast.submit(benchmark, LABEL_LINES)
+        assert error.value.retry_after == 5
+    assert cast.submit(benchmark, LABEL_LINES).pk
+
+
+def test_a_file_that_costs_too_much_computing_time_is_rejected(cast: BenchmarkCast, settings: Any) -> None:
+    benchmark = cast.relations()
+    settings.CHECK_SECONDS = 0
+    checked = intake.check(benchmark, [jsonl([{"id": "s1", "label": "NA"}])])
+    assert checked.problems.by_code == {"too_slow": 1}
 
 
 def test_checks_of_an_hour_are_limited_per_person(settings: Any) -> None:

@@ -10,6 +10,9 @@ Needs Python 3.11 and no other package.
     python evalsvc_client.py scores ID
     python evalsvc_client.py cancel ID          (or retry, or withdraw)
     python evalsvc_client.py compare BOARD TEAM/SYSTEM TEAM/SYSTEM …
+    python evalsvc_client.py measures BOARD
+    python evalsvc_client.py propose BOARD NAME '{"base": "conll", "beta": 2}' --title "macro F2"
+    python evalsvc_client.py admit BOARD NAME   (or decline, or retire)
 
 Exit codes: 0 success; 1 invalid file, or a submission that ended without scores; 2 wrong arguments;
 3 request rejected by the service; 4 service unreachable.
@@ -127,6 +130,24 @@ class Scores(TypedDict):
     versions: dict[str, list[int]]
     sealed: list[str]
     not_covered: list[str]
+
+
+class BatchProgress(TypedDict):
+    scored: int
+    total: int
+
+
+class Measure(TypedDict):
+    """A contributed measure as described in the API documentation."""
+
+    key: str
+    name: str
+    version: int
+    title: str
+    state: str
+    complete: bool
+    formula: str
+    progress: BatchProgress | None
 
 
 class ServiceError(Exception):
@@ -289,6 +310,30 @@ class Client:
             time.sleep(1)
             comparison = self._request(path, query)
         return comparison
+
+    def measures(self, benchmark: str) -> list[Measure]:
+        """List the measures that members contributed to a benchmark."""
+        return self._request(f"benchmarks/{_quote(benchmark)}/measures", {})
+
+    def propose(self, benchmark: str, name: str, *, title: str, composition: Mapping[str, Any]) -> Measure:
+        """Propose a measure composed from the menu; a name again makes its next version."""
+        values = {"name": name, "title": title, "composition": composition}
+        return self._post(f"benchmarks/{_quote(benchmark)}/measures", values)
+
+    def decide(self, benchmark: str, name: str, version: int, *, admit: bool) -> Measure:
+        """Admit a measure, which scores every stored run under it, or decline it."""
+        path = f"benchmarks/{_quote(benchmark)}/measures/{_quote(name)}/{version:d}"
+        return self._post(path, {"admit": admit})
+
+    def retire(self, benchmark: str, name: str, version: int) -> Measure:
+        """Take an admitted measure off the boards; its scores stay."""
+        path = f"benchmarks/{_quote(benchmark)}/measures/{_quote(name)}/{version:d}/retire"
+        return self._post(path, {})
+
+    def _post(self, path: str, values: Mapping[str, Any]) -> Any:
+        with tempfile.TemporaryFile() as body:
+            body.write(json.dumps(values).encode())
+            return self._request(path, {}, headers={"Content-Type": "application/json"}, body=body)
 
     def _request(
         self,
@@ -534,6 +579,85 @@ def add_compare(compare: argparse.ArgumentParser) -> None:
     compare.set_defaults(do=do_compare)
 
 
+# ---- contributed measures ------------------------------------------------------------------------
+DECISIONS = {
+    "admit": "admit a contributed measure, which scores every stored run under it",
+    "decline": "decline a contributed measure",
+    "retire": "take an admitted measure off the boards; its scores stay",
+}
+
+
+def write_measure(measure: Measure) -> None:
+    """Print a measure with the progress of its batch."""
+    progress, state = measure["progress"], measure["state"]
+    if progress and not measure["complete"]:
+        state += f", {progress['scored']:,} of {progress['total']:,} scored"
+    write(f"{measure['name']} {measure['version']}: {measure['title']} ({state})")
+    write(f"  {measure['formula']}")
+
+
+def do_measures(client: Client, arguments: argparse.Namespace) -> int:
+    measures = client.measures(arguments.board)
+    if arguments.json:
+        write(json.dumps(measures, indent=1, ensure_ascii=False))
+        return OK
+    for measure in measures:
+        write_measure(measure)
+    return OK
+
+
+def do_propose(client: Client, arguments: argparse.Namespace) -> int:
+    try:
+        composition = json.loads(arguments.composition)
+    except ValueError as error:
+        raise ValueError(f"The composition is not JSON: {error}.") from None
+    title = arguments.title or arguments.name
+    write_measure(client.propose(arguments.board, arguments.name, title=title, composition=composition))
+    return OK
+
+
+def do_decide(client: Client, arguments: argparse.Namespace) -> int:
+    """Admit, decline or retire a version, by default the newest; wait for the batch if asked to."""
+    board, name, version = arguments.board, arguments.name, arguments.version
+    of_name = [each["version"] for each in client.measures(board) if each["name"] == name]
+    version = version or max(of_name, default=1)
+    if arguments.decision == "retire":
+        write_measure(client.retire(board, name, version))
+        return OK
+    measure = client.decide(board, name, version, admit=arguments.decision == "admit")
+    while getattr(arguments, "watch", False) and measure["state"] == "admitted" and not measure["complete"]:
+        progress = measure["progress"] or {"scored": 0, "total": 0}
+        draw_bar("scoring", progress["scored"], progress["total"])
+        time.sleep(1)
+        key = measure["key"]
+        measure = next(each for each in client.measures(board) if each["key"] == key)
+    clear_bar()
+    write_measure(measure)
+    return OK
+
+
+def add_measures(commands: Any) -> None:
+    listed = commands.add_parser("measures", help="list the measures contributed to a board")
+    listed.add_argument("--json", action="store_true")
+    listed.set_defaults(do=do_measures)
+    propose = commands.add_parser("propose", help="propose a measure composed from the menu")
+    propose.set_defaults(do=do_propose)
+    parsers = [listed, propose]
+    for decision, title in DECISIONS.items():
+        each = commands.add_parser(decision, help=title)
+        each.set_defaults(do=do_decide, decision=decision)
+        parsers.append(each)
+    for each in parsers:
+        each.add_argument("board", help="slug of the benchmark")
+    for each in parsers[1:]:
+        each.add_argument("name", help="name of the measure, such as places_f2")
+    propose.add_argument("composition", help='its parts as JSON, such as {"base": "conll", "beta": 2}')
+    propose.add_argument("--title", default="", help="heading of its column; default: the name")
+    for each in parsers[2:]:
+        each.add_argument("--version", type=int, default=0, help="default: the newest")
+    parsers[2].add_argument("--watch", action="store_true", help="wait until every run is scored under it")
+
+
 CHANGES = {
     "cancel": "stop a waiting or running submission",
     "retry": "restart a failed submission",
@@ -570,6 +694,7 @@ def parser() -> argparse.ArgumentParser:
     status = commands.add_parser("status", help="show the state of a submission")
     scores = commands.add_parser("scores", help="show the scores of a submission")
     add_compare(commands.add_parser("compare", help="compare systems of a board, and test them"))
+    add_measures(commands)
     for change, title in CHANGES.items():
         each = commands.add_parser(change, help=title)
         each.add_argument("id", type=int)

@@ -103,6 +103,29 @@ def test_scores_of_an_earlier_version_are_printed_on_request(
     assert Client(live, token).scores(sent["id"], version=1)["evaluations"][0]["versions"] == [1]
 
 
+def test_a_measure_is_proposed_admitted_listed_and_retired(
+    live: str, token: str, run_file: Path, tmp_path: Path, broker: object
+) -> None:
+    Client(live, token).submit("rel", run_file, system="Net", run="1")
+    while run_next("score"):
+        pass
+    parts = '{"base": "classification", "beta": 2}'
+    proposed = run(live, token, tmp_path, "propose", "rel", "micro_f2", parts, "--title", "own F2")
+    assert proposed.stdout.startswith("micro_f2 1: own F2 (proposed)\n  mean of F2"), proposed.stderr
+    refused = run(live, token, tmp_path, "admit", "rel", "micro_f2")
+    assert (refused.returncode, refused.stderr.partition(":")[0]) == (3, "not_allowed")
+    organiser = issue(User.objects.get(username="olga"), name="desk", scope="full")[1]
+    assert "(admitted, 0 of 1 scored)" in run(live, organiser, tmp_path, "admit", "rel", "micro_f2").stdout
+    assert run_next("score")
+    assert "micro_f2 1: own F2 (admitted)\n" in run(live, token, tmp_path, "measures", "rel").stdout
+    retired = run(live, organiser, tmp_path, "retire", "rel", "micro_f2", "--version", 1)
+    assert "(retired)" in retired.stdout
+    listed = json.loads(run(live, token, tmp_path, "measures", "rel", "--json").stdout)
+    assert [(each["key"], each["state"]) for each in listed] == [("own_micro_f2_v1", "retired")]
+    broken = run(live, token, tmp_path, "propose", "rel", "x", "{base}")
+    assert (broken.returncode, "is not JSON" in broken.stderr) == (2, True)
+
+
 def test_an_invalid_file_exits_with_1_and_names_the_line(live: str, token: str, tmp_path: Path) -> None:
     file = tmp_path / "broken.jsonl"
     file.write_bytes(BROKEN)

@@ -416,13 +416,15 @@ class Score(models.Model):
 class ContributedMeasure(models.Model):
     """Measure that a member composed from the menu, by name and version.
 
-    Once organisers have admitted it, every stored run is scored under it; `complete` when none is waiting.
+    Once organisers have admitted it, every stored run is scored under it; `complete` when none is waiting. A
+    retired one leaves the boards, and its scores stay.
     """
 
     class State(models.TextChoices):
         PROPOSED = "proposed"
         ADMITTED = "admitted"
         DECLINED = "declined"
+        RETIRED = "retired"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="measures")
     name = models.SlugField(max_length=40)

@@ -86,9 +86,18 @@ def complete_measures(benchmark: int) -> None:
     if waiting.exclude(state__in=ENDED).exists():
         return
     incomplete.update(complete=True)
-    newest: dict[str, ContributedMeasure] = {}
-    for measure in ContributedMeasure.objects.filter(benchmark=benchmark, complete=True).order_by("version"):
-        newest[measure.name] = measure
+    show_measures(benchmark)
+
+
+def show_measures(benchmark: int) -> None:
+    """Show the newest complete version of each contributed measure, and those that rank a setting.
+
+    Retired ones are named beside their scores alone.
+    """
+    complete = list(ContributedMeasure.objects.filter(benchmark=benchmark, complete=True).order_by("version"))
+    newest = {measure.name: measure.pk for measure in complete}
+    ranking = set(Setting.objects.filter(benchmark=benchmark).values_list("main", flat=True))
+    retired = ContributedMeasure.State.RETIRED
     shown = [
         {
             "key": each.key,
@@ -96,7 +105,9 @@ def complete_measures(benchmark: int) -> None:
             "base": each.composition["base"],
             "formula": each.formula,
         }
-        for each in sorted(newest.values(), key=lambda each: each.pk)
+        | ({"retired": True} if each.state == retired else {})
+        for each in sorted(complete, key=lambda each: each.pk)
+        if each.pk in newest.values() or each.key in ranking or each.state == retired
     ]
     Benchmark.objects.filter(pk=benchmark).update(contributed=shown)
     StoredBoard.objects.filter(setting__benchmark=benchmark, outdated=False).update(outdated=True)

@@ -110,6 +110,11 @@ api_patterns = [
         api_contributed.OneContributedMeasure.as_view(),
         name="api-benchmark-measure",
     ),
+    path(
+        "benchmarks/<slug:slug>/measures/<slug:name>/<int:version>/retire",
+        api_contributed.RetireMeasure.as_view(),
+        name="api-benchmark-measure-retire",
+    ),
     path("benchmarks/<slug:slug>/compare", comparisons.Comparisons.as_view(), name="api-compare"),
     path(
         "benchmarks/<slug:slug>/compare/cancel",

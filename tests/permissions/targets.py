@@ -68,6 +68,15 @@ def proposed(cast: ServiceCast) -> Fields:
     return {"name": measure.name, "version": measure.version}
 
 
+def admitted(cast: ServiceCast) -> Fields:
+    """A measure on the boards of tides."""
+    measure = cast.tides.measures.filter(state="admitted").first()
+    if measure is None:
+        measure = contributed.propose(cast.tides, by=cast["olga"], **own_measure(beta=5))
+        cast.tides.measures.filter(pk=measure.pk).update(state="admitted", complete=True)
+    return {"name": measure.name, "version": measure.version}
+
+
 def own_measure(beta: int = 2) -> Fields:
     return {"name": f"own-{beta}", "title": "Own F", "composition": {"base": "classification", "beta": beta}}
 
@@ -203,6 +212,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark-measures": tides,
     "api-benchmark-measures:hidden": vault,
     "api-benchmark-measure": lambda cast: tides(cast) | proposed(cast),
+    "api-benchmark-measure-retire": lambda cast: tides(cast) | admitted(cast),
     "api-reported-remove": lambda cast: main_of_tides(cast) | {"pk": reported(cast).pk},
     **dict.fromkeys(
         ("setting:hidden", "setting-inputs:hidden", "setting-change:hidden", "setting-revise:hidden"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
 from io import StringIO
@@ -11,8 +13,9 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.models import Evaluation, Submission
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation.benchmarks import contributed, creation
+from evalsvc.evaluation.models import Benchmark, ContributedMeasure, Evaluation, Score, Submission
 from tests.cast.benchmarks import LABELS, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.conftest import StartWorker
 from workers.runner import run_next
@@ -30,16 +33,22 @@ def submit(cast: BenchmarkCast, number: int, benchmark: Any) -> Submission:
     return cast.submit(benchmark, lines, system=f"Net {number % SYSTEMS}", run=str(number // SYSTEMS))
 
 
-@pytest.mark.worker
-def test_a_new_gold_replaces_all_figures_at_once_though_a_worker_is_killed_half_way(
-    sqlite: None, worker: StartWorker, client: Client
-) -> None:
+def prepared() -> tuple[BenchmarkCast, Benchmark]:
+    """A benchmark with scored runs."""
     cast = BenchmarkCast.create()
     benchmark = cast.relations()
     for number in range(RUNS):
         submit(cast, number, benchmark)
     while run_next("score"):
         pass
+    return cast, benchmark
+
+
+@pytest.mark.worker
+def test_a_new_gold_replaces_all_figures_at_once_though_a_worker_is_killed_half_way(
+    sqlite: None, worker: StartWorker, client: Client
+) -> None:
+    cast, benchmark = prepared()
     seen: list[tuple[int, Any]] = []
 
     def read_until(condition: Callable[[int], bool], details: Callable[[], str]) -> int:
@@ -76,3 +85,35 @@ def test_a_new_gold_replaces_all_figures_at_once_though_a_worker_is_killed_half_
     out = StringIO()
     call_command("verify_scores", "rel", stdout=out)
     assert f"of {2 * RUNS} evaluations recomputed: equal bit for bit" in out.getvalue()
+
+
+@pytest.mark.worker
+def test_a_measure_joins_the_board_once_every_run_has_it_though_a_process_is_killed_half_way(
+    sqlite: None, worker: StartWorker, client: Client
+) -> None:
+    cast, benchmark = prepared()
+    composition = {"base": "classification", "beta": 2}
+    measure = contributed.propose(benchmark, name="f2", title="F2", composition=composition, by=cast.kim)
+    contributed.decide(measure, admit=True, by=cast.olga)
+
+    def read_until(least: int, details: Callable[[], str]) -> int:
+        """Read board and progress until so many runs have the measure; no board has it before all do."""
+        end = time.monotonic() + LONGEST
+        while True:
+            shown = measure.key in client.get("/boards/rel/board.json").json()["titles"]
+            progress = contributed.progress(benchmark, [measure])[measure.pk]
+            scored, total = progress.scored, progress.total
+            assert total == RUNS
+            assert not shown or scored == RUNS
+            if scored >= least and (shown or least < RUNS):
+                return scored
+            assert time.monotonic() < end, details()[-6000:]
+
+    started = worker(**QUICK)
+    killed_at = read_until(RUNS // 2, started.log_text)
+    process = int(Job.objects.exclude(worker="").latest("started_at").worker.split(":")[1])
+    os.kill(process, signal.SIGKILL)
+    assert killed_at < RUNS
+    assert not ContributedMeasure.objects.get().complete
+    read_until(RUNS, started.log_text)
+    assert Score.objects.filter(measure=measure.key).count() == RUNS

@@ -30,7 +30,9 @@ MAX_NAMED = 20
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 WITH_EVERY_FORM = frozenset({"csrfmiddlewaretoken"})
 # of buttons and pages
-SUBMIT_NAMES = frozenset({"action", "admit", "change", "decline", "do", "next", "remove", "withdraw"})
+SUBMIT_NAMES = frozenset(
+    {"action", "admit", "change", "decline", "do", "next", "remove", "retire", "withdraw"}
+)
 
 
 class Pages(CursorPagination):

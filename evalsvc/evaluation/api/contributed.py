@@ -1,4 +1,4 @@
-"""API of contributed measures: compose, list, admit or decline."""
+"""API of contributed measures: compose, list, admit, decline, retire."""
 
 from __future__ import annotations
 
@@ -116,4 +116,18 @@ class OneContributedMeasure(APIView):
         benchmark, person = organised(request, slug)
         measure = contributed.measure_for(benchmark, name, version)
         contributed.decide(measure, by=person, **validated(request, AdmissionSerializer))
+        return Response(_shown(benchmark, [measure], person, many=False))
+
+
+class RetireMeasure(APIView):
+    @extend_schema(
+        operation_id="contributed_measure_retire",
+        request=None,
+        responses={200: ContributedMeasureSerializer} | problems(401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str, name: str, version: int) -> Response:
+        """Take an admitted measure off the boards; its scores stay."""
+        benchmark, person = organised(request, slug)
+        measure = contributed.measure_for(benchmark, name, version)
+        contributed.retire(measure, by=person)
         return Response(_shown(benchmark, [measure], person, many=False))

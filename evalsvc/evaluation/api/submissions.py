@@ -32,7 +32,7 @@ from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versi
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.computation import in_one_line
-from evalsvc.evaluation.measures.menu import as_shown, menu_of
+from evalsvc.evaluation.measures.menu import as_shown, scored_of
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.submissions import intake, model_intake, thread_limits, timeline
 from evalsvc.evaluation.submissions.other_inputs import Submitter
@@ -162,7 +162,7 @@ class EvaluationSerializer(WithGold):
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_titles(self, evaluation: Disclosed) -> dict[str, str]:
         present = [
-            score.measure for score in evaluation.scores if score.measure in menu_of(evaluation.setting)
+            score.measure for score in evaluation.scores if score.measure in scored_of(evaluation.setting)
         ]
         return {key: as_shown(evaluation.setting, key).title for key in present}
 

@@ -59,7 +59,8 @@ def propose(benchmark: Benchmark, *, name: str, title: str, composition: Any, by
             detail = f"{MOST_WAITING} measures are waiting for the organisers of {benchmark}."
             raise Conflict("too_many_measures", detail, hint="Try again once they have decided.")
         of_name = own.filter(name=name)
-        if of_name.filter(composition=parts, title=title).exclude(state=State.DECLINED).exists():
+        same = of_name.filter(composition=parts, title=title)
+        if same.exclude(state__in=(State.DECLINED, State.RETIRED)).exists():
             detail = f"{name} already is this measure."
             raise Conflict("no_change", detail, hint="Change a part of it, or choose another name.")
         version = 1 + (of_name.aggregate(most=Max("version"))["most"] or 0)
@@ -93,6 +94,30 @@ def decide(measure: ContributedMeasure, *, admit: bool, by: User) -> None:
             for setting in settings_of(measure):
                 versions.score_anew(setting)
             submission_states.complete_measures(benchmark.pk)
+    measure.refresh_from_db()
+
+
+def retire(measure: ContributedMeasure, *, by: User) -> None:
+    """Take an admitted measure off the boards; its scores stay, and new runs are not scored under it."""
+    benchmark = measure.benchmark
+    require(benchmark, by, ORGANISER)
+    with transaction.atomic():
+        file_contract.lock_settings(benchmark)
+        if (ranked := benchmark.settings.filter(main=measure.key).first()) is not None:
+            detail = f"{measure} ranks “{ranked.title}”."
+            raise Conflict(
+                "ranks_a_setting", detail, hint="Choose another main measure of the setting first."
+            )
+        admitted = ContributedMeasure.objects.filter(pk=measure.pk, state=State.ADMITTED)
+        if not admitted.update(state=State.RETIRED):
+            raise Conflict(
+                "not_admitted", f"{measure} is {measure.state}. Only an admitted one can be retired."
+            )
+        record(
+            benchmark, "measure", by=by, about=f"{measure.name} {measure.version}",
+            before=State.ADMITTED, after=State.RETIRED,
+        )  # fmt: skip
+        submission_states.show_measures(benchmark.pk)
     measure.refresh_from_db()
 
 

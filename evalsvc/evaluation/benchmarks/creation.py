@@ -15,12 +15,13 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, To
 from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.web.text_validation import require_unreserved
+from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import row_rules, versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE, new_seed
 from evalsvc.evaluation.measures.computation import validate_options
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION, labels_in_parts
-from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
+from evalsvc.evaluation.measures.menu import FAMILIES, MENU, contributed_to, offered
 from evalsvc.evaluation.models import Benchmark, BoardTests, Organiser, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, require
 
@@ -265,7 +266,9 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
         if own := sorted(changed.keys() - {"title"}):
             _require_no_rest(row, field=own[0])
         whole = {name: changed.get(name, getattr(row, name)) for name in fields}
-        if whole["main"] != row.main:
+        if whole["main"] in {each.key for each in contributed_to(row)}:
+            _check_contributed(whole)
+        elif whole["main"] != row.main:
             _check_main(row.kind, whole["main"])
         check_shown({name: whole[name] for name in SHOWN}, kind=row.kind, main=whole["main"])
         row_rules.check(row.benchmark, whole["row_rule"], key=row.key)
@@ -277,6 +280,8 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
         )
         record(row.benchmark, "setting", by=by, about=row.key, before=before, after=after)
         Setting.objects.filter(pk=row.pk).update(**changed)
+        if row.benchmark.contributed:  # replaced versions are shown only where they rank
+            submission_states.show_measures(row.benchmark_id)
         BoardTests.objects.filter(setting__benchmark=row.benchmark_id).update(outdated=True)
         if shared := {name: changed[name] for name in changed.keys() - {"title", "sealed"}}:
             Setting.objects.filter(rest_of=row).update(**shared)
@@ -301,7 +306,8 @@ def check_shown(shown: dict[str, Any], *, kind: str, main: str) -> None:
         raise DomainError(
             "bad_measure", f"{foreign[0]} is not a measure for the unit {kind}.", field="measures"
         )
-    if shown.get("measures") and main not in shown["measures"]:
+    # contributed ones are always shown
+    if main in MENU and shown.get("measures") and main not in shown["measures"]:
         raise DomainError(
             "bad_measure", f"The main measure {main} is not among those shown.", field="measures"
         )
@@ -350,6 +356,13 @@ def _check_main(kind: str, main: str) -> None:
     if not MENU[main].ranks:
         detail = f"{MENU[main].title} orders no board."
         raise DomainError("bad_measure", detail, hint=MENU[main].unranked, field="main")
+
+
+def _check_contributed(whole: dict[str, Any]) -> None:
+    """Reject a contributed measure as the main one of hidden gold, which lets out none of its figures."""
+    if whole["disclosure"] == Disclosure.HIDDEN:
+        detail = "Figures of contributed measures are held back while gold is hidden."
+        raise DomainError("bad_measure", detail, hint="Choose a measure of the menu.", field="main")
 
 
 def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field: str) -> None:

@@ -6,7 +6,7 @@ Importable without Django and without NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,18 +75,30 @@ def offered(kind: str) -> list[Measure]:
 
 def menu_of(setting: Setting) -> dict[str, Measure]:
     """Return the menu with the measures that are contributed to the benchmark of a setting."""
-    if not setting.benchmark.contributed:
-        return MENU
+    return _with_contributed(setting, lambda entry: not entry.get("retired"))
+
+
+def contributed_to(setting: Setting) -> list[Measure]:
+    """Return the contributed measures of a setting that boards show."""
+    return [measure for key, measure in menu_of(setting).items() if key not in MENU]
+
+
+def scored_of(setting: Setting) -> dict[str, Measure]:
+    """Return the menu with all contributed measures that have scores, also the retired ones."""
+    return _with_contributed(setting, lambda entry: True)
+
+
+def _with_contributed(setting: Setting, chosen: Callable[[dict[str, Any]], bool]) -> dict[str, Measure]:
     entries = setting.benchmark.contributed
-    own = (each for each in entries if setting.kind in FAMILIES[each["base"]].kinds)
-    return MENU | {each["key"]: _contributed(**each) for each in own}
+    own = (each for each in entries if setting.kind in FAMILIES[each["base"]].kinds and chosen(each))
+    return MENU | {each["key"]: _contributed(**each) for each in own} if entries else MENU
 
 
-def _contributed(key: str, title: str, base: str, formula: str) -> Measure:
+def _contributed(key: str, title: str, base: str, formula: str, *, retired: bool = False) -> Measure:
     """Return the entry of a contributed measure."""
     return Measure(
         key,
-        title,
+        f"{title} (retired)" if retired else title,
         base,
         "contributed to this benchmark by a member",
         formula,
@@ -140,10 +152,11 @@ def compared_measures() -> list[str]:
 
 def as_shown(setting: Setting, key: str) -> Measure:
     """Return a measure with the digits and main direction of a setting."""
-    if key not in MENU:
-        return _with_digits(menu_of(setting)[key], setting)
-    measure = with_beta(MENU[key], setting.benchmark.options.get("beta", 1))
-    if setting.kind == "joint" and measure.family in ENTITY_FAMILIES:
+    if key in MENU:
+        measure = with_beta(MENU[key], setting.benchmark.options.get("beta", 1))
+    else:
+        measure = scored_of(setting)[key]
+    if key in MENU and setting.kind == "joint" and measure.family in ENTITY_FAMILIES:
         measure = replace(measure, title=f"entity {measure.title}")
     measure = _with_digits(measure, setting)
     if key == setting.main and setting.lower_is_better is not None:
@@ -168,7 +181,7 @@ def scheme_measures(setting: Setting, present: Collection[str]) -> list[str]:
 
     Those of the main measure's relations, where entities and relations are scored together.
     """
-    family = MENU[setting.main].family
+    family = as_shown(setting, setting.main).family
     usual = "conll_" if setting.unit == "document" else ""
     prefix = f"{family}_" if family in RELATION_FAMILIES else TEXT_FAMILIES.get(family, usual)
     keys = [f"{prefix}{scheme}_f1" for scheme in ("micro", "weighted", "dodrans", "entropy", "macro")]

@@ -35,7 +35,7 @@ from evalsvc.evaluation.leaderboard import (
     reversals,
 )
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
-from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, scheme_measures
+from evalsvc.evaluation.measures.menu import Measure, as_shown, scheme_measures
 from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView, ColumnGroup, offers
@@ -150,7 +150,7 @@ def board_context(
             for measure in (as_shown(setting, key) for key in board.columns)
             if measure.ranks or measure.key == board.order_by
         ],
-        "unranked": as_shown(setting, setting.main) if not MENU[setting.main].ranks else None,
+        "unranked": main if not (main := as_shown(setting, setting.main)).ranks else None,
         "facts": [
             *facts(setting, board.version),
             ("Version", f"{board.version.number:,} of {setting.version:,}"),

@@ -125,7 +125,7 @@ def numbers(text: str) -> dict[str, float]:
 FORMS: dict[str, type[MeasureForm]] = {"counts": CountedForm, "words": WordsForm}
 
 
-@page("GET", "POST", admit=(), decline=())
+@page("GET", "POST", admit=(), decline=(), retire=())
 def measures_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Contributed measures of a benchmark, with forms to compose another."""
     benchmark, person = roles.benchmark_for(request.user, slug), users.person(request)
@@ -143,10 +143,13 @@ def measures_page(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("board-measures", slug)
     measures = list(benchmark.measures.select_related("by"))
     progress = contributed.progress(benchmark, measures)
+    notes = {each.key: "Its scores stay with their runs." for each in measures if each.state == "retired"}
+    for key, title in benchmark.settings.values_list("main", "title"):
+        notes[key] = f"Main measure of “{title}”."
     context = {
         "benchmark": benchmark,
         "organiser": roles.role_in(benchmark, person) == roles.ORGANISER,
-        "measures": [(each, progress.get(each.pk)) for each in measures],
+        "measures": [(each, progress.get(each.pk), notes.get(each.key, "")) for each in measures],
         "forms": forms_of,
         "shown": shown,
     }
@@ -179,11 +182,14 @@ def _propose(form: MeasureForm, benchmark: Benchmark, person: User) -> Any:
 
 
 def _decided(request: HttpRequest, benchmark: Benchmark, person: User) -> str | None:
-    """Admit or decline a measure, if the button of one was pressed."""
-    for name in ("admit", "decline"):
+    """Admit, decline or retire a measure, if the button of one was pressed."""
+    for name in ("admit", "decline", "retire"):
         if (number := request.POST.get(name)) is not None:
             rows = benchmark.measures.select_related("benchmark")
             measure = get_object_or_404(rows, pk=row_id(number))
-            contributed.decide(measure, admit=name == "admit", by=person)
+            if name == "retire":
+                contributed.retire(measure, by=person)
+            else:
+                contributed.decide(measure, admit=name == "admit", by=person)
             return f"{measure} {measure.get_state_display().lower()}."
     return None

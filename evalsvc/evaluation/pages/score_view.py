@@ -19,7 +19,7 @@ from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
-from evalsvc.evaluation.measures.menu import as_shown, menu_of, submission_measures
+from evalsvc.evaluation.measures.menu import as_shown, scored_of, submission_measures
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import charts
 
@@ -161,7 +161,7 @@ class ErrorChart:
 # ---- scores --------------------------------------------------------------------------------------
 def sheet(evaluation: Disclosed) -> Sheet:
     """Return the scores of an evaluation, with notes on omissions."""
-    menu = menu_of(evaluation.setting)
+    menu = scored_of(evaluation.setting)
     scores = {score.measure: score for score in evaluation.scores if score.measure in menu}
     usual = submission_measures(evaluation.setting, scores)
     rest = [key for key in menu if key in scores and key not in usual]

@@ -12,7 +12,7 @@ from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
 from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE
-from evalsvc.evaluation.measures.menu import MENU, by_family, offered, with_beta
+from evalsvc.evaluation.measures.menu import MENU, by_family, contributed_to, offered, with_beta
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import TestSets
 from evalsvc.evaluation.pages.forms import Blocks, Parts, SectionedForm, preview_slug, slug_from_title
@@ -120,6 +120,8 @@ class ShownForm(SectionedForm):
         ranking = [
             (title, [(k, t) for k, t in group if MENU[k].ranks or k == present]) for title, group in measures
         ]
+        if setting is not None and (own := contributed_to(setting)):
+            ranking.append(("contributed", [(each.key, each.title) for each in own]))
         self.fields["main"].choices = ranking  # type: ignore[attr-defined]
         self.fields["measures"].choices = measures  # type: ignore[attr-defined]
 

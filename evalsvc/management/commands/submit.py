@@ -13,7 +13,7 @@ from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import in_words
-from evalsvc.evaluation.measures.menu import as_shown, menu_of
+from evalsvc.evaluation.measures.menu import as_shown, scored_of
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.submissions import intake
 from evalsvc.evaluation.submissions.request_body import tags_of
@@ -75,7 +75,7 @@ class Command(ActingCommand):
             for title, choice in in_words(computed):
                 self.write(f"  {title:<44} {choice}")
             scores = {score.measure: score for score in evaluation.scores}
-            for key in (key for key in menu_of(evaluation.setting) if key in scores):
+            for key in (key for key in scored_of(evaluation.setting) if key in scores):
                 value, measure = scores[key].value, as_shown(evaluation.setting, key)
                 if value is None:
                     shown = f"– ({scores[key].reason})"

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from evalsvc.evaluation.benchmarks import contributed
+from evalsvc.evaluation.benchmarks import contributed, creation
 from evalsvc.evaluation.models import Benchmark, ContributedMeasure, Score, Submission
 from tests.cast.benchmarks import BenchmarkCast, Line
 from tests.errors import code
@@ -241,3 +241,104 @@ def test_who_proposed_a_measure_is_told_to_organisers_and_to_themselves(
     assert seen["lars"] == (None, False)
     assert seen["olga"] == (name, True)
     assert seen["kim"][0] == name
+
+
+# ---- main measures and retired ones --------------------------------------------------------------
+def admitted(cast: BenchmarkCast, **fields: Any) -> ContributedMeasure:
+    """A measure that every run of two systems is scored under."""
+    benchmark = cast.entities()
+    for system, lines in (("Net", SPANS), ("Tree", [*SPANS[:2], {"id": "d3", "spans": []}])):
+        cast.submit(benchmark, lines, system=system)
+    score_all()
+    measure = propose(cast, benchmark, **fields)
+    contributed.decide(measure, admit=True, by=cast.olga)
+    score_all()
+    measure.refresh_from_db()
+    return measure
+
+
+def test_an_admitted_measure_ranks_a_setting(client: Client, cast: BenchmarkCast) -> None:
+    measure = admitted(cast)
+    client.force_login(cast.olga)
+    address = reverse("setting-change", args=["ner", "main"])
+    page = client.get(address).content.decode()
+    assert f'<option value="{measure.key}">Person WRF</option>' in page
+    form = {"title": "Main", "main": measure.key, "disclosure": "open"}
+    assert client.post(address, form).status_code == 302
+    shown = board(client, measure.benchmark)
+    assert shown["order_by"] == measure.key
+    ranks = [(row["system"], row["rank"]) for row in shown["rows"]]
+    assert ranks == [("Net", 1), ("Tree", 2)]
+    for page_name, args in (
+        *(("board", ["ner"]), ("boards", []), ("home", []), ("setting", ["ner", "main"])),
+        *(("board-organise", ["ner"]), ("setting-change", ["ner", "main"]), ("team", ["kelpie"])),
+        *(("submissions", []), ("submission", [measure.benchmark.submissions.earliest("pk").pk])),
+        *(("system", ["ner", measure.benchmark.systems.earliest("pk").pk]), ("board-ledger", ["ner"])),
+        *(("setting-revise", ["ner", "main"]), ("board-feed", ["ner"]), ("submit", ["ner"])),
+    ):
+        assert client.get(reverse(page_name, args=args)).status_code == 200, page_name
+    assert "Main measure of “Main”." in client.get(reverse("board-measures", args=["ner"])).content.decode()
+    assert client.get("/api/v1/benchmarks/ner").status_code == 200
+
+
+def test_a_contributed_measure_ranks_no_hidden_gold(cast: BenchmarkCast) -> None:
+    measure = admitted(cast)
+    setting = measure.benchmark.settings.get()
+    creation.change_setting(setting, by=cast.olga, main=measure.key, measures=["conll_micro_f1"])
+    with pytest.raises(DomainError, check=code("bad_measure")):
+        creation.change_setting(setting, by=cast.olga, disclosure="hidden")
+    creation.change_setting(setting, by=cast.olga, main="conll_micro_f1", disclosure="hidden")
+    with pytest.raises(DomainError, check=code("bad_measure")):
+        creation.change_setting(setting, by=cast.olga, main=measure.key)
+
+
+def test_a_version_that_ranks_stays_until_another_one_does(cast: BenchmarkCast) -> None:
+    first = admitted(cast)
+    benchmark, setting = first.benchmark, first.benchmark.settings.get()
+    creation.change_setting(setting, by=cast.olga, main=first.key)
+    second = propose(cast, benchmark, composition={"base": "wrf", "gamma": "lenient"})
+    contributed.decide(second, admit=True, by=cast.olga)
+    score_all()
+
+    def keys() -> list[str]:
+        benchmark.refresh_from_db()
+        return [each["key"] for each in benchmark.contributed]
+
+    assert keys() == [first.key, second.key]
+    creation.change_setting(setting, by=cast.olga, main=second.key)
+    assert keys() == [second.key]
+
+
+def test_a_retired_measure_leaves_the_board_and_its_scores_are_named_retired(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    measure = admitted(cast)
+    benchmark, run = measure.benchmark, measure.benchmark.submissions.earliest("pk")
+    before = list(Score.objects.order_by("pk").values_list())
+    client.force_login(cast.kim)
+    assert measure.key in board(client, benchmark)["titles"]
+    address = reverse("board-measures", args=["ner"])
+    assert client.post(address, {"retire": measure.pk}).status_code == 403
+    client.force_login(cast.olga)
+    assert client.post(address, {"retire": measure.pk}).status_code == 302
+    page = client.get(address).content.decode()
+    assert "Its scores stay with their runs." in page
+    assert measure.key not in board(client, benchmark)["titles"]
+    assert client.get(reverse("board", args=["ner"]), {"order": measure.key}).status_code == 400
+    assert list(Score.objects.order_by("pk").values_list()) == before
+    assert "Person WRF (retired)" in client.get(reverse("submission", args=[run.pk])).content.decode()
+    titles = client.get(reverse("api-scores", args=[run.pk])).json()["evaluations"][0]["titles"]
+    assert titles[measure.key] == "Person WRF (retired)"
+    new = cast.submit(benchmark, [*SPANS[:2], {"id": "d3", "spans": [[2, 3, "PER"]]}], run="2")
+    score_all()
+    assert not new.evaluations.get().scores.filter(measure=measure.key).exists()
+
+
+def test_a_measure_that_ranks_or_was_never_admitted_is_not_retired(cast: BenchmarkCast) -> None:
+    measure = admitted(cast)
+    creation.change_setting(measure.benchmark.settings.get(), by=cast.olga, main=measure.key)
+    with pytest.raises(Conflict, check=code("ranks_a_setting")):
+        contributed.retire(measure, by=cast.olga)
+    waiting = propose(cast, measure.benchmark, name="other")
+    with pytest.raises(Conflict, check=code("not_admitted")):
+        contributed.retire(waiting, by=cast.olga)

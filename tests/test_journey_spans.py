@@ -186,7 +186,7 @@ def test_frozen_spans_are_those_marked_by_keyboard_mouse_and_touch(
     disputed = set(cast.project.items.filter(state="disputed").values_list("external_id", flat=True))
     assert disputed == {doc["id"] for doc in docs if not is_settled(doc)}
     decide_all(page, cast, right)
-    made = builder.freeze(cast.project, name="Harbour", version="1", by=cast.curator)
+    made = builder.freeze(cast.project, name="Harbour", version="1.0", by=cast.curator)
     run_job("freeze", made.pk)
     made.refresh_from_db()
     frozen = [json.loads(line) for line in export_lines(made)]

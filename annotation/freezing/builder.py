@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -24,7 +25,7 @@ from annotation.roles import CURATOR, require
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.database import in_batches
-from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.records import token_starts
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
@@ -35,6 +36,7 @@ from evalsvc.core.web.formatting import counted
 
 DECIDED = (Item.State.SETTLED, Item.State.ADJUDICATED)
 UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
+VERSION = re.compile(r"\d{1,5}\.\d{1,5}(\.\d{1,5})?(-[0-9A-Za-z.-]+)?", re.ASCII)
 RULES = ("inventory_stamp", "policy", "k", "spans_may_overlap")
 
 
@@ -66,6 +68,9 @@ def range_text(limits: tuple[int, int]) -> str:
 def freeze(project: Project, *, name: str, version: str, leave_out: bool = False, by: User) -> TestSet:
     """Create a test set of decided items and queue its job."""
     require(project, by, CURATOR)
+    if not VERSION.fullmatch(version.strip()):
+        expected = "two or three numbers with dots, for example 1.0, 1.2.1 or 2.0-draft"
+        raise DomainError("bad_version", f"{version!r} is no version. Use {expected}.", field="version")
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if item_state.is_recomputing(project):
         raise Conflict(
@@ -125,7 +130,9 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     ]
     common = _common_manifest(project)
     more = {"leave_out": leave_out, "guideline": project.guideline, "inventory": _texts(project)}
-    parts = [(test_set, n_annotated, common | annotated.manifest() | more)]
+    manifest = common | annotated.manifest() | more
+    _require_new(test_set, writer.digests(test_set), labels, manifest)
+    parts = [(test_set, n_annotated, manifest)]
     source_set = TestSet.objects.filter(twin=test_set).first()
     if source_set is not None:
         source = _SourceLines(project, mapping)
@@ -141,6 +148,24 @@ def build(test_set: TestSet, progress: Progress) -> Store:
             writer.seal(part, count=count, labels=labels, manifest=manifest)
 
     return store
+
+
+def _require_new(
+    test_set: TestSet, written: writer.Digests, labels: list[dict[str, str]], manifest: dict[str, Any]
+) -> None:
+    """Reject a freeze of exactly what an earlier one has: lines, answers, rule, labels and guideline."""
+    alike = TestSet.objects.frozen().filter(
+        project=test_set.project, origin=Origin.ANNOTATED, sha256=written.gold
+    )
+    stamped = manifest | {"provenance_sha256": written.provenance}
+    for earlier in alike.exclude(pk=test_set.pk):
+        same = _comparable(earlier.manifest) == _comparable(stamped) and earlier.labels == labels
+        if same:
+            raise InputFault("identical_freeze", f"Nothing has changed since {earlier}: use that one.")
+
+
+def _comparable(manifest: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in manifest.items() if name not in ("evalsvc", "leave_out")}
 
 
 def mirror_job(job: Job) -> None:

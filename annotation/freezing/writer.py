@@ -94,25 +94,38 @@ def delete_lines(test_set: TestSet) -> int:
     return TestSetRow.objects.filter(pk__in=keys).delete()[0]
 
 
+class Digests(NamedTuple):
+    """SHA-256 of the written lines, and of what decided them if that is recorded; the number of lines."""
+
+    gold: str
+    provenance: str
+    lines: int
+
+
+def digests(test_set: TestSet) -> Digests:
+    gold, provenance, n_lines, recorded = hashlib.sha256(), hashlib.sha256(), 0, False
+    for line in export_lines(test_set):
+        gold.update(line)
+        n_lines += 1
+    for line in provenance_lines(test_set):
+        provenance.update(line)
+        recorded = True
+    return Digests(gold.hexdigest(), provenance.hexdigest() if recorded else "", n_lines)
+
+
 def seal(
     test_set: TestSet, *, count: int, labels: Sequence[dict[str, str]], manifest: dict[str, Any]
 ) -> None:
     """Freeze the written lines; nothing changes the set from here on."""
-    digest, n_lines = hashlib.sha256(), 0
-    for line in export_lines(test_set):
-        digest.update(line)
-        n_lines += 1
-    if n_lines != count:
-        raise RetryLater(f"{n_lines:,} of {count:,} lines of {test_set} are stored; it is built again.")
-    provenance = hashlib.sha256()
-    for line in provenance_lines(test_set):
-        provenance.update(line)
-    if test_set.lines.exclude(provenance=None).exists():
-        manifest = manifest | {"provenance_sha256": provenance.hexdigest()}
+    written = digests(test_set)
+    if written.lines != count:
+        raise RetryLater(f"{written.lines:,} of {count:,} lines of {test_set} are stored; it is built again.")
+    if written.provenance:
+        manifest = manifest | {"provenance_sha256": written.provenance}
     TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(
         state=TestSet.State.FROZEN,
         rows=count,
-        sha256=digest.hexdigest(),
+        sha256=written.gold,
         labels=list(labels),
         manifest=manifest,
         frozen_at=Now(),

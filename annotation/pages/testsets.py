@@ -14,6 +14,7 @@ from annotation.freezing import builder
 from annotation.models import ItemCount
 from annotation.pages.project_page import job_context, project_context, project_for
 from annotation.pages.projects import may_organise
+from annotation.pages.release_figures import contents_note, pattern_figure, quality_table
 from annotation.releases import card as cards
 from annotation.releases.card_text import citation_text
 from annotation.releases.composition import Composition
@@ -127,7 +128,7 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     if htmx and test_set.state == TestSet.State.BUILDING:
         return render(request, "annotation/_freeze_state.html", {"set": test_set, **_job(test_set)})
     project = test_set.project
-    context = {
+    context: dict[str, Any] = {
         "content": Composition(test_set),
         "set": test_set,
         "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),
@@ -139,7 +140,11 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
         "source": TestSet.objects.filter(twin=test_set).first(),
     }
     if test_set.state == TestSet.State.FROZEN:
+        content = context["content"]
         context |= {
+            "patterns": pattern_figure(content),
+            "quality": quality_table(content),
+            "quality_note": contents_note(content),
             "words": to_html(cards.card_of(test_set).words),
             "cite": citation_text(test_set),
             "manifest_sha256": manifest_sha256(test_set),

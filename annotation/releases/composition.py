@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from evalsvc.core.web.formatting import DASH, counted
 
 MAX_BARS = 20
 MAX_TITLE = 26
+MAX_NAMED = 30
 Statistics = dict[str, Any]
 
 
@@ -52,6 +53,9 @@ class LabelChart:
     title: str
     bars: list[LabelBar]
 
+    unsupported: list[str] = field(default_factory=list)
+    """Titles of labels that no line has."""
+
     @property
     def shown(self) -> list[LabelBar]:
         return self.bars[:MAX_BARS]
@@ -61,6 +65,17 @@ class LabelChart:
         return 24 * len(self.shown) + 6
 
     @property
+    def nothing(self) -> str:
+        """Name the labels without a line."""
+        if not self.unsupported:
+            return ""
+        shown = ", ".join(self.unsupported[:MAX_NAMED])
+        more = len(self.unsupported) - MAX_NAMED
+        shown += f" and {more:,} more" if more > 0 else ""
+        labels = counted(len(self.unsupported), "label")
+        return f"{labels} without any line, for which nothing can be measured: {shown}."
+
+    @property
     def finding(self) -> str:
         positive = [bar for bar in self.bars if not bar.negative and bar.n]
         if not positive:
@@ -68,6 +83,20 @@ class LabelChart:
         total = sum(bar.n for bar in positive)
         share = f"{100 * positive[0].n / total:.0f} %"
         return f"“{positive[0].title}” makes up {share} of {counted(total, 'label')}"
+
+
+def _percent_ends(ends: Sequence[float] | None) -> str:
+    return f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %" if ends else ""
+
+
+def _coefficient(value: float) -> str:
+    return f"{value:.2f}".replace("0.", ".", 1).replace("-", "−")
+
+
+def _ends(estimate: Mapping[str, Any]) -> str:
+    if estimate.get("low") is None or estimate.get("high") is None:
+        return "no interval"
+    return f"{_coefficient(estimate['low'])} to {_coefficient(estimate['high'])}"
 
 
 class Composition:
@@ -146,8 +175,42 @@ class Composition:
             Stat(self.negative_title, write("na_share", "{:.1f} %", 100), "of sentences"),
             Stat("Perplexity", write("perplexity_without_negative", "{:.1f}"), perplexity),
             Stat("Imbalance", write("ratio", "{:,.0f} : 1"), "most to least frequent label"),
+            *self._answer_stats,
         ]
         return [stat for stat in stats if stat.figure]
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """Return the figures over the answers, empty where none were recorded."""
+        return self.statistics.get("provenance") or {}
+
+    @property
+    def _answer_stats(self) -> list[Stat]:
+        """Agreement with its interval, and the time that the counted answers took."""
+        agreement = self.answers.get("agreement") or {}
+        overall = agreement.get("overall") or {}
+        spans = agreement.get("spans") or {}
+        alpha, f1 = overall.get("alpha_masi") or {}, spans.get("f1") or {}
+        stats = []
+        if alpha.get("value") is not None:
+            stats.append(Stat("α", _coefficient(alpha["value"]), f"with MASI distance; {_ends(alpha)}"))
+        if f1.get("value") is not None:
+            stats.append(Stat("F1 of pairs", _coefficient(f1["value"]), f"of annotators; {_ends(f1)}"))
+        time = self.answers.get("time") or {}
+        if time.get("minutes_per_item") is not None:
+            minutes = f"{time['minutes_per_item']:.1f}"
+            stats.append(Stat("Minutes", minutes, f"per item, median of {time['items']:,} timed ones"))
+        return stats
+
+    @property
+    def other_rule(self) -> str:
+        """Compare the decisions with what the other rule would have settled."""
+        other = self.answers.get("other_rule") or {}
+        if not other.get("settles"):
+            return ""
+        n, rule = other["settles"], RULE_TITLES.get(other["rule"], other["rule"])
+        lines = counted(n, "decided sentence" if self.relations else "decided text")
+        return f"The rule “{rule}” would have settled {lines}; {other['as_decided']:,} of them as decided."
 
     @cached_property
     def charts(self) -> list[LabelChart]:
@@ -156,12 +219,18 @@ class Composition:
         if self.statistics.get("na_sentences"):
             counts[self.negative_title] = self.statistics["na_sentences"]
         what = "Sentences by label" if self.relations else "Entities by type"
-        entities = LabelChart(what, self._bars(counts, "entity"))
-        relations = LabelChart(
-            "Relations between entities by label",
-            self._bars(self.statistics.get("relation_labels") or {}, "relation"),
-        )
-        return [chart for chart in (entities, relations) if chart.bars]
+        between = self.statistics.get("relation_labels") or {}
+        charts = [
+            self._chart(what, counts, "entity"),
+            self._chart("Relations between entities by label", between, "relation"),
+        ]
+        return [chart for chart in charts if chart.bars or chart.unsupported]
+
+    def _chart(self, title: str, counts: Mapping[str, int], part: str) -> LabelChart:
+        """Chart the labels that occur, and name the others."""
+        titles = label_titles(label for label in self.set.labels if label.get("part", part) == part)
+        absent = [titles.get(name, name) for name, n in counts.items() if not n]
+        return LabelChart(title, self._bars({name: n for name, n in counts.items() if n}, part), absent)
 
     def _bars(self, counts: Mapping[str, int], part: str) -> list[LabelBar]:
         titles = label_titles(label for label in self.set.labels if label.get("part", part) == part)
@@ -181,7 +250,11 @@ class Composition:
             ("pair_accuracy", "Pair accuracy", "pairs with exactly the same relations"),
         )
         return [
-            Stat(name, DASH if figures.get(key) is None else f"{100 * figures[key]:.1f} %", detail)
+            Stat(
+                name,
+                DASH if figures.get(key) is None else f"{100 * figures[key]:.1f} %",
+                _percent_ends(figures.get(f"{key}_ends")) or detail,
+            )
             for key, name, detail in names
             if figures
         ]

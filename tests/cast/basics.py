@@ -48,7 +48,11 @@ def jsonl(lines: Iterable[Mapping[str, Any]]) -> bytes:
 
 def run_job(kind: str, subject: int) -> Job:
     """Run the newest job of this kind in this process; agreement is computed with few resamples."""
-    with patch("workers.scoring.agreement.REPLICATES", 20) if kind == "agreement" else nullcontext():
+    with (
+        patch("workers.scoring.agreement.REPLICATES", 20)
+        if kind in ("agreement", "describe")
+        else nullcontext()
+    ):
         return run_inline(Job.objects.filter(kind=kind, subject=subject).latest("pk"))
 
 

@@ -235,7 +235,7 @@ class Clients:
             self.imports[answer["id"]] = [line["id"] for line in lines]
 
     def send_freeze(self, number: int) -> None:
-        path, body = f"projects/{self.deciding.slug}/freeze", {"name": "Trial", "version": str(number)}
+        path, body = f"projects/{self.deciding.slug}/freeze", {"name": "Trial", "version": f"{number}.0"}
         status, answer = self.post("curator", path, body | {"leave_out": True})
         if self.accept(path, status, answer, 409):  # repeated
             self.frozen.append(answer["slug"])

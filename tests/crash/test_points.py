@@ -186,7 +186,7 @@ def freezing() -> Work:
     project = project_with_items(7)
     for at in range(7):
         answered_item(project, ["A"], ["A"], item=f"s{at}")
-    test_set = builder.freeze(project, name="Trial", version="1", by=curator())
+    test_set = builder.freeze(project, name="Trial", version="1.0", by=curator())
     return Work(("import", "freeze", "describe"), lambda: is_frozen(test_set.pk))
 
 

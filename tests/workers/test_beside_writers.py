@@ -69,7 +69,7 @@ def answered() -> Any:
 
 
 def test_a_test_set_and_its_source_set_are_frozen(answered: Any) -> None:
-    made = builder.freeze(answered, name="Trial", version="1", by=curator())
+    made = builder.freeze(answered, name="Trial", version="1.0", by=curator())
     store = builder.build(made, both_write)
     with transaction.atomic():
         store()

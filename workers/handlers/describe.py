@@ -13,7 +13,8 @@ from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION, labels_in_parts
 from workers.metrics.bags import Facts, facts_of_columns
-from workers.metrics.statistics import label_statistics, set_statistics, source_quality
+from workers.metrics.statistics import label_statistics, set_statistics, source_quality, wilson_interval
+from workers.scoring.provenance import provenance_figures
 
 Pair = tuple[str, str]
 
@@ -22,7 +23,7 @@ def describe(subject: int, progress: Progress) -> Store:
     """Compute statistics of a set, and quality of its source labels."""
     test_set = TestSet.objects.get(pk=subject)
     progress(0, 2, f"reading {test_set}")
-    result = statistics(test_set)
+    result = statistics(test_set) | _provenance(test_set, progress)
     annotated = test_set.twin if test_set.origin == Origin.SOURCE else test_set
     quality: dict[str, Any] = {}
     if annotated is not None and annotated.state == TestSet.State.FROZEN:
@@ -43,6 +44,13 @@ def describe(subject: int, progress: Progress) -> Store:
 def statistics(test_set: TestSet) -> dict[str, Any]:
     """Count the set and its labels; undefined figures are None."""
     return _relation_statistics(test_set) if test_set.kind == Kind.RELATIONS else _entity_statistics(test_set)
+
+
+def _provenance(test_set: TestSet, progress: Progress) -> dict[str, Any]:
+    """Return figures over the answers, where the freeze recorded them."""
+    if not test_set.manifest.get("provenance_sha256"):
+        return {}
+    return {"provenance": provenance_figures(test_set, progress)}
 
 
 def _relation_statistics(test_set: TestSet) -> dict[str, Any]:
@@ -124,17 +132,40 @@ def _quality(annotated: TestSet, source: TestSet) -> dict[str, Any]:
         pairs.setdefault(_pair(line), len(pairs))
     compared = {name: gold[name] for name in labelled}
     result = source_quality(_facts(labelled, pairs, names), _facts(compared, pairs, names))
-    per_relation = zip(names, result.relation_precision, result.relation_recall, strict=True)
+    counts = result.counts
+    total = counts.total()
+    tp, fp, fn = (int(np.sum(column)) for column in (total.tp, total.fp, total.fn))
+    same_pairs = round(result.pair_accuracy * len(pairs)) if pairs else 0
     return {
         "sentences": len(labelled),
         "pairs": len(pairs),
         "fact_precision": _figure(result.precision),
         "fact_recall": _figure(result.recall),
         "pair_accuracy": _figure(result.pair_accuracy),
+        "fact_precision_ends": _ends(tp, tp + fp),
+        "fact_recall_ends": _ends(tp, tp + fn),
+        "pair_accuracy_ends": _ends(same_pairs, len(pairs)),
         "relations": {
-            name: {"precision": _figure(float(p)), "recall": _figure(float(r))} for name, p, r in per_relation
+            name: _relation_quality(*(int(column[at]) for column in (counts.tp, counts.fp, counts.fn)))
+            for at, name in enumerate(names)
         },
     }
+
+
+def _relation_quality(tp: int, fp: int, fn: int) -> dict[str, Any]:
+    """Return precision and recall of one relation with 95 % intervals; undefined ones are None."""
+    return {
+        "source_facts": tp + fp,
+        "gold_facts": tp + fn,
+        "precision": tp / (tp + fp) if tp + fp else None,
+        "precision_ends": _ends(tp, tp + fp),
+        "recall": tp / (tp + fn) if tp + fn else None,
+        "recall_ends": _ends(tp, tp + fn),
+    }
+
+
+def _ends(hits: int, n: int) -> list[float] | None:
+    return list(wilson_interval(hits, n)) if n else None
 
 
 def _facts(lines: dict[str, dict[str, Any]], pairs: dict[Pair | None, int], names: list[str]) -> Facts:

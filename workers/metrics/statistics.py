@@ -170,6 +170,37 @@ def set_statistics(
     )
 
 
+Z_95 = 1.959963984540054  # of the standard normal distribution, two-sided
+
+
+def wilson_interval(hits: int, n: int) -> tuple[float, float]:
+    """Compute the Wilson interval of a share at 95 %.
+
+    (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n), with p = hits/n; it stays within 0 and 1.
+
+    Parameters
+    ----------
+    hits, n : int
+        0 ≤ hits ≤ n.
+
+    Returns
+    -------
+    tuple of float
+        Both ends; nan without cases.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in wilson_interval(8, 10)]
+    [0.4902, 0.9433]
+    """
+    if not n:
+        return float("nan"), float("nan")
+    p, square = hits / n, Z_95**2
+    middle = p + square / (2 * n)
+    half = Z_95 * float(np.sqrt(p * (1 - p) / n + square / (4 * n * n)))
+    return max(0.0, (middle - half) / (1 + square / n)), min(1.0, (middle + half) / (1 + square / n))
+
+
 class SourceQuality(NamedTuple):
     """Source labels compared with human gold; nan where undefined."""
 

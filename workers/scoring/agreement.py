@@ -107,6 +107,19 @@ def agreement_figures(
     )
 
 
+def overall_agreement(
+    answers: AnswerColumns, labels: Sequence[str], *, by_label: bool, progress: Progress
+) -> Figure:
+    """Return the agreement of complete answers, or of spans, without that of pairs and single labels."""
+    if not by_label:
+        return _of_spans(answers, progress)
+    sets = sorted(set(answers.chosen), key=sorted)
+    place = {chosen: at for at, chosen in enumerate(sets)}
+    codes = np.array([place[chosen] for chosen in answers.chosen], dtype=np.int64)
+    makers = [partial(_complete, answers, codes, sets, labels)]
+    return {"overall": intervals(makers, n_items=answers.n_items, progress=progress)[0]}
+
+
 def _of_spans(answers: AnswerColumns, progress: Progress) -> Figure:
     spans, labels = answers.span_columns()
 

@@ -31,6 +31,8 @@ ANNOTATION: dict[str, str] = {
     "bad_k": "The number of answers per sentence is out of range.",
     "bad_label": "A label definition is invalid.",
     "bad_payload": "The answer is invalid for this kind of project.",
+    "bad_version": "The version is not two or three numbers with dots, such as 1.0 or 1.2.1.",
+    "identical_freeze": "Nothing has changed since an earlier freeze. See detail for its name.",
     "bad_step": "The ontology change is incomplete, for example a merge without a second label.",
     "client_id_reused": "This client_id was already used for a different answer. Create one per answer.",
     "enough_asked": "The maximum number of annotators for this sentence is reached.",

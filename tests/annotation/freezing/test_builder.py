@@ -17,7 +17,7 @@ from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.ontology import inventory
 from annotation.testset import TestSet, TestSetRow, export_lines, read_rows
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import request_cancel
@@ -90,7 +90,9 @@ def test_an_adjudicated_item_is_frozen_as_decided() -> None:
 @pytest.mark.django_db
 def test_the_digest_is_that_of_the_exported_lines_and_reproducible() -> None:
     project = voting_project()
-    first, second = frozen(project), frozen(project, "1.1")
+    first = frozen(project)
+    projects.set_guideline(project, guideline="As before, in other words.", by=curator())
+    second = frozen(project, "1.1")
     assert first.sha256 == hashlib.sha256(b"".join(export_lines(first))).hexdigest()
     assert (first.sha256, b"".join(export_lines(first))) == (second.sha256, b"".join(export_lines(second)))
     first.verify()
@@ -178,6 +180,23 @@ def test_a_deleted_line_of_a_frozen_set_fails_verification() -> None:
     made.lines.filter(number=2).delete()
     with pytest.raises(Conflict, check=code("gold_changed")):
         made.verify()
+
+
+@pytest.mark.django_db
+def test_a_freeze_without_any_change_is_rejected_with_the_name_of_the_earlier_set() -> None:
+    project = voting_project()
+    frozen(project)
+    again = frozen(project, "1.1")
+    assert (again.state, again.reason) == ("failed", "Nothing has changed since Trial 1.0: use that one.")
+    answered_item(project, ["A"], ["A"], item="s3")
+    assert frozen(project, "1.1").state == "frozen"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("version", ["1", "final", "1.0.0.0", "1.0 beta", "v1.0"])
+def test_a_version_is_two_or_three_numbers(version: str) -> None:
+    with pytest.raises(DomainError, check=code("bad_version")):
+        frozen(voting_project(), version)
 
 
 @pytest.mark.django_db

@@ -168,6 +168,34 @@ def test_statistics_appear_when_they_are_computed(client: Client, cast: ProjectC
     assert 'id="source-quality"' in page
 
 
+def test_labels_without_a_line_are_named_instead_of_drawn(client: Client, cast: ProjectCast) -> None:
+    made = frozen(client, cast)
+    run_job("describe", made.pk)
+    response = client.get(reverse("test-set", args=[made.slug]))
+    (chart,) = response.context["content"].charts
+    assert {bar.title for bar in chart.bars} == {"place lived", "N/A"}
+    assert chart.unsupported == ["place of birth", "place of death"]
+    assert chart.nothing in response.content.decode()
+
+
+def test_patterns_agreement_and_source_quality_have_figures_with_intervals(
+    client: Client, cast: ProjectCast
+) -> None:
+    item = cast.dispute(2)
+    arguments = {"by": cast.people["judy"], "client_id": uuid4(), "votes_key": item.votes_key}
+    decisions.decide(item, payload={"relations": ["lived_in"]}, **arguments)
+    made = frozen(client, cast)
+    run_job("describe", made.pk)
+    response = client.get(reverse("test-set", args=[made.slug]))
+    figure = response.context["patterns"]
+    assert figure.title.startswith("66.7 %")
+    assert ("1–1", "1", "a person") in figure.table.rows
+    assert "α" in [stat.name for stat in response.context["content"].stats]
+    (row,) = [row for row in response.context["quality"]["rows"] if row["title"] == "place lived"]
+    assert re.fullmatch(r"[\d.]+ % \(\d+ to \d+\)", row["recall"]["text"])
+    assert response.context["quality"]["absent"] == ["place of death"]
+
+
 def test_published_gold_is_imported_under_its_name(client: Client, cast: ProjectCast) -> None:
     file = SimpleUploadedFile("key.txt", b"1\tA(e1,e2)\n2\tOther\n")
     sent = {"upload": file, "name": "Key", "version": "2010", "kind": "relations", "negative": "Other"}

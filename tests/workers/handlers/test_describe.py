@@ -63,7 +63,7 @@ def test_source_labels_are_scored_against_the_gold_of_annotated_sentences() -> N
     projects.open_for_work(project, by=curator())
     for n, truth in enumerate([["A"], ["B"], ["C"]]):
         answered_item(project, truth, item=f"s{n}")
-    made = builder.freeze(project, name="T", version="1", leave_out=True, by=curator())
+    made = builder.freeze(project, name="T", version="1.0", leave_out=True, by=curator())
     run_job("freeze", made.pk)
     described(TestSet.objects.get(twin=made))
     quality = described(made)["source_quality"]
@@ -71,4 +71,8 @@ def test_source_labels_are_scored_against_the_gold_of_annotated_sentences() -> N
     assert quality["fact_precision"] == pytest.approx(1 / 2)
     assert quality["fact_recall"] == pytest.approx(1 / 3)
     assert quality["pair_accuracy"] == pytest.approx(1 / 3)
-    assert quality["relations"]["A"] == {"precision": 0.5, "recall": 1.0}
+    of_a = quality["relations"]["A"]
+    assert (of_a["precision"], of_a["recall"], of_a["source_facts"], of_a["gold_facts"]) == (0.5, 1.0, 2, 1)
+    assert of_a["precision_ends"] == pytest.approx([0.0945, 0.9055], abs=1e-4)
+    assert quality["relations"]["B"]["precision"] is None
+    assert quality["fact_recall_ends"] == pytest.approx([0.0615, 0.7923], abs=1e-4)

@@ -65,4 +65,6 @@ page_patterns = [
     path("test-sets/<slug:slug>/lines.jsonl", testsets.lines, name="test-set-lines"),
     path("test-sets/<slug:slug>/release.zip", testsets.release_zip, name="test-set-release"),
     path("test-sets/<slug:slug>/card/", testsets.card, name="test-set-card"),
+    path("test-sets/<slug:slug>/export/", testsets.export_page, name="test-set-export"),
+    path("test-sets/<slug:slug>/export/file", testsets.export_file, name="test-set-export-file"),
 ]

@@ -18,6 +18,12 @@ api_patterns = [
     path("test-sets/<slug:slug>/lines", testsets.Lines.as_view(), name="api-test-set-lines"),
     path("test-sets/<slug:slug>/release", testsets.ReleaseFolder.as_view(), name="api-test-set-release"),
     path("test-sets/<slug:slug>/card", testsets.OneCard.as_view(), name="api-test-set-card"),
+    path("test-sets/<slug:slug>/export/<slug:key>", testsets.Export.as_view(), name="api-test-set-export"),
+    path(
+        "test-sets/<slug:slug>/export/<slug:key>/losses",
+        testsets.Losses.as_view(),
+        name="api-test-set-losses",
+    ),
     path("projects/<slug:slug>/lease", labelling.NextLease.as_view(), name="api-lease"),
     path("projects/<slug:slug>/reserve", labelling.Reserve.as_view(), name="api-reserve"),
     path("leases/<int:pk>/heartbeat", labelling.Heartbeat.as_view(), name="api-lease-heartbeat"),

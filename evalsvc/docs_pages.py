@@ -67,7 +67,8 @@ def formats(request: HttpRequest) -> HttpResponse:
         (key, title, introduction, list(registry.formats(*roles).values()))
         for key, (title, introduction, roles) in registry.SECTIONS.items()
     ]
-    return render(request, "docs/formats.html", {"doc": "formats", "sections": sections})
+    written = list(registry.written_formats().values())
+    return render(request, "docs/formats.html", {"doc": "formats", "sections": sections, "written": written})
 
 
 def errors(request: HttpRequest) -> HttpResponse:

@@ -30,6 +30,7 @@ FILES = {
         "submission-curve-csv",
         "test-set-lines",
         "test-set-release",
+        "test-set-export-file",
         "judgments",
         "board-compare-file",
     ),

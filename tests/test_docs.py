@@ -178,7 +178,7 @@ def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> N
         if "-F file=@gold.jsonl" in code:
             run_job("import", json.loads(answer)["id"])
         env_vars |= named(answer, env_vars)
-    assert len(answers) == 24
+    assert len(answers) == 25
 
     def of(part: str) -> str:
         return next(answer for code, answer in answers.items() if part in code)

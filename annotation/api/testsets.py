@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404, StreamingHttpResponse
+from django.http import FileResponse, Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers
@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import roles
+from annotation import conversion, roles
 from annotation.api.projects import (
     FORMAT_HELP,
     BatchSerializer,
@@ -31,7 +31,9 @@ from annotation.releases.folder import zip_stream
 from annotation.testset import Kind, Origin, TestSet, export_lines, release, withdraw_release
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.downloads import jsonl_file, zip_file
+from evalsvc.core.formats.documents import UNITS
+from evalsvc.core.formats.tag_schemes import SCHEMES
+from evalsvc.core.web.downloads import jsonl_file, stored_nowhere_file, zip_file
 from evalsvc.core.web.request_validation import query_choices, validated
 
 
@@ -249,3 +251,58 @@ class Lines(APIView):
         test_set.require_reader(person(request))
         headers = {"X-Content-SHA256": test_set.sha256}
         return jsonl_file(f"{test_set.slug}.jsonl", export_lines(test_set), **headers)
+
+
+EXPORT_PARAMETERS = [
+    OpenApiParameter("key", str, OpenApiParameter.PATH, description="Of the format, such as spert or brat."),
+    OpenApiParameter(
+        "scheme", str, enum=SCHEMES, description="Tag scheme of CoNLL columns; IOB2 if not stated."
+    ),
+    OpenApiParameter("unit", str, enum=UNITS, description="Unit of offsets; doccano needs it."),
+]
+
+
+def _export_options(request: Request) -> dict[str, Any]:
+    return {name: request.query_params.get(name, "") for name in ("scheme", "unit")}
+
+
+class Export(APIView):
+    @extend_schema(
+        operation_id="test_set_export",
+        parameters=EXPORT_PARAMETERS,
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY}
+        | problems(400, 401, 403, 404, 409),
+    )
+    def get(self, request: Request, slug: str, key: str) -> FileResponse:
+        """Download the gold in the format of another tool; several files come as a zip."""
+        test_set = _test_set(request, slug)
+        test_set.require_reader(person(request))
+        made = conversion.export(test_set, key, **_export_options(request))
+        return stored_nowhere_file(made.file, made.name)
+
+
+class LossesSerializer(serializers.Serializer[Any]):
+    format = serializers.CharField()
+    unit = serializers.CharField(help_text="What offsets count.")
+    loses = serializers.CharField(help_text="What is lost of any set.")
+    lost = serializers.DictField(
+        child=serializers.IntegerField(), help_text="What is lost of this set, counted."
+    )
+
+
+class Losses(APIView):
+    @extend_schema(
+        operation_id="test_set_losses",
+        parameters=EXPORT_PARAMETERS,
+        responses={200: LossesSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def get(self, request: Request, slug: str, key: str) -> Response:
+        """Count what a format can't hold of the set."""
+        test_set = _test_set(request, slug)
+        test_set.require_reader(person(request))
+        options = _export_options(request)
+        lost = conversion.losses(test_set, key, **options)
+        writer = conversion.choose(test_set, key, **options).writer
+        assert writer is not None
+        row = {"format": key, "unit": writer.unit, "loses": writer.loses, "lost": lost}
+        return Response(LossesSerializer(row).data)

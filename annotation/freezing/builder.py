@@ -330,5 +330,6 @@ def _sentence(item: Item) -> dict[str, Any]:
             tokens = None
     sentence: dict[str, Any] = {"tokens": tokens} if tokens is not None else {"text": item.text}
     for key, mention, place in zip("ht", (item.head, item.tail), places, strict=True):
-        sentence[key] = {"id": mention["id"], "name": mention["name"], "pos": list(place)}
+        entity = {"id": mention["id"], "name": mention["name"], "pos": list(place)}
+        sentence[key] = entity | ({"type": mention["type"]} if mention.get("type") else {})
     return sentence

@@ -20,6 +20,7 @@ from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.formats.documents import UNITS
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import formats, recognise_source, stated_format
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
@@ -37,11 +38,13 @@ FILE_CURE = "Restore the file from a backup. The imported rows are not affected.
 GOLD_CURE = "Restore the database from a backup made before the change; scores wait until then."
 
 OPTIONS: dict[str, frozenset[str]] = {
-    Batch.What.ITEMS: frozenset({"on_error", "labels", "negative", "scheme", "repair", "column", "known"}),
+    Batch.What.ITEMS: frozenset(
+        {"on_error", "labels", "negative", "scheme", "repair", "column", "known", "unit", "names"}
+    ),
     Batch.What.VOTES: frozenset({"on_error", "labels", "negative", "empty", "k"}),
     Batch.What.SUGGESTIONS: frozenset({"on_error", "negative"}),
     Batch.What.GOLD: frozenset(
-        {"name", "version", "kind", "labels", "negative", "scheme", "repair", "column"}
+        {"name", "version", "kind", "labels", "negative", "scheme", "repair", "column", "unit", "names"}
     ),
 }
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -50,6 +53,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "known": ("qualify", "check"),
     "scheme": SCHEMES,
     "repair": REPAIRS,
+    "unit": UNITS,
 }
 
 
@@ -73,6 +77,10 @@ OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "negative": (
         lambda value: (isinstance(value, str) and bool(value)) or (_are_names(value) and bool(value)),
         "a name, or a list of names, for N/A",
+    ),
+    "names": (
+        lambda value: _are_names(value) and bool(value),
+        "a list of names, in the order of their numbers",
     ),
     "labels": (lambda value: value == "add" or _are_names(value), "“add”, or a list of names"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
@@ -23,6 +24,7 @@ from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress
 
 CHUNK = 1_000
+ENDINGS = re.compile(r"(\.(gz|txt|ann|tsv|xmi|xml|json))+$", re.IGNORECASE)
 ADVICE = "Add it to the ontology, or correct the line."
 
 
@@ -101,6 +103,11 @@ def negatives(batch: Batch) -> frozenset[str]:
     return frozenset(usual if not stated else [stated] if isinstance(stated, str) else stated)
 
 
+def name_of(filename: str) -> str:
+    """Return the id of a file's only document: its name without endings."""
+    return ENDINGS.sub("", filename).strip()[:200] or "document"
+
+
 def with_progress(lines: Iterable[NumberedItem], progress: Progress) -> Iterator[NumberedItem]:
     """Yield the lines and report progress."""
     for line, item in lines:
@@ -115,8 +122,9 @@ def read_item_lines(
     """Read the file from its beginning, by the options of its import."""
     file.seek(0)
     options: dict[str, Any] = {
-        key: batch.options[key] for key in ("scheme", "repair") if key in batch.options
+        key: batch.options[key] for key in ("scheme", "repair", "unit", "names") if key in batch.options
     }
+    options["name"] = name_of(batch.filename)
     if "column" in batch.options:
         options["column"] = int(batch.options["column"])
     if batch.what == Batch.What.GOLD:

@@ -18,7 +18,7 @@ from evalsvc.core.formats.registry import (
     stated_format,
 )
 from evalsvc.core.formats.tag_schemes import scheme_hint
-from evalsvc.core.formats.text_lines import read_lines
+from evalsvc.core.formats.text_lines import peek, read_lines
 
 MAX_LINES, MAX_CHARACTERS = 5_000, 4_000_000
 SAMPLE = 50
@@ -77,6 +77,9 @@ def precheck(upload: BinaryIO, *, content: str, format: str = "", scheme: str = 
 
 def _first_lines(upload: Any) -> list[str]:
     """Return the first lines, without blank ones; reject unreadable text."""
+    head = peek(upload)
+    if head:
+        return [head]
     lines: list[str] = []
     size = 0
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -31,11 +32,12 @@ from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.core.web.views import attempt, page
 
+NAMES_END = re.compile(r"[,\n]")
 ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 OPTIONS: dict[str, tuple[str, ...]] = {
-    Batch.What.ITEMS: ("scheme",),
+    Batch.What.ITEMS: ("scheme", "unit", "names"),
     Batch.What.VOTES: ("empty", "k"),
-    Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme"),
+    Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme", "unit", "names"),
 }
 CONTENT_TITLES = {
     Batch.What.ITEMS: "Sentences",
@@ -85,6 +87,30 @@ def upload_field(help_text: str) -> forms.FileField:
 def tag_scheme_field() -> forms.ChoiceField:
     help_text = "Only for CoNLL columns, for example IOB2. It can’t be detected from the file."
     return forms.ChoiceField(label="Tag scheme", required=False, choices=TAG_SCHEMES, help_text=help_text)
+
+
+def unit_field() -> forms.ChoiceField:
+    help_text = "Only for doccano, whose files don’t say what they count."
+    choices = [
+        ("", "not stated"),
+        ("utf16", "UTF-16 units, doccano’s usual"),
+        ("graphemes", "grapheme clusters, if its project counts them"),
+        ("code-points", "code points, as imported by a script"),
+    ]
+    return forms.ChoiceField(label="Unit of offsets", required=False, choices=choices, help_text=help_text)
+
+
+class NamesField(forms.CharField):
+    """Names separated by commas or line ends."""
+
+    widget = forms.Textarea(attrs={"rows": 2})
+
+    def __init__(self) -> None:
+        help_text = "Only for rows of Hugging Face: the names in the card, in the order of their numbers."
+        super().__init__(label="Names of labels", required=False, help_text=help_text)
+
+    def clean(self, value: Any) -> Any:
+        return [name.strip() for name in NAMES_END.split(super().clean(value)) if name.strip()]
 
 
 class FileForm(PageForm):
@@ -137,6 +163,8 @@ class ImportForm(FileForm):
     upload = upload_field(f"UTF-8 text, optionally gzipped, up to {settings.IMPORT_MAX_LINES:,} lines.")
     format = forms.ChoiceField(required=False, choices=format_choices("items", "votes"))
     scheme = tag_scheme_field()
+    unit = unit_field()
+    names = NamesField()
     empty = forms.ChoiceField(
         label="Empty cells in a table of answers",
         required=False,
@@ -159,6 +187,8 @@ class GoldForm(FileForm):
     kind = forms.ChoiceField(choices=KINDS, initial=Kind.RELATIONS, widget=forms.RadioSelect)
     format = forms.ChoiceField(required=False, choices=format_choices("gold"))
     scheme = tag_scheme_field()
+    unit = unit_field()
+    names = NamesField()
     negative = forms.CharField(
         label="Negative class",
         required=False,

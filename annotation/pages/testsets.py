@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import urlencode
 
-from annotation import roles
+from annotation import conversion, roles
 from annotation.adjudication import unanswerable_items
 from annotation.freezing import builder
 from annotation.models import ItemCount
@@ -29,12 +30,26 @@ from annotation.testset import (
     withdraw_release,
 )
 from evalsvc.core.accounts.users import person
-from evalsvc.core.web.downloads import jsonl_file, zip_file
+from evalsvc.core.formats.registry import written_formats
+from evalsvc.core.formats.tag_schemes import SCHEMES
+from evalsvc.core.web.downloads import jsonl_file, stored_nowhere_file, zip_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.views import attempt, page
 
 MAX_LISTED = 200
+EXPORT_OPTIONS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
+    "scheme": ("Tag scheme", [(name, name) for name in SCHEMES], "IOB2"),
+    "unit": (
+        "Unit of offsets",
+        [
+            ("utf16", "UTF-16 units, as doccano draws them"),
+            ("graphemes", "grapheme clusters, if its project counts them"),
+            ("code-points", "code points, for other readers"),
+        ],
+        "utf16",
+    ),
+}
 
 
 class ReleaseForm(PageForm):
@@ -68,6 +83,22 @@ class FreezeForm(PageForm):
     leave_out = forms.BooleanField(
         required=False, label="Leave out open and disputed sentences, and list them in the manifest"
     )
+
+
+class ExportForm(PageForm):
+    """Format of an export, and the options that the format has."""
+
+    OTHER_NAMES = tuple(EXPORT_OPTIONS)  # of the format chosen before
+    format = forms.ChoiceField()
+
+    def __init__(self, *args: Any, kind: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        found = written_formats(kind)
+        self.fields["format"].choices = [(key, format.title) for key, format in found.items()]  # type: ignore[attr-defined]
+        chosen = found.get(self.data.get("format", ""))
+        for name in chosen.writer.options if chosen and chosen.writer else ():
+            label, choices, usual = EXPORT_OPTIONS[name]
+            self.fields[name] = forms.ChoiceField(label=label, choices=choices, initial=usual, required=False)
 
 
 @page("GET", "POST")
@@ -204,3 +235,39 @@ def lines(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     test_set.require_reader(person(request))
     headers = {"X-Content-SHA256": test_set.sha256}
     return jsonl_file(f"{test_set.slug}.jsonl", export_lines(test_set), **headers)
+
+
+def _exported(request: HttpRequest, slug: str) -> TestSet:
+    test_set = get_object_or_404(visible(request), slug=slug)
+    test_set.require_reader(person(request))
+    return test_set
+
+
+@page()
+def export_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Choose a format; before the download, show what it can't hold."""
+    test_set = _exported(request, slug)
+    form = ExportForm(request.GET or None, kind=test_set.kind)
+    context: dict[str, Any] = {"set": test_set, "form": form}
+    if form.is_valid():
+        options = form.cleaned_data
+        options |= {
+            name: options[name] or EXPORT_OPTIONS[name][2] for name in EXPORT_OPTIONS if name in options
+        }
+        lost = attempt(form, lambda: conversion.losses(test_set, **options), "format")
+        if lost is not None:
+            context |= {
+                "chosen": written_formats()[options["format"]],
+                "lost": lost,
+                "query": urlencode(options),
+            }
+    return render(request, "annotation/test_set_export.html", context)
+
+
+@page()
+def export_file(request: HttpRequest, slug: str) -> FileResponse:
+    """Download a test set in the format of another tool."""
+    test_set = _exported(request, slug)
+    options: dict[str, Any] = {name: request.GET.get(name, "") for name in EXPORT_OPTIONS}
+    made = conversion.export(test_set, request.GET.get("format", ""), **options)
+    return stored_nowhere_file(made.file, made.name)

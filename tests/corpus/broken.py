@@ -132,6 +132,16 @@ TOO_LARGE = (
 # Only a file of sentences, gold or votes can have these; too_large is answered with 413.
 ELSEWHERE = {
     *("bad_block", "no_scheme", "entity_not_in_text", "duplicate_vote", "too_large"),
+    *(
+        "no_unit",
+        "no_names",
+        "no_extra",
+        "wrong_words",
+        "cut_word",
+        "discontinuous_span",
+        "left_out_annotation",
+    ),
+    "bad_xml",
     *("too_few_claims", "too_many_labels", "other_scheme"),
     *("overlapping_spans", "too_many_in_line", "long_answer", "textless_item", "too_slow"),
 }

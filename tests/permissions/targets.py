@@ -40,6 +40,11 @@ def gold(cast: ServiceCast) -> Fields:
     return {"slug": cast.gold.slug}
 
 
+def exported(found: Callable[[ServiceCast], Fields]) -> Callable[[ServiceCast], Fields]:
+    """The same set in a format of another tool."""
+    return lambda cast: found(cast) | {"key": "label-studio"}
+
+
 def tides(cast: ServiceCast) -> Fields:
     return {"slug": cast.tides.slug}
 
@@ -171,6 +176,8 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("test-set", "test-set-lines", "test-set-release", "test-set-card"), test_set),
     **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source_set),
     **dict.fromkeys(("test-set:gold", "test-set-lines:gold", "test-set-release:gold"), gold),
+    **dict.fromkeys(("test-set-export", "test-set-export-file"), test_set),
+    **dict.fromkeys(("test-set-export:gold", "test-set-export-file:gold"), gold),
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
     **dict.fromkeys(("board-json", "board-organise", "board-ledger", "board-change", "board-inputs"), tides),
     "docs-guide": lambda _: {"name": "boards"},
@@ -270,6 +277,8 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         ("api-test-set", "api-test-set-lines", "api-test-set-releases", "api-test-set-release"), test_set
     ),
     "api-test-set-card": test_set,
+    **dict.fromkeys(("api-test-set-export", "api-test-set-losses"), exported(test_set)),
+    **dict.fromkeys(("api-test-set-export:gold", "api-test-set-losses:gold"), exported(gold)),
     **dict.fromkeys(("api-test-set:twin", "api-test-set-lines:twin"), source_set),
     **dict.fromkeys(
         (
@@ -323,9 +332,15 @@ def two_systems(cast: ServiceCast) -> Fields:
     return {"systems": ["kelpie/Net of kelpie", "lugworm/Net of lugworm"]}
 
 
-QUERIES: dict[str, Callable[[ServiceCast], Fields]] = dict.fromkeys(
-    ("board-compare", "board-compare-file", "api-compare", "api-compare-cancel"), two_systems
-)
+QUERIES: dict[str, Callable[[ServiceCast], Fields]] = {
+    **dict.fromkeys(
+        ("board-compare", "board-compare-file", "api-compare", "api-compare-cancel"), two_systems
+    ),
+    **dict.fromkeys(
+        ("test-set-export", "test-set-export-file", "test-set-export:gold", "test-set-export-file:gold"),
+        lambda _: {"format": "label-studio"},
+    ),
+}
 
 
 def file(content: bytes, name: str = "lines.jsonl") -> SimpleUploadedFile:

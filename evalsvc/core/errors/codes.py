@@ -28,6 +28,8 @@ ANNOTATION: dict[str, str] = {
     "already_decided": "Someone else decided this sentence in the meantime. Reload the page.",
     "answered_elsewhere": "You answered this sentence in another window. Choose the answer to keep.",
     "bad_client_id": "The form data is incomplete. Reload the page.",
+    "bad_format": "The test set cannot be written in this format. The message lists those that can hold it.",
+    "format_not_installed": "The format needs an optional package that is not installed here.",
     "bad_k": "The number of answers per sentence is out of range.",
     "bad_label": "A label definition is invalid.",
     "bad_payload": "The answer is invalid for this kind of project.",

@@ -9,19 +9,22 @@ id. Lines that begin with -DOCSTART- are skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import ne
 from typing import NamedTuple
 
 import msgspec
 
+from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, TagsPrediction
-from evalsvc.core.formats.registry import Format, Reader, register
+from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
 from evalsvc.core.formats.tag_schemes import (
     Repair,
     Scheme,
     decode_tags,
+    encode_tags,
     expected_tags,
     first_bad_tag,
     report_broken,
@@ -31,6 +34,7 @@ from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, r
 
 DOCUMENT = "-DOCSTART-"
 MOSTLY = 0.8
+BLANKS = re.compile(r"\s")
 FIRST_ROWS = 5_000
 CHUNK_BYTES = 1 << 22
 DOCUMENT_LINE = re.compile(rb"(?m)^-DOCSTART-.*\n")
@@ -202,6 +206,28 @@ def _split_columns(piece: bytes, separator: bytes, width: int, columns: Sequence
     return SentenceColumns([fields[column % width :: width] for column in columns], lengths)
 
 
+def write(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield one file of four columns, as CoNLL-2003 has them; the middle ones are empty."""
+    yield f"{export.name}.conll", _tagged(documents, export)
+
+
+def _tagged(documents: Iterable[Document], export: Export) -> Iterator[bytes]:
+    for document in documents:
+        spans = document.flat_spans
+        export.lost["overlapping spans"] += len(document.spans) - len(spans)
+        export.lost["relations"] += len(document.links)
+        if not document.tokens:
+            export.lost["documents without tokens"] += 1
+            continue
+        words = [BLANKS.sub("_", token) for token in document.tokens]
+        export.lost["blanks within tokens"] += sum(map(ne, words, document.tokens))
+        tags = encode_tags(
+            [(start, end, BLANKS.sub("_", name)) for start, end, name in spans], len(words), export.scheme
+        )
+        rows = "".join(f"{word} -X- -X- {tag}\n" for word, tag in zip(words, tags, strict=True))
+        yield f"{DOCUMENT} -X- O O\n\n{rows}\n".encode()
+
+
 FORMAT = register(
     Format(
         "conll",
@@ -218,6 +244,15 @@ FORMAT = register(
             "items": Reader(read_conll_items, ("scheme", "repair", "column")),
             "predictions": Reader(read_conll_predictions, ("scheme", "column")),
         },
+        writer=Writer(
+            write,
+            ("entities", "joint"),
+            "tokens",
+            "Text, ids, relations, and documents without tokens. Of overlapping spans, the one of "
+            "most tokens "
+            "stays, then the earliest.",
+            options=("scheme",),
+        ),
         has_ids=False,
         needs_scheme=True,
         marks="spans",

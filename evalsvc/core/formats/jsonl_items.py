@@ -8,13 +8,14 @@ any other item after its line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.json_lines import (
     Identifier,
     all_plain,
@@ -26,12 +27,14 @@ from evalsvc.core.formats.json_lines import (
     identifier,
     is_plain,
 )
+from evalsvc.core.formats.pairs import json_lines, mention, pairs, place
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, Link, Span, content_id, token_starts
-from evalsvc.core.formats.registry import Format, Reader, register
+from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, read_blocks
 from evalsvc.core.formats.text_spans import check_bounds, checked_spans, locate
 
+NEGATIVE = "NA"
 TEXT_KEYS = {"text", "tokens", "token"}
 PREDICTION_KEYS = {"label", "labels", "scores", "score", "tags", "spans", "entpair"}
 
@@ -341,6 +344,26 @@ def read_gold_columns(
         yield columns
 
 
+def write_opennre(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield the lines, one per label, then the numbers of the relations."""
+    yield f"{export.name}.txt", json_lines(_opennre_objects(documents))
+    numbers = {name: number for number, name in enumerate([NEGATIVE, *export.relations])}
+    yield "rel2id.json", [msgspec.json.encode(numbers) + b"\n"]
+
+
+def _opennre_objects(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
+    for document, head, tail in pairs(documents):
+        places = [place(head), place(tail)]
+        if document.has_tokens:
+            sentence: dict[str, Any] = {"token": document.tokens}
+            places = [document.in_tokens(*at) for at in places]
+        else:
+            sentence = {"text": document.text}
+        mentions = {"h": mention(head, places[0]), "t": mention(tail, places[1])}
+        for label in document.labels or (NEGATIVE,):
+            yield sentence | mentions | {"relation": label}
+
+
 FORMAT = register(
     Format(
         "jsonl-items",
@@ -356,6 +379,11 @@ FORMAT = register(
             else bool(sample.keys & {"relation", "relations"}) and not sample.keys & PREDICTION_KEYS
         ),
         readers={"items": Reader(read_items, ("require_text",)), "gold": Reader(read_gold)},
+        writer=Writer(
+            None,
+            ("relations", "entities", "joint"),
+            "code points of the text; tokens, where the line has them",
+        ),
     )
 )
 OPENNRE = register(
@@ -370,6 +398,12 @@ OPENNRE = register(
         recognise=lambda sample: bool(sample.keys & TEXT_KEYS and sample.keys & {"relation", "token"}),
         readers=FORMAT.readers,
         repeats_items=True,
+        writer=Writer(
+            write_opennre,
+            ("relations",),
+            "code points of the text; tokens, where the set has them",
+            "Ids; lines of one pair become one item again.",
+        ),
         marks="pairs",
     )
 )

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from operator import ne
 
+from evalsvc.core.formats.documents import Document
+from evalsvc.core.formats.pairs import overlap, pairs, place
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, content_id
-from evalsvc.core.formats.registry import Format, Reader, register
+from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
-from evalsvc.core.formats.text_spans import locate
+from evalsvc.core.formats.text_spans import find_name, locate
 
 END = "###END###"
+NEGATIVE = "NA"
+BLANK = re.compile(r"\s+")
 COLUMNS = ("head id", "tail id", "head", "tail", "relation", "sentence", END)
 
 
@@ -44,6 +50,42 @@ def _item(text: str, line: int, problems: Problems) -> ItemLine | None:
     return ItemLine(content_id(sentence, head, tail), sentence, None, head, tail, None, (relation,))
 
 
+def write(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield one file, a line per label; words of a mention are joined by underscores, as in the corpus."""
+    yield f"{export.name}.txt", _lines(documents, export)
+
+
+def _lines(documents: Iterable[Document], export: Export) -> Iterator[bytes]:
+    for document, head, tail in pairs(documents):
+        if overlap(head, tail):
+            export.lost["pairs that overlap"] += 1
+            continue
+        places = [document.in_tokens(*place(entity)) for entity in (head, tail)]
+        words = [BLANK.sub("_", token) for token in document.tokens]
+        names = ["_".join(words[start:end]) for start, end in places]
+        for (start, end), name in sorted(zip(places, names, strict=True), reverse=True):
+            words[start:end] = [name]
+        sentence = " ".join(words)
+        first = [_starts(sentence, name) for name in names]
+        at = [sum(len(word) + 1 for word in words[: _shifted(places, side)]) for side in (0, 1)]
+        export.lost["mentions whose words stand earlier in the sentence"] += sum(map(ne, first, at))
+        export.lost["types of entities"] += bool(head.type) + bool(tail.type)
+        ids = [BLANK.sub("_", entity.key) for entity in (head, tail)]
+        for label in document.labels or (NEGATIVE,):
+            yield "\t".join([*ids, *names, label, sentence, END]).encode() + b"\n"
+
+
+def _starts(sentence: str, name: str) -> int:
+    match = find_name(sentence, name)
+    return match.start if match else -1
+
+
+def _shifted(places: Sequence[tuple[int, int]], side: int) -> int:
+    """Return the number of the word that a mention has become."""
+    (start, _), (other, other_end) = places[side], places[1 - side]
+    return start - (other_end - other - 1 if other < start else 0)
+
+
 FORMAT = register(
     Format(
         "nyt10",
@@ -54,6 +96,14 @@ FORMAT = register(
         rank=60,
         recognise=lambda sample: not sample.keys and sample.lines[0].rstrip().endswith(END),
         readers={"items": Reader(read_nyt10)},
+        writer=Writer(
+            write,
+            ("relations",),
+            "none: names stand in the sentence",
+            "Ids, offsets, types of entities, overlapping pairs. The text becomes tokens, and "
+            "mentions are joined by "
+            "underscores.",
+        ),
         repeats_items=True,
         marks="pairs",
     )

@@ -156,6 +156,36 @@ KINDS: dict[str, ProblemKind] = {
         False,
         warning=True,
     ),
+    "wrong_words": ProblemKind(
+        "The offsets do not cover the words that the file has for them.", "T1\tPER 0 3\tAda", False
+    ),
+    "cut_word": ProblemKind(
+        "The span begins or ends within a word.", '{"unit": "graphemes"}', False, warning=True
+    ),
+    "no_names": ProblemKind(
+        "The names of the labels are missing. The file has their numbers only.",
+        '{"names": ["O", "B-PER", "I-PER"]}',
+        False,
+    ),
+    "no_unit": ProblemKind(
+        "The unit of the offsets is missing. The same offsets are different places in different units.",
+        '{"unit": "utf16"}',
+        False,
+    ),
+    "discontinuous_span": ProblemKind("The span has several parts.", "T1\tPER 0 3\tAda", False),
+    "left_out_annotation": ProblemKind(
+        "The annotation is neither a span nor a relation. It was left out.",
+        "T1\tPER 0 3\tAda",
+        False,
+        warning=True,
+    ),
+    # Files of other tools.
+    "bad_xml": ProblemKind(
+        "The XML is damaged or not allowed.", '<xmi:XMI xmlns:xmi="http://www.omg.org/XMI">', False
+    ),
+    "no_extra": ProblemKind(
+        "The format needs an optional package.", "pip install -r requirements-formats.txt", False
+    ),
     # Identifiers and labels.
     "missing_id": ProblemKind("An expected id has no line.", '{"id": "s1", "label": "N/A"}'),
     "too_few_claims": ProblemKind(

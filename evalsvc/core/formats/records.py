@@ -232,7 +232,7 @@ def _mention(entity: Entity | None, tokens: tuple[str, ...] | None) -> dict[str,
         return None
     place = None if entity.start is None else (entity.start, entity.end)
     place = _token_offsets(entity, tokens) if place and tokens is not None else place
-    parts = {"id": entity.id, "name": entity.name, "pos": place}
+    parts = {"id": entity.id, "name": entity.name, "pos": place, "type": entity.type or None}
     return {key: part for key, part in parts.items() if part is not None}
 
 

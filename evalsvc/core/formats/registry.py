@@ -6,24 +6,29 @@ A format defines its purpose, how it is recognised, and how it is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from evalsvc.core import formats as package
+from evalsvc.core.formats.documents import Document, Unit
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, PredictionLine, VoteLine
 from evalsvc.core.formats.tag_schemes import Repair, Scheme
-from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
+from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, peek, read_lines
 
 SAMPLE = 50
 HTML = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)\b", re.IGNORECASE)
+JSON_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:]')
 COMMAS = re.compile(r"[^\s,]+,[^\s,]*")
 
-Role = Literal["items", "gold", "predictions", "suggestions", "votes", "labels", "models"]
+Role = Literal["items", "gold", "predictions", "suggestions", "votes", "labels", "models", "exports"]
 Records = Literal["items", "gold", "predictions", "votes"]
+Kind = Literal["relations", "entities", "joint"]
 EmptyCell = Literal["no-vote", "no-label"]
 # Sections of the documentation: title, introduction, and the roles of the formats listed.
 SECTIONS: dict[str, tuple[str, str, tuple[Role, ...]]] = {
@@ -38,6 +43,7 @@ SECTIONS: dict[str, tuple[str, str, tuple[Role, ...]]] = {
         ("predictions",),
     ),
     "votes": ("Votes", "Import answers that annotators gave elsewhere.", ("votes",)),
+    "exports": ("Exports", "Download a test set; these are not imported.", ("exports",)),
     "other": ("Other files", "Label inventories and trained pipelines.", ("labels", "models")),
 }
 
@@ -57,6 +63,40 @@ class Reader(NamedTuple):
 
     read: Callable[..., Iterator[tuple[int, Any]]]
     options: tuple[str, ...] = ()
+
+
+@dataclass
+class Export:
+    """What a writer knows of the set besides its documents.
+
+    `types` label spans, `relations` pairs and links. Writers count in `lost` what the format can't hold.
+    """
+
+    name: str
+    title: str
+    types: Sequence[str] = ()
+    relations: Sequence[str] = ()
+    scheme: Scheme = "IOB2"
+    unit: Unit = "utf16"
+    lost: Counter[str] = field(default_factory=Counter)
+
+
+class Writer(NamedTuple):
+    """A function that yields (file name, pieces of bytes), and what it makes of a test set.
+
+    Each file is read to its end before the next. `kinds` are those of test sets it can hold, `unit` says what
+    offsets count, `loses` what is lost of any set; counts of the rest stand in `Export.lost`. `options` are
+    fields of `Export` that matter; `extra` is the optional package it needs. `loader` names a module, for
+    writers that the web must not import.
+    """
+
+    write: Callable[[Iterable[Document], Export], Iterator[tuple[str, Iterable[bytes]]]] | None
+    kinds: tuple[Kind, ...]
+    unit: str
+    loses: str = ""
+    options: tuple[Literal["scheme", "unit"], ...] = ()
+    extra: str = ""
+    loader: str = ""
 
 
 class Variant(NamedTuple):
@@ -86,6 +126,7 @@ class Format(NamedTuple):
     rank: int
     recognise: Callable[[Sample], bool] = lambda sample: False
     readers: Mapping[Records, Reader] = {}
+    writer: Writer | None = None
     magic: bytes = b""
     has_ids: bool = True
     has_header: bool = False
@@ -119,9 +160,31 @@ def formats(*roles: Role) -> dict[str, Format]:
     return {format.key: format for format in ranked if not roles or not set(roles).isdisjoint(format.roles)}
 
 
+def written_formats(kind: str = "") -> dict[str, Format]:
+    """Return the formats that test sets can be written in; with a kind, those that hold it."""
+    return {
+        key: format
+        for key, format in formats().items()
+        if format.writer and (not kind or kind in format.writer.kinds)
+    }
+
+
+def own_format() -> Format:
+    """Return the format of the frozen lines themselves."""
+    return next(
+        each
+        for each in written_formats().values()
+        if each.writer and not (each.writer.write or each.writer.loader)
+    )
+
+
 def recognise(first_lines: Sequence[str]) -> str | None:
     """Return the format of a file by its first lines, or None."""
     lines = [line for line in first_lines if line.strip()]
+    if lines and lines[0].lstrip().startswith("["):
+        keys = _keys_of_array("\n".join(lines))
+        sample = Sample(lines, keys)
+        return next((each.key for each in formats().values() if keys and each.recognise(sample)), None)
     is_json = bool(lines) and lines[0].lstrip().startswith("{")
     for line in lines if is_json else lines[:1]:
         keys = _keys_of(line) if is_json else frozenset()
@@ -140,6 +203,24 @@ def _keys_of(line: str) -> frozenset[str]:
         return frozenset()
 
 
+def _keys_of_array(text: str) -> frozenset[str]:
+    """Return the keys of the first object of an array, of which the text may be the beginning."""
+    keys, depth, name = set(), 0, ""
+    for match in JSON_PARTS.finditer(text):
+        part = match[0]
+        if part in "[{":
+            depth += 1
+        elif part in "]}":
+            depth -= 1
+            if depth < 2:
+                break
+        elif part == ":":
+            keys |= {name} if depth == 2 else set()
+        else:
+            name = part[1:-1]
+    return frozenset(keys)
+
+
 def recognise_source(
     source: Source,
     *,
@@ -155,7 +236,8 @@ def recognise_source(
     problems = Problems() if problems is None else problems
     file: Any = source if hasattr(source, "seek") else None
     position = file.tell() if file is not None else 0
-    lines = [text for _, text in islice(read_lines(source, problems=problems), SAMPLE)]
+    head = peek(source)
+    lines = [head] if head else [text for _, text in islice(read_lines(source, problems=problems), SAMPLE)]
     if file is not None:
         file.seek(position)
     key, known = recognise(lines), formats()
@@ -232,9 +314,22 @@ def open_items(
     repair: Repair = "conlleval",
     column: int = -1,
     require_text: bool = True,
+    unit: Unit | None = None,
+    name: str = "document",
+    names: Sequence[str] = (),
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) of any item format; CoNLL needs its tag scheme."""
-    options = {"scheme": scheme, "repair": repair, "column": column, "require_text": require_text}
+    """Yield (line, item) of any item format; CoNLL needs its tag scheme.
+
+    `unit` is that of offsets, where a file does not say it; `name` the id of a file of one document,
+    `names` those of labels that a file has as numbers.
+    """
+    options: dict[str, Any] = {
+        "scheme": scheme,
+        "repair": repair,
+        "column": column,
+        "require_text": require_text,
+    }
+    options |= {"unit": unit, "name": name, "names": names}
     return open_records(source, "items", format=format, problems=problems, limits=limits, **options)
 
 
@@ -248,6 +343,9 @@ def open_gold(
     repair: Repair = "conlleval",
     column: int = -1,
     with_text: bool = False,
+    unit: Unit | None = None,
+    name: str = "document",
+    names: Sequence[str] = (),
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) with gold labels.
 
@@ -256,7 +354,8 @@ def open_gold(
     chosen = formats().get(format)
     readers = chosen.readers if chosen else {}
     kind: Records = "gold" if "gold" in readers and not (with_text and "items" in readers) else "items"
-    options = {"scheme": scheme, "repair": repair, "column": column, "require_text": False}
+    options: dict[str, Any] = {"scheme": scheme, "repair": repair, "column": column, "require_text": False}
+    options |= {"unit": unit, "name": name, "names": names}
     return open_records(source, kind, format=format, problems=problems, limits=limits, **options)
 
 

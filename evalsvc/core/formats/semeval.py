@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from evalsvc.core.formats.documents import Document
+from evalsvc.core.formats.pairs import only_label, overlap, pairs, place
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, LabelPrediction
-from evalsvc.core.formats.registry import Format, Reader, register
+from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
 from evalsvc.core.formats.tag_schemes import share_tagged
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
@@ -15,6 +17,10 @@ NUMBERED = re.compile(r"(\d{1,18})\t(.*)")
 ANSWER = re.compile(r"(\d{1,18})[ \t]+(\S+)[ \t]*")
 MARKS = re.compile(r"</?e[12]>")
 MARKED_LINE = re.compile(r"\d+\t.*<e[12]>.*")
+NEGATIVE = "Other"
+DIRECTED = re.compile(r"\(e1,e2\)$|\(e2,e1\)$")
+LINE_ENDS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+BLANK = re.compile(r"\s+")
 ORDERS = ["<e1>", "</e1>", "<e2>", "</e2>"], ["<e2>", "</e2>", "<e1>", "</e1>"]
 
 
@@ -97,6 +103,37 @@ def _entity(marked: str, text: str, name: str) -> Entity:
     return Entity(None, text[start:end], start, end)
 
 
+def write(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield one file; e1 is the mention that comes first, the direction stands in the label."""
+    yield f"{export.name}.txt", _blocks(documents, export)
+
+
+def _blocks(documents: Iterable[Document], export: Export) -> Iterator[bytes]:
+    number = 0
+    for document, head, tail in pairs(documents):
+        if overlap(head, tail):
+            export.lost["pairs that overlap"] += 1
+        elif LINE_ENDS.search(document.text):
+            export.lost["sentences of several lines"] += 1
+        else:
+            number += 1
+            label = only_label(document, NEGATIVE, export)
+            is_first = place(head) < place(tail)
+            if DIRECTED.search(label):  # a label that says which is e1: the head
+                is_first = True
+                marks = [("e1", head), ("e2", tail)]
+            else:
+                marks = [("e1" if is_first else "e2", head), ("e2" if is_first else "e1", tail)]
+                if label != NEGATIVE:
+                    label += "(e1,e2)" if is_first else "(e2,e1)"
+            text, ids = document.text, BLANK.sub(" ", document.id)
+            for mark, entity in sorted(marks, key=lambda each: place(each[1]), reverse=True):
+                start, end = place(entity)
+                text = f"{text[:start]}<{mark}>{text[start:end]}</{mark}>{text[end:]}"
+            export.lost["types of entities"] += bool(head.type) + bool(tail.type)
+            yield f'{number}\t"{text}"\n{label}\nComment: {ids}\n\n'.encode()
+
+
 SENTENCES = register(
     Format(
         "semeval-test",
@@ -107,6 +144,14 @@ SENTENCES = register(
         rank=70,
         recognise=lambda sample: not sample.keys and bool(MARKED_LINE.fullmatch(sample.lines[0])),
         readers={"items": Reader(read_sentences)},
+        writer=Writer(
+            write,
+            ("relations",),
+            "marks in the text",
+            "Ids (they become comments), types of entities, overlapping pairs, sentences of "
+            "several lines, further "
+            "relations of a pair. The direction becomes part of the label.",
+        ),
         merge_by="id",
         marks="pairs",
         negatives=("Other",),

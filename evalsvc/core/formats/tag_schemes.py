@@ -73,6 +73,21 @@ def breaks_scheme(first: str, last: str, scheme: Scheme, repair: Repair) -> bool
     return first[0] not in BEGINNINGS[scheme] or without_end
 
 
+def encode_tags(spans: Iterable[Span], length: int, scheme: Scheme) -> list[str]:
+    """Return the tags of spans that do not overlap."""
+    tags, last = ["O"] * length, {"BIOES": "E", "BILOU": "L"}.get(scheme, "I")
+    single = {"BIOES": "S", "BILOU": "U"}.get(scheme, "B")
+    before = (-1, "")
+    for start, end, label in sorted(spans):
+        touches = before == (start, label)
+        prefixes = ["B", *"I" * (end - start - 2), last] if end - start > 1 else [single]
+        if scheme == "IOB1" and not touches:
+            prefixes[0] = "I"  # B only after an entity of the same label
+        tags[start:end] = [f"{prefix}-{label}" for prefix in prefixes]
+        before = (end, label)
+    return tags
+
+
 def _runs(tags: Sequence[str]) -> list[Span]:
     spans: list[Span] = []
     start, label = -1, ""

@@ -7,11 +7,11 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
-from evalsvc.core.formats.problems import KINDS, Problems
+from evalsvc.core.formats.problems import KINDS, FileRejected, Problems
 
 Source = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 STEP = 1 << 15  # small enough for the CPU cache and one memory arena
@@ -77,6 +77,31 @@ def checked_line(raw: bytes, number: int, *, problems: Problems, limits: Limits)
         hint = "Write one object per line."
         problems.stop("line_too_long", line=number, value=size, expected=expected, hint=hint)
     return _decode(raw.rstrip(b"\r\n"), number, problems)
+
+
+def peek(source: Source, size: int = 1 << 16) -> str:
+    """Return the first characters of a file that is one JSON array or XML, else nothing.
+
+    Such a file may have a single line, which `read_lines` refuses when it is long. A file object is set back
+    to where it was.
+    """
+    file: Any = source if hasattr(source, "seek") else None
+    if file is None and not isinstance(source, bytes | str | os.PathLike):
+        return ""
+    position = file.tell() if file is not None else 0
+    head = b""
+    try:
+        for piece in unpacked(source, Problems()):
+            head += piece
+            if len(head) >= size or head.lstrip()[:1] not in (b"", b"[", b"<", b"\xef"):
+                break
+    except FileRejected:
+        return ""
+    finally:
+        if file is not None:
+            file.seek(position)
+    text = head[:size].decode(errors="ignore").removeprefix("\ufeff").lstrip()
+    return text if text.startswith(("[", "<")) else ""
 
 
 class Irregular(Exception):

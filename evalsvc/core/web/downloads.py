@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import IO
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 
 from evalsvc.core.web.svg import literal
 
@@ -73,6 +74,12 @@ def zip_file(name: str, parts: Iterable[bytes]) -> StreamingHttpResponse:
     return StreamingHttpResponse(
         parts, content_type="application/zip", headers=_attached(name) | STORED_NOWHERE
     )
+
+
+def stored_nowhere_file(file: IO[bytes], name: str) -> FileResponse:
+    """Stream a file that was made for this response, and close it."""
+    headers = STORED_NOWHERE | _attached(name)
+    return FileResponse(file, content_type="application/octet-stream", headers=headers)
 
 
 def _attached(name: str) -> dict[str, str]:

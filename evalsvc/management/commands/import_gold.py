@@ -29,6 +29,8 @@ class Command(ActingCommand):
         parser.add_argument("--labels", nargs="+", help="label names; default: the labels in the file")
         parser.add_argument("--negative", help="spelling of the negative class; default: detected")
         parser.add_argument("--scheme", choices=batches.CHOICES["scheme"], help="tag scheme of CoNLL columns")
+        parser.add_argument("--unit", choices=batches.CHOICES["unit"], help="unit of offsets, for doccano")
+        parser.add_argument("--names", nargs="+", help="names of labels that are numbers in the file")
         parser.add_argument("--repair", choices=batches.CHOICES["repair"])
         parser.add_argument("--column", type=int, help="column of the tags; -1 is the last")
 

@@ -76,5 +76,7 @@ class Command(ImportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--scheme", choices=batches.CHOICES["scheme"], help="tag scheme of CoNLL columns")
+        parser.add_argument("--unit", choices=batches.CHOICES["unit"], help="unit of offsets, for doccano")
+        parser.add_argument("--names", nargs="+", help="names of labels that are numbers in the file")
         parser.add_argument("--repair", choices=batches.CHOICES["repair"])
         parser.add_argument("--column", type=int, help="column of the tags; -1 is the last")

@@ -1,7 +1,10 @@
 """Freezing in the browser, and the page of the set it makes."""
 
 import hashlib
+import io
+import json
 import re
+import zipfile
 from uuid import uuid4
 
 import pytest
@@ -12,7 +15,7 @@ from django.urls import reverse
 from annotation.adjudication import decisions
 from annotation.models import Batch, Vote
 from annotation.pages import testsets
-from annotation.testset import TestSet, label_titles
+from annotation.testset import TestSet, export_lines, label_titles
 from evalsvc.core.formats.problems import KINDS
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import ProjectCast, error_codes
@@ -128,6 +131,45 @@ def test_curators_write_on_the_card_and_faults_are_named_at_their_field(
     assert "Doe, Ann; Lab (" in page
     kept = client.get(f"/api/v1/test-sets/{made.slug}/card").json()
     assert (kept["authors"], kept["languages"]) == (["Doe, Ann", "Lab"], ["en", "de"])
+
+
+def test_another_format_is_downloaded_after_its_losses_are_shown(client: Client, cast: ProjectCast) -> None:
+    made = frozen(client, cast)
+    address = reverse("test-set-export", args=[made.slug])
+    page = client.get(address).content.decode()
+    assert ("TACRED (JSON)" in page, "SpERT (JSON)" in page) == (True, False)  # the set is of pairs
+    page = client.get(address, {"format": "tacred"}).content.decode()
+    assert "One relation a pair." in page
+    answer = client.get(reverse("test-set-export-file", args=[made.slug]), {"format": "tacred"})
+    rows = json.loads(b"".join(answer.streaming_content))  # type: ignore[attr-defined]
+    golds = [json.loads(line) for line in export_lines(made)]
+    assert [row["id"] for row in rows] == [gold["id"] for gold in golds]
+    assert "private, no-store" in answer["Cache-Control"]
+
+
+def test_several_files_are_a_zip_of_the_same_bytes_each_time(client: Client, cast: ProjectCast) -> None:
+    made = frozen(client, cast)
+    address = reverse("api-test-set-export", args=[made.slug, "opennre-gold"])
+    one, other = (b"".join(client.get(address).streaming_content) for _ in range(2))  # type: ignore[attr-defined]
+    assert one == other
+    assert zipfile.ZipFile(io.BytesIO(one)).namelist() == [f"{made.slug}.txt", "rel2id.json"]
+
+
+@pytest.mark.parametrize(
+    ("key", "query", "words"),
+    [
+        ("spert", {}, "can’t hold relations"),
+        ("nothing", {}, "Unknown format"),
+        ("doccano", {}, "needs a unit of offsets"),
+        ("doccano", {"unit": "bytes"}, "Invalid unit"),
+    ],
+)
+def test_a_format_that_does_not_fit_is_refused(
+    client: Client, cast: ProjectCast, key: str, query: dict[str, str], words: str
+) -> None:
+    made = frozen(client, cast)
+    answer = client.get(reverse("api-test-set-losses", args=[made.slug, key]), query)
+    assert (answer.status_code, words in answer.json()["detail"]) == (400, True)
 
 
 def test_a_set_being_imported_shows_its_own_job(client: Client, cast: ProjectCast) -> None:

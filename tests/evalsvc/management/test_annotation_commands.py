@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ def test_from_files_to_an_exported_set(tmp_path: Path) -> None:
     run("export", "trial-1-0", output=str(tmp_path / "out"))
     assert json.loads((tmp_path / "out").read_text())["relations"] == ["A"]
     assert run("export", "trial-1-0") == (tmp_path / "out").read_text()
+    run("export", "trial-1-0", format="label-studio", output=str(tmp_path / "out.zip"))
+    assert zipfile.ZipFile(tmp_path / "out.zip").namelist() == ["trial-1-0.json", "trial-1-0-config.xml"]
+    with pytest.raises(CommandError, match="several files"):
+        run("export", "trial-1-0", format="label-studio")
     assert "fact precision" in run("describe", "trial-1-0")
 
 

@@ -80,7 +80,28 @@ def test_an_unknown_file_is_rejected_with_the_accepted_formats():
 
 @pytest.mark.parametrize(
     "key",
-    ["jsonl-items", "opennre-gold", "nyt10", "conll", "semeval-test", "semeval-answers", "crowdtruth-units"],
+    [
+        *(
+            "jsonl-items",
+            "opennre-gold",
+            "nyt10",
+            "conll",
+            "semeval-test",
+            "semeval-answers",
+            "crowdtruth-units",
+        ),
+        *(
+            "tacred",
+            "docred",
+            "dygie",
+            "spert",
+            "doccano",
+            "label-studio",
+            "brat",
+            "hf-jsonl",
+            "csv-documents",
+        ),
+    ],
 )
 def test_items_come_from_every_item_format(key):
     problems = Problems()
@@ -95,7 +116,7 @@ def test_predictions_come_from_every_prediction_format(key):
     assert problems.total == 0
 
 
-@pytest.mark.parametrize("key", ["jsonl-votes", "crowdtruth-judgments"])
+@pytest.mark.parametrize("key", ["jsonl-votes", "crowdtruth-judgments", "label-studio"])
 def test_votes_come_from_every_vote_format(key):
     problems = Problems()
     assert len(list(open_votes(example(key), format=key, problems=problems))) == 1

@@ -1,0 +1,154 @@
+"""Frozen test sets in the formats of other tools."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from shutil import copyfileobj
+from typing import IO, cast
+
+from annotation.testset import Kind, TestSet, export_lines
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.documents import UNITS, Document, Unit, document
+from evalsvc.core.formats.extras import EXTRAS, has_extra
+from evalsvc.core.formats.registry import Export, Format, own_format, written_formats
+from evalsvc.core.formats.tag_schemes import SCHEMES, Scheme
+
+IN_MEMORY = 1 << 22
+FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # a zip of the same set has the same bytes each time
+NO_TEXT = "lines without text or offsets"
+
+
+@dataclass
+class Exported:
+    """A file, at its start, and how much could not be written to it."""
+
+    name: str
+    file: IO[bytes]
+    lost: dict[str, int]
+
+
+def choose(
+    test_set: TestSet, format: str, *, scheme: str = "", unit: str = "", in_web: bool = True
+) -> Format:
+    """Return the format, or raise DomainError if the set can't be written in it here."""
+    fitting = written_formats(test_set.kind)
+    chosen = fitting.get(format)
+    if chosen is None or chosen.writer is None:
+        known = written_formats().get(format)
+        why = f"{known.title} can’t hold {test_set.kind}." if known else f"Unknown format {format!r}."
+        raise DomainError("bad_format", f"{why} Use one of: {', '.join(fitting)}.", field="format")
+    for name, value, values in (("scheme", scheme, SCHEMES), ("unit", unit, UNITS)):
+        if value and value not in values:
+            raise DomainError(
+                "bad_option", f"Invalid {name}: {value!r}. Use one of: {', '.join(values)}.", field=name
+            )
+        if not value and name == "unit" and name in chosen.writer.options:
+            hint = "doccano draws in utf16 unless its project counts grapheme clusters (graphemes)."
+            message = f"{chosen.title} needs a unit of offsets: {', '.join(values)}."
+            raise DomainError("bad_option", message, hint=hint, field=name)
+    if not has_extra(format):
+        message = f"{chosen.title} needs the package {EXTRAS[format][1]}, which is not installed here."
+        hint = "An administrator installs it with: pip install -r requirements-formats.txt."
+        raise DomainError("format_not_installed", message, hint=hint, field="format")
+    if in_web and chosen.writer.loader:
+        hint = f"Write it with: manage.py export {test_set.slug} --format {format} --output FILE."
+        raise DomainError(
+            "bad_format", f"{chosen.title} is written by command only.", hint=hint, field="format"
+        )
+    return chosen
+
+
+def export(
+    test_set: TestSet, format: str, *, scheme: str = "", unit: str = "", in_web: bool = True
+) -> Exported:
+    """Write the set to a file: one file as it is, several as a zip."""
+    chosen = choose(test_set, format, scheme=scheme, unit=unit, in_web=in_web)
+    if format == own_format().key:
+        return _own(test_set)
+    target = _target(test_set, scheme, unit)
+    files = _files(test_set, chosen, target)
+    name, pieces = next(files)
+    first = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the response closes it
+    first.writelines(pieces)
+    first.seek(0)
+    second = next(files, None)
+    if second is None:
+        return Exported(name, cast(IO[bytes], first), _counts(target))
+    packed = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - as above
+    with zipfile.ZipFile(packed, "w") as archive, first:
+        with archive.open(_entry(name), "w", force_zip64=True) as entry:
+            copyfileobj(first, entry)
+        while second is not None:
+            name, pieces = second
+            with archive.open(_entry(name), "w", force_zip64=True) as entry:
+                for piece in pieces:
+                    entry.write(piece)
+            second = next(files, None)
+    packed.seek(0)
+    return Exported(f"{test_set.slug}-{format}.zip", cast(IO[bytes], packed), _counts(target))
+
+
+def losses(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "") -> dict[str, int]:
+    """Count what the format can't hold of the set, by writing it to nowhere."""
+    chosen = choose(test_set, format, scheme=scheme, unit=unit)
+    target = _target(test_set, scheme, unit)
+    if format != own_format().key:
+        for _, pieces in _files(test_set, chosen, target):
+            for _ in pieces:
+                pass
+    return _counts(target)
+
+
+def _own(test_set: TestSet) -> Exported:
+    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the response closes it
+    file.writelines(export_lines(test_set))
+    file.seek(0)
+    return Exported(f"{test_set.slug}.jsonl", cast(IO[bytes], file), {})
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, FIRST_DAY)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    return entry
+
+
+def _target(test_set: TestSet, scheme: str, unit: str) -> Export:
+    names = {
+        part: [label["name"] for label in test_set.labels if _part(test_set, label) == part]
+        for part in ("entity", "relation")
+    }
+    target = Export(test_set.slug, str(test_set), names["entity"], names["relation"])
+    target.scheme = cast(Scheme, scheme or target.scheme)
+    target.unit = cast(Unit, unit or target.unit)
+    return target
+
+
+def _part(test_set: TestSet, label: dict[str, str]) -> str:
+    only = {Kind.RELATIONS.value: "relation", Kind.ENTITIES.value: "entity"}.get(test_set.kind)
+    return only or label.get("part", "entity")
+
+
+def _files(test_set: TestSet, chosen: Format, target: Export) -> Iterator[tuple[str, Iterable[bytes]]]:
+    assert chosen.writer is not None
+    write = import_module(chosen.writer.loader).write if chosen.writer.loader else chosen.writer.write
+    assert write is not None
+    yield from write(_documents(test_set, target), target)
+
+
+def _documents(test_set: TestSet, target: Export) -> Iterator[Document]:
+    for line in export_lines(test_set):
+        found = document(json.loads(line))
+        if found is None:
+            target.lost[NO_TEXT] += 1
+        else:
+            yield found
+
+
+def _counts(target: Export) -> dict[str, int]:
+    return {name: n for name, n in sorted(target.lost.items()) if n}

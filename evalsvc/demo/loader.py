@@ -10,7 +10,7 @@ import gzip
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from evalsvc.evaluation.submissions import intake
 DATA = Path(__file__).parent / "data"
 WORKER_SECONDS = 2.0
 """Time a worker has to take a job before the loader runs it itself."""
+CORRECTED = "Four relations that sentences only hint at were taken back."
 RUNS, HIDDEN_RUNS, JOINT_RUNS = (1, 2, 3, 4, 5), (1, 2), (1, 2, 3)
 RELATION_GUIDELINE = """\
 Say what the **sentence** says of its two marked entities, not what you know of them.
@@ -142,13 +143,13 @@ def load(report: Callable[[str], None]) -> None:
 def _load(report: Callable[[str], None]) -> None:
     accounts = ensure_accounts()
     report("loading and freezing 317 sentences with the votes of four annotators")
-    relations = _relation_test_set(accounts)
+    relations = _relation_benchmark(accounts, _relation_test_set(accounts))
+    _submit_runs(accounts, relations, RELATION_SYSTEMS)
     report("loading and freezing 140 sentences with the names that three annotators marked")
     entities = _entity_test_set(accounts)
     report("loading and freezing 40 texts with the names and relations that two annotators marked")
     joint = _joint_test_set(accounts)
     report("submitting 45 runs; the worker scores them")
-    _submit_runs(accounts, _relation_benchmark(accounts, relations), RELATION_SYSTEMS)
     curator = accounts.users[CURATOR]
     for slug, fields, setting, runs in ENTITY_BENCHMARKS:
         benchmark = _ensure_benchmark(slug, by=curator, labels=entities.labels, task="entities", **fields)
@@ -159,6 +160,8 @@ def _load(report: Callable[[str], None]) -> None:
             _contribute(benchmark, by=curator)
         _submit_runs(accounts, benchmark, ENTITY_SYSTEMS, runs=runs)
     _submit_runs(accounts, _joint_benchmark(accounts, joint), JOINT_SYSTEMS, runs=JOINT_RUNS)
+    report("scoring 15 runs again for a corrected gold")
+    _correct_gold(accounts, relations.settings.get(key="manual-sentence"))
     _finished_marker().touch()
 
 
@@ -204,6 +207,35 @@ def _relation_test_set(accounts: DemoAccounts) -> TestSet:
                 votes_key=item.votes_key,
             )
     return _freeze(project, by=curator)
+
+
+def _correct_gold(accounts: DemoAccounts, setting: Setting) -> None:
+    """Decide four sentences anew, freeze version 1.1, and begin a version of the setting with it.
+
+    Its runs are scored before, so that there is something to move.
+    """
+    project, adjudicator = Project.objects.get(slug="harbour-news"), accounts.users[ADJUDICATOR]
+    for correction in _lines("relation_corrections.jsonl"):
+        client_id = _client_id("correction", correction["item"])
+        item = project.items.live().get(external_id=correction["item"])
+        if item.adjudications.filter(client_id=client_id).exists():
+            continue
+        if item.state in Item.DECIDED:
+            decisions.reopen(item, by=adjudicator)
+            item.refresh_from_db()
+        decisions.decide(
+            item,
+            by=adjudicator,
+            payload={"spans": [], "relations": correction["relations"]},
+            reason=correction["reason"],
+            client_id=client_id,
+            votes_key=item.votes_key,
+        )
+    curator = accounts.users[CURATOR]
+    corrected = _freeze(project, by=curator, version="1.1")
+    if setting.version == 1:
+        _finish_jobs("score", setting.benchmark.submissions.values_list("pk", flat=True))
+        creation.revise_setting(setting, test_set=corrected, by=curator, note=CORRECTED)
 
 
 def _entity_test_set(accounts: DemoAccounts) -> TestSet:
@@ -274,10 +306,10 @@ def _import(project: Project, what: str, name: str, filename: str, by: User, **o
     _finish_job("import", batch.pk)
 
 
-def _freeze(project: Project, *, by: User) -> TestSet:
-    """Freeze version 1.0 without the open and disputed items."""
-    test_set = project.test_sets.filter(version="1.0", origin="annotated").first()
-    test_set = test_set or builder.freeze(project, name=project.title, version="1.0", leave_out=True, by=by)
+def _freeze(project: Project, *, by: User, version: str = "1.0") -> TestSet:
+    """Freeze a version without the open and disputed items."""
+    test_set = project.test_sets.filter(version=version, origin="annotated").first()
+    test_set = test_set or builder.freeze(project, name=project.title, version=version, leave_out=True, by=by)
     _finish_job("freeze", test_set.pk)
     test_set.refresh_from_db()
     return test_set
@@ -368,14 +400,20 @@ def _submit_runs(
 
 def _finish_job(kind: str, subject: int) -> None:
     """Wait for the newest such job; run it if no worker does."""
+    _finish_jobs(kind, [subject])
+
+
+def _finish_jobs(kind: str, subjects: Iterable[int]) -> None:
+    """Wait for the newest such job of each subject; run those that no worker does."""
     from workers.runner import run_inline
 
-    job = Job.objects.filter(kind=kind, subject=subject).order_by("-id").first()
     started = time.monotonic()
-    while job is not None and job.state not in Job.ENDED:
-        if time.monotonic() - started > WORKER_SECONDS:
-            run_inline(job)
-        time.sleep(0.1)
-        job = Job.objects.get(pk=job.pk)
-    if job is not None and job.state != Job.State.DONE:
-        raise Conflict("demo_failed", f"{job}: {job.error}")
+    for subject in subjects:
+        job = Job.objects.filter(kind=kind, subject=subject).order_by("-id").first()
+        while job is not None and job.state not in Job.ENDED:
+            if time.monotonic() - started > WORKER_SECONDS:
+                run_inline(job)
+            time.sleep(0.1)
+            job = Job.objects.get(pk=job.pk)
+        if job is not None and job.state != Job.State.DONE:
+            raise Conflict("demo_failed", f"{job}: {job.error}")

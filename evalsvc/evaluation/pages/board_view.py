@@ -166,18 +166,18 @@ def board_context(
         return context
     names, order_by = system_names(board), board.ordering.measure.key
     schemes = scheme_columns(board)
-    # micro against macro is the pair whose disagreement everybody asks for
+    own_schemes = [column for column in schemes if column.measure.key != order_by]
+    weightings = [board.columns[column.measure.key] for column in own_schemes]
+    # the sentence names the pair whose disagreement everybody asks for
     same_setting = [
-        board.columns[column.measure.key]
-        for column in schemes
-        if column.title in ("micro", "macro") and column.measure.key != order_by
+        board.columns[column.measure.key] for column in own_schemes if column.title in ("micro", "macro")
     ]
     of_others = [(other, column) for other in others if (column := _column_of_other(other, order_by))]
     elsewhere = [column for _, column in of_others]
     own, settings = view.tests.get(setting.pk), {id(column): other.setting.pk for other, column in of_others}
     pairs = [
         TestedReversal.of(pair, own, view.tests.get(settings.get(id(pair.there), setting.pk)))
-        for pair in reversals(board.ordering, [*same_setting, *elsewhere])
+        for pair in reversals(board.ordering, [*weightings, *elsewhere])
         if is_shown(pair)
     ]
     pairs.sort(key=lambda pair: not pair.confirmed)

@@ -70,12 +70,16 @@ CHECKS = CheckLimits()
 
 READ_WAIT_SECONDS = 5
 _reading = BoundedSemaphore(max(1, settings.WEB_THREADS // 2))
+_waiting = BoundedSemaphore(max(1, settings.WEB_THREADS // 4))
 
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Read a file while at most half of the threads do, so that pages stay available; else answer 429."""
-    if not _reading.acquire(timeout=READ_WAIT_SECONDS):
+    """Read a file while at most half of the threads do, so that pages stay available; else answer 429.
+
+    Another quarter of the threads may wait for a place.
+    """
+    if not (_reading.acquire(blocking=False) or _waited_for_place()):
         hint = f"Send it again in {RETRY_SECONDS} s."
         detail = "Other files are being read."
         raise QuotaExceeded("too_many_checks", detail, retry_after=RETRY_SECONDS, hint=hint)
@@ -83,6 +87,15 @@ def reading() -> Iterator[None]:
         yield
     finally:
         _reading.release()
+
+
+def _waited_for_place() -> bool:
+    if not _waiting.acquire(blocking=False):
+        return False
+    try:
+        return _reading.acquire(timeout=READ_WAIT_SECONDS)
+    finally:
+        _waiting.release()
 
 
 def slots(threads: int) -> int:

@@ -10,6 +10,9 @@ Needs Python 3.11 and no other package.
     python evalsvc_client.py scores ID
     python evalsvc_client.py cancel ID          (or retry, or withdraw)
     python evalsvc_client.py compare BOARD TEAM/SYSTEM TEAM/SYSTEM …
+    python evalsvc_client.py enter BOARD --accept 1
+    python evalsvc_client.py limits BOARD       (or board, or announcements)
+    python evalsvc_client.py archive BOARD FILE.zip
     python evalsvc_client.py measures BOARD
     python evalsvc_client.py propose BOARD NAME '{"base": "conll", "beta": 2}' --title "macro F2"
     python evalsvc_client.py admit BOARD NAME   (or decline, or retire)
@@ -275,6 +278,46 @@ class Client:
         """Withdraw a submission from all leaderboards for good."""
         return self._change(submission, "withdraw")
 
+    def limits(self, benchmark: str, *, team: str = "") -> dict[str, Any]:
+        """Return the limits on files, and what is left of the team's quotas."""
+        found: dict[str, Any] = self._request(f"benchmarks/{_quote(benchmark)}/limits", {"team": team})
+        return found
+
+    def board(self, benchmark: str, *, setting: str = "", order: str = "") -> dict[str, Any]:
+        """Return the leaderboard of a setting, by default of the first."""
+        query = {"setting": setting, "order": order}
+        found: dict[str, Any] = self._request(f"benchmarks/{_quote(benchmark)}/board", query)
+        return found
+
+    def announcements(self, benchmark: str) -> list[dict[str, Any]]:
+        """Return what the organisers announced, newest first."""
+        found: list[dict[str, Any]] = self._request(f"benchmarks/{_quote(benchmark)}/announcements", {})
+        return found
+
+    def entry(self, benchmark: str) -> dict[str, Any]:
+        """Return the terms in force, and the entries of your teams."""
+        found: dict[str, Any] = self._request(f"benchmarks/{_quote(benchmark)}/entry", {})
+        return found
+
+    def enter(self, benchmark: str, *, terms: int = 0, team: str = "") -> dict[str, Any]:
+        """Take part with a team; `terms` is the version of the terms that it accepts."""
+        body = json.dumps({"team": team} | ({"terms": terms} if terms else {})).encode()
+        path, headers = f"benchmarks/{_quote(benchmark)}/entry", {"Content-Type": "application/json"}
+        with tempfile.TemporaryFile() as file:
+            file.write(body)
+            file.seek(0)
+            found: dict[str, Any] = self._request(path, {}, headers=headers, body=file)
+        return found
+
+    def archive(self, benchmark: str, file: str | Path) -> None:
+        """Download all entrants, runs, files and scores as a zip; for organisers."""
+
+        def save(answer: Any) -> None:
+            with Path(file).open("wb") as target:
+                shutil.copyfileobj(answer, target)
+
+        self._request(f"benchmarks/{_quote(benchmark)}/archive", {}, read=save)
+
     def _change(self, submission: int, change: str) -> Submission:
         with tempfile.TemporaryFile() as empty:
             return self._request(f"submissions/{submission:d}/{change}", {}, body=empty)
@@ -498,6 +541,32 @@ def do_inputs(client: Client, arguments: argparse.Namespace) -> int:
     return OK
 
 
+def do_show(client: Client, arguments: argparse.Namespace) -> int:
+    """Print what the service answers, as JSON."""
+    shown = getattr(client, arguments.show)(arguments.board)
+    write(json.dumps(shown, ensure_ascii=False, indent=2))
+    return OK
+
+
+def do_enter(client: Client, arguments: argparse.Namespace) -> int:
+    """Show the terms; with `--accept` and their version, take part."""
+    taking_part = client.entry(arguments.board)
+    terms = taking_part["terms"]
+    if terms and arguments.accept != terms["number"]:
+        write(f"Terms, version {terms['number']}:\n\n{terms['text']}\n")
+        write(f"To accept them: enter {arguments.board} --accept {terms['number']}")
+        return INVALID
+    entrant = client.enter(arguments.board, terms=arguments.accept, team=arguments.team)
+    state = entrant["state"] if taking_part["approval"] else "takes part"
+    write(f"{entrant['team']}: {state}. {entrant['reason']}".strip())
+    return OK
+
+
+def do_archive(client: Client, arguments: argparse.Namespace) -> int:
+    client.archive(arguments.board, arguments.file)
+    return OK
+
+
 def do_scores(client: Client, arguments: argparse.Namespace) -> int:
     scores = client.scores(arguments.id, version=arguments.version)
     if arguments.json:
@@ -658,6 +727,11 @@ def add_measures(commands: Any) -> None:
     parsers[2].add_argument("--watch", action="store_true", help="wait until every run is scored under it")
 
 
+SHOWS = {
+    "limits": "show the limits on files, and what is left of your quotas",
+    "board": "show the leaderboard",
+    "announcements": "show what the organisers announced",
+}
 CHANGES = {
     "cancel": "stop a waiting or running submission",
     "retry": "restart a failed submission",
@@ -695,6 +769,19 @@ def parser() -> argparse.ArgumentParser:
     scores = commands.add_parser("scores", help="show the scores of a submission")
     add_compare(commands.add_parser("compare", help="compare systems of a board, and test them"))
     add_measures(commands)
+    for show, title in SHOWS.items():
+        each = commands.add_parser(show, help=title)
+        each.add_argument("board", help="slug of the benchmark")
+        each.set_defaults(do=do_show, show=show)
+    enter = commands.add_parser("enter", help="show the terms of a benchmark, and take part")
+    enter.add_argument("board", help="slug of the benchmark")
+    enter.add_argument("--accept", type=int, default=0, metavar="N", help="version of the terms you accept")
+    enter.add_argument("--team", default="", help="slug of the team, if you have several")
+    enter.set_defaults(do=do_enter)
+    archive = commands.add_parser("archive", help="download all runs of a benchmark, as its organiser")
+    archive.add_argument("board", help="slug of the benchmark")
+    archive.add_argument("file", help="the zip to write")
+    archive.set_defaults(do=do_archive)
     for change, title in CHANGES.items():
         each = commands.add_parser(change, help=title)
         each.add_argument("id", type=int)

@@ -36,6 +36,7 @@ FILES = {
     ),
     "system-file",
     "board-errors-file",
+    *("board-archive", "board-entrants-csv", "board-runs-csv"),
     "submission-file",
     *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv", "sentences-csv"),
     *("progress-days-svg", "progress-days-csv", "progress-people-csv", "progress-labels-csv"),

@@ -51,8 +51,74 @@ class Benchmark(models.Model):
     contributed = models.JSONField(
         default=list, help_text='Contributed measures that boards show: [{"key","title","base","formula"}].'
     )
+    terms_number = models.PositiveSmallIntegerField(
+        default=0, help_text="Version of its terms in force; 0: none."
+    )
+    approval = models.BooleanField(default=False, help_text="Teams submit once an organiser approved them.")
     created_by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Terms(models.Model):
+    """A version of the terms of a benchmark."""
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="terms")
+    number = models.PositiveSmallIntegerField()
+    text = models.TextField(help_text="Markdown.")
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["benchmark", "number"], name="terms_are_numbered")]
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}, terms {self.number}"
+
+
+class Entrant(models.Model):
+    """A team that takes part: the terms it accepted, and whether it is approved."""
+
+    class State(models.TextChoices):
+        ASKED = "asked"
+        APPROVED = "approved"
+        DECLINED = "declined"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="entrants")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="entries")
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    terms = models.ForeignKey(Terms, on_delete=models.PROTECT, null=True, related_name="+")
+    accepted_at = models.DateTimeField(null=True)
+    state = models.CharField(max_length=8, choices=State, default=State.ASKED)
+    reason = models.CharField(max_length=500, blank=True, help_text="Of the decision; the team reads it.")
+    decided_by = models.ForeignKey(
+        project.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["team__name"]
+        constraints = [models.UniqueConstraint(fields=["benchmark", "team"], name="a_team_enters_once")]
+
+    def __str__(self) -> str:
+        return f"{self.team} in {self.benchmark}"
+
+
+class Announcement(models.Model):
+    """News of a benchmark from its organisers."""
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="announcements")
+    title = models.CharField(max_length=120)
+    text = models.TextField(blank=True, help_text="Markdown.")
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
 
     def __str__(self) -> str:
         return self.title

@@ -4,6 +4,7 @@ from django.urls import path
 
 from evalsvc.evaluation.api import benchmarks, comparisons, status
 from evalsvc.evaluation.api import contributed as api_contributed
+from evalsvc.evaluation.api import entrants as api_entrants
 from evalsvc.evaluation.api import moves as api_moves
 from evalsvc.evaluation.api import oversight as api_ledger
 from evalsvc.evaluation.api import oversight as api_log
@@ -13,6 +14,7 @@ from evalsvc.evaluation.pages import (
     boards,
     compare,
     contributed,
+    entrants,
     errors,
     feed,
     moves,
@@ -33,6 +35,13 @@ page_patterns = [
     path("boards/<slug:slug>/view.<slug:format>", boards.view_file, name="board-view-file"),
     path("boards/<slug:slug>/feed.atom", feed.board_feed, name="board-feed"),
     path("boards/<slug:slug>/measures/", contributed.measures_page, name="board-measures"),
+    path("boards/<slug:slug>/take-part/", entrants.take_part, name="board-take-part"),
+    path("boards/<slug:slug>/entrants/", entrants.entrants_page, name="board-entrants"),
+    path("boards/<slug:slug>/entrants.csv", entrants.entrants_csv, name="board-entrants-csv"),
+    path("boards/<slug:slug>/runs/", entrants.runs_page, name="board-runs"),
+    path("boards/<slug:slug>/runs.csv", entrants.runs_csv, name="board-runs-csv"),
+    path("boards/<slug:slug>/announcements/", entrants.announcements_page, name="board-announcements"),
+    path("boards/<slug:slug>/archive.zip", entrants.archive, name="board-archive"),
     path("boards/<slug:slug>/compare/", compare.compare_page, name="board-compare"),
     path("boards/<slug:slug>/compare.<slug:format>", compare.compare_file, name="board-compare-file"),
     path("boards/<slug:slug>/errors/", errors.errors_page, name="board-errors"),
@@ -115,6 +124,23 @@ api_patterns = [
         api_contributed.RetireMeasure.as_view(),
         name="api-benchmark-measure-retire",
     ),
+    path("benchmarks/<slug:slug>/entry", api_entrants.Entry.as_view(), name="api-entry"),
+    path("benchmarks/<slug:slug>/terms", api_entrants.BenchmarkTerms.as_view(), name="api-terms"),
+    path("benchmarks/<slug:slug>/entrants", api_entrants.Entrants.as_view(), name="api-entrants"),
+    path(
+        "benchmarks/<slug:slug>/entrants/<slug:team>", api_entrants.OneEntrant.as_view(), name="api-entrant"
+    ),
+    path(
+        "benchmarks/<slug:slug>/announcements",
+        api_entrants.Announcements.as_view(),
+        name="api-announcements",
+    ),
+    path(
+        "benchmarks/<slug:slug>/announcements/<int:pk>/remove",
+        api_entrants.RemoveAnnouncement.as_view(),
+        name="api-announcement-remove",
+    ),
+    path("benchmarks/<slug:slug>/archive", api_entrants.Archive.as_view(), name="api-archive"),
     path("benchmarks/<slug:slug>/compare", comparisons.Comparisons.as_view(), name="api-compare"),
     path(
         "benchmarks/<slug:slug>/compare/cancel",

@@ -14,8 +14,8 @@ from django.utils import timezone
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Identity, Invitation
 from evalsvc.core.accounts.tokens import digest
-from evalsvc.evaluation.benchmarks import contributed, versions
-from evalsvc.evaluation.models import Benchmark, ReportedSystem
+from evalsvc.evaluation.benchmarks import announcements, contributed, versions
+from evalsvc.evaluation.models import Announcement, Benchmark, Entrant, ReportedSystem
 from evalsvc.evaluation.reported import entries
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, canary_sentence, predicted_scores
@@ -55,6 +55,25 @@ def main_of_tides(cast: ServiceCast) -> Fields:
 
 def vault(cast: ServiceCast) -> Fields:
     return {"slug": cast.vault.slug}
+
+
+TAKING_PART = (
+    *("board-take-part", "board-entrants", "board-entrants-csv", "board-runs", "board-runs-csv"),
+    *("board-announcements", "board-archive"),
+)
+API_TAKING_PART = ("entry", "terms", "entrants", "announcements", "archive")
+
+
+def entered(cast: ServiceCast) -> Entrant:
+    return Entrant.objects.get_or_create(
+        benchmark=cast.tides, team=cast.kelpie, defaults={"by": cast["kim"]}
+    )[0]
+
+
+def announced(cast: ServiceCast) -> Announcement:
+    return cast.tides.announcements.first() or announcements.announce(
+        cast.tides, title="News", by=cast["olga"]
+    )
 
 
 def reported(cast: ServiceCast) -> ReportedSystem:
@@ -216,6 +235,11 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("setting-reported:hidden", "api-reported:hidden"), lambda cast: vault(cast) | {"key": "main"}
     ),
+    **dict.fromkeys((*TAKING_PART, *(f"api-{name}" for name in API_TAKING_PART)), tides),
+    **dict.fromkeys((*(f"{name}:hidden" for name in TAKING_PART),), vault),
+    **dict.fromkeys((*(f"api-{name}:hidden" for name in API_TAKING_PART),), vault),
+    "api-entrant": lambda cast: tides(cast) | {"team": entered(cast).team.slug},
+    "api-announcement-remove": lambda cast: tides(cast) | {"pk": announced(cast).pk},
     "api-benchmark-measures": tides,
     "api-benchmark-measures:hidden": vault,
     "api-benchmark-measure": lambda cast: tides(cast) | proposed(cast),
@@ -427,6 +451,9 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
         "scheme": "macro",
         "beta": str(2 + uuid4().int % 10**6),
     },
+    "board-take-part": lambda cast: {"team": "kelpie"},
+    "board-announcements": lambda cast: {"action": "announce", "title": "More news"},
+    "board-entrants": lambda cast: {"action": "terms", "text": ""},
     "setting-reported": lambda cast: {"paper": "New", "table": "1", "systems": "system\tmicro_f1\nNet\t70.0"},
     "setting-new:foreign": lambda cast: setting(cast) | {"test_set": cast.test_set.pk},
     "submit": lambda cast: {
@@ -445,6 +472,10 @@ def vote() -> Fields:
 BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark": lambda cast: {"per_day": 7},
     "api-setting": lambda cast: {"digits": 2},
+    "api-entry": lambda cast: {"team": "kelpie"},
+    "api-terms": lambda cast: {"text": ""},
+    "api-entrant": lambda cast: {"approve": True},
+    "api-announcements": lambda cast: {"title": "More news"},
     "api-reported": lambda cast: {"paper": "New", "table": "1", "systems": {"Net": {"micro_f1": "70.0"}}},
     "api-benchmark-measures": lambda cast: own_measure(),
     "api-benchmark-measure": lambda cast: {"admit": False},

@@ -95,7 +95,12 @@ def test_a_read_token_writes_nothing() -> None:
 def test_a_submit_token_writes_submissions_and_comparisons_alone() -> None:
     written = {row for (row, method), cells in API.items() if method == "POST" and cells["subm"][0] == "2"}
     of_submissions = {"api-submissions", "api-check", "api-submission-cancel", "api-submission-withdraw"}
-    assert written == of_submissions | {"api-compare", "api-submission-final", "api-benchmark-measures"}
+    assert written == of_submissions | {
+        "api-compare",
+        "api-submission-final",
+        "api-benchmark-measures",
+        "api-entry",
+    }
 
 
 def test_an_expired_or_revoked_token_is_rejected() -> None:

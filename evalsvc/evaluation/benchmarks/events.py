@@ -44,6 +44,7 @@ def events(benchmark: Benchmark, now: datetime | None = None) -> list[Event]:
         *_versions(benchmark, settings),
         *_systems(benchmark, unsealed),
         *_reported(benchmark, settings),
+        *_announcements(benchmark),
     ]
     return sorted(found, reverse=True)[:MOST]
 
@@ -99,3 +100,9 @@ def _reported(benchmark: Benchmark, settings: Collection[Setting]) -> Iterator[E
         title = f"Figures from {row['paper']}, {row['table']}"
         key = f"reported/{setting.key}/{row['first']}"
         yield Event(row["at"], key, title, text, _board(benchmark, setting))
+
+
+def _announcements(benchmark: Benchmark) -> Iterator[Event]:
+    for each in benchmark.announcements.all()[:MOST]:
+        path = f"{reverse('board-announcements', args=[benchmark.slug])}#announcement-{each.pk}"
+        yield Event(each.created_at, f"announcement/{each.pk}", each.title, each.text, path)

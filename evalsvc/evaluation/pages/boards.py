@@ -106,6 +106,8 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "labels": scored_labels(benchmark, [each.test_set for each in settings]),
         "about": to_html(benchmark.description) if benchmark.description else "",
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
+        "takes_part": bool(benchmark.terms_number or benchmark.approval),
+        "news": benchmark.announcements.first(),
     }
     view = requested_view(request, settings, setting) if setting else None
     shown = view.board if view else None

@@ -23,7 +23,7 @@ from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.core.web.forms import add_form_error
 from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks import entrants, file_contract
 from evalsvc.evaluation.benchmarks.quotas import allowances_of
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.computation import missing_words, of_setting
@@ -183,6 +183,7 @@ def _page(
         "labels": labels,
         "relations": relations,
         "hidden": [setting.title for setting in open_settings if is_hidden(setting)],
+        "outside": entrants.not_entered(benchmark, teams),
         "examples": [
             line.replace("%s", label).replace("%r", relation) for kind in kinds for line in EXAMPLES[kind]
         ],

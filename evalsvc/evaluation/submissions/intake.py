@@ -22,7 +22,7 @@ from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.web.text_validation import require_clear, require_single_script, require_visible, texts_in
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import entrants, file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import (
@@ -119,6 +119,7 @@ def take(entry: Entry, contract: FileContract, checked: Checked, file: Predictio
 def check_entry(entry: Entry) -> None:
     """Reject users outside the benchmark or team, and invalid names."""
     require_member(entry.benchmark, entry.by, entry.team)
+    entrants.require_entered(entry.benchmark, entry.team)
     check_declared(
         entry.benchmark, system=entry.system, run=entry.run, aggregate=entry.aggregate, tags=entry.tags
     )

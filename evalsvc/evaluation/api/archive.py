@@ -1,0 +1,159 @@
+"""All runs of a benchmark as one zip: files, scores, options and digests, the same bytes each time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+from django.http import StreamingHttpResponse
+
+from evalsvc.core.accounts.models import User
+from evalsvc.core.jobs.exceptions import RetryLater
+from evalsvc.core.web.downloads import STORED_NOWHERE
+from evalsvc.core.web.zip_stream import zip_stream
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.api.submissions import EvaluationSerializer
+from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission
+from evalsvc.evaluation.submissions.file_store import open_file
+
+BLOCK, BATCH = 1 << 16, 50
+SUMS = "SHA256SUMS"
+
+
+def archive_file(benchmark: Benchmark, *, person: User) -> StreamingHttpResponse:
+    """Return the archive as a download; the caller has made sure that the person organises it."""
+    name = f"{benchmark.slug}-archive"
+    return StreamingHttpResponse(
+        zip_stream((f"{name}/{path}", parts) for path, parts in _with_sums(_entries(benchmark, person))),
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{name}.zip"'} | STORED_NOWHERE,
+    )
+
+
+def _with_sums(entries: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Add the digests of all files as the last one."""
+    sums: list[str] = []
+
+    def digested(path: str, parts: Iterable[bytes]) -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(part)
+            yield part
+        sums.append(f"{digest.hexdigest()}  {path}\n")
+
+    for path, parts in entries:
+        yield path, digested(path, parts)
+    yield SUMS, iter(["".join(sums).encode()])
+
+
+def _entries(benchmark: Benchmark, person: User) -> Iterator[tuple[str, Iterable[bytes]]]:
+    yield "benchmark.json", [_json(_benchmark(benchmark), indent=2)]
+    yield "entrants.jsonl", map(_line, _entrants(benchmark))
+    runs = Submission.objects.filter(benchmark=benchmark).select_related("system__team", "by").order_by("pk")
+    yield "runs.jsonl", (_line(_run(each)) for each in runs.iterator(chunk_size=500))
+    yield "scores.jsonl", map(_line, _scores(runs, person))
+    files = PredictionFile.objects.filter(submissions__benchmark=benchmark)
+    models = PredictionFile.objects.filter(runs_of_model__benchmark=benchmark)
+    lost = []
+    for file in files.union(models).order_by("sha256"):
+        try:
+            content = open_file(file)
+        except RetryLater as error:
+            lost.append({"file": file.sha256, "reason": str(error)})
+            continue
+        yield f"files/{file.sha256}", _blocks(content)
+    if lost:
+        yield "lost.jsonl", map(_line, lost)
+
+
+def _blocks(content: BinaryIO) -> Iterator[bytes]:
+    with content:
+        while block := content.read(BLOCK):
+            yield block
+
+
+def _json(value: Any, **more: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str, **more).encode()
+
+
+def _line(value: Any) -> bytes:
+    return _json(value) + b"\n"
+
+
+def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
+    fields = (
+        *("slug", "title", "summary", "description", "task", "labels", "negative", "missing", "options"),
+        *("per_day", "in_total", "at_once", "default_quotas", "time_zone", "approval", "contributed"),
+    )
+    shown = (
+        "key",
+        "title",
+        "unit",
+        "main",
+        "phase",
+        "opens_at",
+        "closes_at",
+        "sealed",
+        "disclosure",
+        "row_rule",
+    )
+    settings = [
+        {name: getattr(setting, name) for name in shown}
+        | {
+            "versions": [
+                {"number": v.number, "gold_sha256": v.gold_sha256, "scorer": v.scorer, "note": v.note}
+                for v in setting.versions.all()
+            ]
+        }
+        for setting in benchmark.settings.prefetch_related("versions")
+    ]
+    terms = [
+        {"number": each.number, "text": each.text, "at": each.created_at} for each in benchmark.terms.all()
+    ]
+    announcements = [
+        {"title": each.title, "text": each.text, "at": each.created_at}
+        for each in benchmark.announcements.order_by("pk")
+    ]
+    return {name: getattr(benchmark, name) for name in fields} | {
+        "settings": settings,
+        "terms": terms,
+        "announcements": announcements,
+    }
+
+
+def _entrants(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
+    for each in benchmark.entrants.select_related("team", "terms", "by"):
+        yield {
+            "team": each.team.slug,
+            "state": each.state,
+            "reason": each.reason,
+            "terms": each.terms.number if each.terms else None,
+            "accepted_at": each.accepted_at,
+            "accepted_by": each.by.username if each.terms else None,
+            "decided_at": each.decided_at,
+        }
+
+
+def _run(run: Submission) -> dict[str, Any]:
+    fields = (
+        *("id", "run", "phase", "state", "reason_code", "reason", "filename", "format", "form"),
+        *("aggregate", "layout", "columns", "counts", "saw_gold"),
+        *("created_at", "scored_at", "ended_at", "withdrawn_at", "final_at"),
+    )
+    return {name: getattr(run, name) for name in fields} | {
+        "team": run.system.team.slug,
+        "system": run.system.name,
+        "declared": run.system.tags,
+        "by": run.by.username,
+        "file": run.file_id,
+        "model": run.model_id,
+    }
+
+
+def _scores(runs: Iterable[Submission], person: User) -> Iterator[dict[str, Any]]:
+    for run in runs:
+        shown = leaderboard.shown(run, person=person)
+        for evaluation in EvaluationSerializer(shown, many=True).data:
+            yield {"id": run.pk, **{name: value for name, value in evaluation.items() if name != "computed"}}

@@ -1,0 +1,191 @@
+"""Taking part in a benchmark: terms, approval, announcements, and the archive of all runs."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.evaluation.benchmarks import announcements, entrants
+from evalsvc.evaluation.models import Benchmark, Entrant, Setting, Submission
+from tests.cast.benchmarks import BenchmarkCast
+from tests.errors import code
+from tests.workers.handlers.test_score import LABEL_LINES
+from workers.runner import run_next
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def benchmark(cast: BenchmarkCast) -> Benchmark:
+    return cast.relations()
+
+
+def test_a_team_submits_only_after_it_accepted_the_terms_in_force(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    first = entrants.set_terms(benchmark, "Do not *train* on dev.", by=cast.olga)
+    assert first is not None
+    with pytest.raises(NotAllowed, check=code("terms_not_accepted")):
+        cast.submit(benchmark, LABEL_LINES)
+    for wrong in (None, 2):
+        with pytest.raises(Conflict, check=code("terms_not_accepted")):
+            entrants.enter(benchmark, cast.kelpie, by=cast.kim, terms=wrong)
+    entrants.enter(benchmark, cast.kelpie, by=cast.kim, terms=1)
+    assert cast.submit(benchmark, LABEL_LINES).pk
+    entrants.set_terms(benchmark, "Do not train on dev or test.", by=cast.olga)
+    with pytest.raises(NotAllowed, match="version 2"):
+        cast.submit(benchmark, LABEL_LINES, run="2")
+    assert entrants.set_terms(benchmark, "", by=cast.olga) is None
+    assert cast.submit(benchmark, LABEL_LINES, run="2").pk
+    again = entrants.set_terms(benchmark, "Do not *train* on dev.", by=cast.olga)
+    assert again is not None
+    assert again.number == 3
+    assert [each.number for each in benchmark.terms.all()] == [1, 2, 3]
+
+
+def test_the_same_terms_saved_again_make_no_version(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    for _ in range(2):
+        entrants.set_terms(benchmark, " Be fair. ", by=cast.olga)
+    assert benchmark.terms.count() == 1
+
+
+def test_organisers_approve_or_decline_a_team_with_a_reason(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    entrants.set_approval(benchmark, needed=True, by=cast.olga)
+    with pytest.raises(NotAllowed, match="approves each team"):
+        cast.submit(benchmark, LABEL_LINES)
+    entrant = entrants.enter(benchmark, cast.kelpie, by=cast.kim)
+    with pytest.raises(NotAllowed, match="not yet decided"):
+        cast.submit(benchmark, LABEL_LINES)
+    with pytest.raises(DomainError, check=code("reason_needed")):
+        entrants.decide(entrant, approve=False, by=cast.olga)
+    entrants.decide(entrant, approve=False, by=cast.olga, reason="Name a contact.")
+    with pytest.raises(NotAllowed, match=r"Name a contact\."):
+        cast.submit(benchmark, LABEL_LINES)
+    entrant = entrants.enter(benchmark, cast.kelpie, by=cast.kim)
+    assert entrant.state == Entrant.State.ASKED
+    entrants.decide(entrant, approve=True, by=cast.olga)
+    assert cast.submit(benchmark, LABEL_LINES).pk
+
+
+def test_the_page_leads_a_team_from_terms_to_its_first_run(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    entrants.set_terms(benchmark, "Be **fair**.", by=cast.olga)
+    entrants.set_approval(benchmark, needed=True, by=cast.olga)
+    client.force_login(cast.kim)
+    board = client.get(reverse("board", args=[benchmark.slug])).content.decode()
+    address = reverse("board-take-part", args=[benchmark.slug])
+    assert address in board
+    assert "cannot submit yet" in client.get(reverse("submit", args=[benchmark.slug])).content.decode()
+    assert "<strong>fair</strong>" in client.get(address).content.decode()
+    stale = client.post(address, {"team": "kelpie", "terms": "9"})
+    assert stale.status_code == 409
+    assert "Version 1 of the terms" in stale.content.decode()
+    assert client.post(address, {"team": "kelpie", "terms": "1"}).status_code == 302
+    assert "wait for the organisers" in client.get(address).content.decode()
+    client.force_login(cast.olga)
+    page = reverse("board-entrants", args=[benchmark.slug])
+    pk = benchmark.entrants.get().pk
+    refused = client.post(page, {"decline": str(pk), "reason": ""})
+    assert refused.status_code == 400
+    assert "Give a reason" in refused.content.decode()
+    assert client.post(page, {"approve": str(pk), "reason": ""}).status_code == 302
+    client.force_login(cast.kim)
+    assert "Submit a run" in client.get(address).content.decode()
+    assert "cannot submit yet" not in client.get(reverse("submit", args=[benchmark.slug])).content.decode()
+
+
+def test_the_api_does_what_the_pages_do(client: Client, cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    def post(name: str, body: dict[str, Any], *more: Any) -> Any:
+        return client.post(reverse(name, args=[benchmark.slug, *more]), body, "application/json")
+
+    client.force_login(cast.olga)
+    assert post("api-terms", {"text": "Be fair.", "approval": True}).json()["terms"]["number"] == 1
+    client.force_login(cast.kim)
+    assert post("api-entry", {"terms": 1}).json()["state"] == "asked"
+    client.force_login(cast.olga)
+    listed = client.get(reverse("api-entrants", args=[benchmark.slug]), {"state": "asked"}).json()
+    assert [each["team"] for each in listed] == ["kelpie"]
+    assert post("api-entrant", {"approve": True}, "kelpie").json()["state"] == "approved"
+    made = post("api-announcements", {"title": "Test opens on Monday", "text": "At noon."})
+    assert made.status_code == 201
+    client.force_login(cast.kim)
+    entry = client.get(reverse("api-entry", args=[benchmark.slug])).json()
+    assert (entry["approval"], entry["entries"][0]["terms"]) == (True, 1)
+    (shown,) = client.get(reverse("api-announcements", args=[benchmark.slug])).json()
+    assert shown["title"] == "Test opens on Monday"
+
+
+def test_announcements_stand_on_the_board_and_in_the_feed_until_removed(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    announcements.announce(benchmark, title="Dev is open", text="*Now.*", by=cast.olga)
+    places = [reverse(name, args=[benchmark.slug]) for name in ("board", "board-feed", "board-announcements")]
+    client.force_login(cast.kim)
+    assert all("Dev is open" in client.get(place).content.decode() for place in places)
+    announcements.remove(benchmark.announcements.get(), by=cast.olga)
+    assert not any("Dev is open" in client.get(place).content.decode() for place in places)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_archive_has_every_file_score_and_digest_and_the_same_bytes_each_time(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    entrants.set_terms(benchmark, "Be fair.", by=cast.olga)
+    entrants.enter(benchmark, cast.kelpie, by=cast.kim, terms=1)
+    run = cast.submit(benchmark, LABEL_LINES)
+    assert run_next("score")
+    client.force_login(cast.olga)
+    packed = [
+        b"".join(client.get(reverse(name, args=[benchmark.slug])).streaming_content)  # type: ignore[attr-defined]
+        for name in ("board-archive", "api-archive")
+    ]
+    assert packed[0] == packed[1]
+    with zipfile.ZipFile(io.BytesIO(packed[0])) as archive:
+        assert archive.testzip() is None
+        files = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
+    sums = dict(line.split("  ")[::-1] for line in files.pop("SHA256SUMS").decode().splitlines())
+    assert sums == {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    assert hashlib.sha256(files[f"files/{run.file_id}"]).hexdigest() == run.file_id
+    (line,) = map(json.loads, files["runs.jsonl"].splitlines())
+    assert (line["team"], line["system"], line["run"], line["state"]) == ("kelpie", "Net", "1", "scored")
+    (scores,) = map(json.loads, files["scores.jsonl"].splitlines())
+    assert scores["id"] == run.pk
+    assert scores["scores"]["micro_f1"]["value"] == pytest.approx(0.5)
+    assert json.loads(files["benchmark.json"])["terms"][0]["text"] == "Be fair."
+    assert json.loads(files["entrants.jsonl"])["terms"] == 1
+
+
+def test_organisers_filter_the_runs_and_see_who_has_no_final_one(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    Setting.objects.update(row_rule="final")
+    cast.submit(benchmark, LABEL_LINES)
+    cast.submit(benchmark, LABEL_LINES, team=cast.lugworm, by=cast.lars, system="Other")
+    while run_next("score"):
+        pass
+    Submission.objects.filter(system__team=cast.lugworm).update(final_at="2026-01-01T00:00Z")
+    client.force_login(cast.olga)
+    address = reverse("board-runs", args=[benchmark.slug])
+    assert "2 runs" in client.get(address).content.decode()
+    for query, n in (
+        ({"team": "kelpie"}, 1), ({"state": "invalid"}, 0), ({"since": "2099-01-01"}, 0), ({"until": "2099-01-01"}, 2),
+    ):  # fmt: skip
+        assert f"{n} run" in client.get(address, query).content.decode()
+        lines = b"".join(client.get(reverse("board-runs-csv", args=[benchmark.slug]), query)).splitlines()
+        assert len(lines) == 1 + n
+    assert client.get(address, {"since": "yesterday"}).status_code == 400
+    assert client.get(address, {"sate": "invalid"}).status_code == 400
+    page = client.get(reverse("board-entrants", args=[benchmark.slug])).content.decode()
+    assert "1 team chose no final run" in page
+    assert str(cast.kelpie) in page.partition("chose no final run")[2].partition("</p>")[0]

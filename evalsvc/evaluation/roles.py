@@ -18,6 +18,7 @@ from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.models import Benchmark, Organiser, Setting, Submission
 
 if TYPE_CHECKING:
@@ -97,15 +98,15 @@ def hidden_from(setting: Setting, user: Person | None) -> bool:
 
 
 def sealed_until(setting: Setting) -> str:
-    closes = f"{setting.closes_at:%Y-%m-%d %H:%M} UTC" if setting.closes_at else "it closes"
+    closes = stated(setting.closes_at, setting.benchmark) if setting.closes_at else "it closes"
     return f"Scores of “{setting.title}” are sealed until {closes}."
 
 
 def require_begun(setting: Setting, user: Person) -> None:
     """Reject a download before the setting opens, except by organisers."""
-    coming = setting.opens_at is not None and timezone.now() < setting.opens_at
-    if coming and role_in(setting.benchmark, user) != ORGANISER:
-        opens = f"“{setting.title}” opens on {setting.opens_at:%Y-%m-%d %H:%M} UTC"
+    opens_at = setting.opens_at
+    if opens_at and timezone.now() < opens_at and role_in(setting.benchmark, user) != ORGANISER:
+        opens = f"“{setting.title}” opens on {stated(opens_at, setting.benchmark)}"
         raise Conflict("not_open_yet", f"{opens}. Its inputs are available from then on.")
 
 

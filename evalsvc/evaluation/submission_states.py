@@ -14,6 +14,7 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.models import (
     Benchmark,
     BoardTests,
@@ -179,7 +180,7 @@ def final_under(submission: Submission, user: Person) -> Setting | None:
     sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
     held_back = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN)
     closed = Setting.objects.filter(sent_to, held_back, benchmark=submission.benchmark, closes_at__lte=Now())
-    return closed.order_by("closes_at").first()
+    return closed.select_related("benchmark").order_by("closes_at").first()
 
 
 def _require_not_final(submission: Submission, by: User) -> None:
@@ -187,7 +188,7 @@ def _require_not_final(submission: Submission, by: User) -> None:
     setting = final_under(submission, by)
     if setting is None:
         return
-    ended = f"{setting.closes_at:%Y-%m-%d %H:%M} UTC"
+    ended = stated(setting.closes_at, setting.benchmark) if setting.closes_at else ""
     raise Conflict(
         "phase_ended",
         f"Runs on “{setting.title}” are final: it ended on {ended} and its scores are out.",
@@ -221,10 +222,11 @@ def choose_final(submission: Submission, *, by: User) -> None:
         row_rule="final", evaluations__submissions__system=submission.system, closes_at__lte=Now()
     )
     setting = closed.order_by("closes_at").first()
-    if setting is not None and role_in(submission.benchmark, by) != ORGANISER:
+    if setting and setting.closes_at and role_in(submission.benchmark, by) != ORGANISER:
         raise Conflict(
             "phase_ended",
-            f"“{setting.title}” ended on {setting.closes_at:%Y-%m-%d %H:%M} UTC, and its final runs with it.",
+            f"“{setting.title}” ended on {stated(setting.closes_at, submission.benchmark)}, and its final "
+            "runs with it.",
             hint="If the choice is a mistake, ask the organisers to change it.",
         )
     with transaction.atomic():

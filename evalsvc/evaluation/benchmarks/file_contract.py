@@ -23,6 +23,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
+from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
 from evalsvc.evaluation.measures.computation import FORMS_OF_KIND, complete_options
@@ -256,7 +257,10 @@ def _closed(benchmark: Benchmark, settings: list[Setting], at: datetime) -> Doma
         for setting in settings
         if setting.opens_at and setting.opens_at > at
     ]
-    hint = "“{1}” opens on {0:%Y-%m-%d %H:%M} UTC.".format(*min(coming)) if coming else ""
+    hint = ""
+    if coming:
+        first, title = min(coming)
+        hint = f"“{title}” opens on {stated(first, benchmark)}."
     return DomainError("closed", f"{benchmark} is closed to submissions.", hint=hint)
 
 

@@ -17,6 +17,7 @@ from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts
+from evalsvc.evaluation.dates import ANYWHERE, ANYWHERE_TITLE
 from evalsvc.evaluation.measures.computation import OPTIONS, ScoringOption
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.pages.forms import Blocks, Parts, SectionedForm, preview_slug, slug_from_title
@@ -35,7 +36,11 @@ QUOTA_TITLES = {
 }
 
 
-ZONES = [(zone, zone.replace("_", " ")) for zone in ("UTC", *sorted(available_timezones() - {"UTC"}))]
+ZONES = [
+    ("UTC", "UTC"),
+    (ANYWHERE, ANYWHERE_TITLE),
+    *((zone, zone.replace("_", " ")) for zone in sorted(available_timezones() - {"UTC", ANYWHERE})),
+]
 
 
 def _whole(label: str, **more: Any) -> forms.IntegerField:
@@ -69,7 +74,9 @@ class RulesForm(SectionedForm):
         required=False, label="Default quotas in hidden phases",
         help_text="Where a quota is empty: 5 a day, and in total one per 50 items, from 3 to 100.",
     )  # fmt: skip
-    time_zone = forms.ChoiceField(label="Time zone of the daily quota", choices=ZONES, required=False)
+    time_zone = forms.ChoiceField(
+        label="Time zone of dates and of the daily quota", choices=ZONES, required=False
+    )
     upload_megabytes = forms.DecimalField(
         label="Largest file, MB",
         min_value=Decimal("0.000001"),

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file, jsonl_file, svg_file
-from evalsvc.core.web.formatting import counted, moment
+from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.tables import download
 from evalsvc.core.web.templatetags.formatting import lower_first
@@ -28,6 +28,7 @@ from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.board_figures import FiguresByMeasure
 from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.leaderboard import Board, board
@@ -245,11 +246,11 @@ def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     golds = [(each, gold_digest.of_version(each)) for each in rows]
     state = file_contract.state_at(setting, timezone.now())
     if state == "coming" and setting.opens_at:
-        lead = f"Opens on {moment(setting.opens_at)} UTC."
+        lead = f"Opens on {stated(setting.opens_at, benchmark)}."
     elif state == "closed" and setting.closes_at:
-        lead = f"Closed on {moment(setting.closes_at)} UTC."
+        lead = f"Closed on {stated(setting.closes_at, benchmark)}."
     else:
-        lead = f"Open{f' until {moment(setting.closes_at)} UTC' if setting.closes_at else ''}."
+        lead = f"Open{f' until {stated(setting.closes_at, benchmark)}' if setting.closes_at else ''}."
     lead += " Its scores are sealed until it closes." if roles.is_sealed(setting) else ""
     context = {
         "benchmark": benchmark,

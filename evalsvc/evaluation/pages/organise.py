@@ -26,6 +26,7 @@ from evalsvc.core.web.views import attempt, page, row_id
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, rules
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
+from evalsvc.evaluation.dates import stated, zone_of, zone_title
 from evalsvc.evaluation.disclosure.ledger import Ledger, ledgers
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
@@ -154,7 +155,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "heading": f"Organise {benchmark}",
         "benchmark": benchmark,
-        "settings": [_row(setting, now) for setting in settings],
+        "settings": [_row(setting, benchmark, now) for setting in settings],
         "lead": _lead(benchmark, settings, now),
         "fixed": [
             ("Task", benchmark.get_task_display().lower()),
@@ -168,7 +169,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
             ("Visible to", "everybody" if benchmark.public else "people with a role"),
             *((title, "unlimited" if most is None else count(most)) for title, most in quotas),
             ("Default quotas in hidden phases", "yes" if benchmark.default_quotas else "no"),
-            ("Time zone of the daily quota", benchmark.time_zone),
+            ("Time zone of dates and of the daily quota", zone_title(benchmark)),
             ("Largest file", byte_size(size) if size else "limit of the service"),
             ("Maximum lines", count(lines) if lines else "limit of the service"),
             ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),
@@ -194,12 +195,13 @@ def _lead(benchmark: Benchmark, settings: list[Setting], now: Any) -> str:
     return f"{counted(len(open_now), 'open setting')}, {counted(runs, 'scored run')}."
 
 
-def _row(setting: Setting, now: Any) -> dict[str, Any]:
+def _row(setting: Setting, benchmark: Benchmark, now: Any) -> dict[str, Any]:
     state = file_contract.state_at(setting, now)
+    at = setting.opens_at if state == "coming" else setting.closes_at
     return {
         "setting": setting,
         "state": state,
-        "at": setting.opens_at if state == "coming" else setting.closes_at,
+        "at": stated(at, benchmark) if at else "",
         "preposition": {"coming": "from", "open": "until"}.get(state, "since"),
         "phase": PHASE_TITLES[setting.phase].removeprefix("in "),
         "unit": UNIT_TITLES[setting.unit].partition(" ")[0],
@@ -225,13 +227,14 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
 @page("GET", "POST")
 def new_setting(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark, person = organised(request, slug), users.person(request)
-    form = SettingForm(*_submitted(request), benchmark=benchmark, test_sets=selectable_sets(person))
-    if form.is_valid():
-        setting = attempt(form, lambda: creation.add_setting(benchmark, by=person, **form.cleaned_data))
-        if setting:
-            messages.info(request, f"“{setting.title}” added.")
-            return redirect("board-organise", slug)
-    return _form_page(request, "setting_new.html", form, benchmark=benchmark)
+    with timezone.override(zone_of(benchmark)):
+        form = SettingForm(*_submitted(request), benchmark=benchmark, test_sets=selectable_sets(person))
+        if form.is_valid():
+            setting = attempt(form, lambda: creation.add_setting(benchmark, by=person, **form.cleaned_data))
+            if setting:
+                messages.info(request, f"“{setting.title}” added.")
+                return redirect("board-organise", slug)
+        return _form_page(request, "setting_new.html", form, benchmark=benchmark)
 
 
 @page("GET", "POST")
@@ -239,13 +242,14 @@ def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     benchmark, person = organised(request, slug), users.person(request)
     setting = get_object_or_404(benchmark.settings, key=key)
     beta = benchmark.options.get("beta", 1)
-    form = ShownForm(*_submitted(request), kinds=[setting.kind], setting=setting, beta=beta)
-    if form.is_valid():
-        changed = attempt(form, lambda: creation.change_setting(setting, by=person, **form.cleaned_data))
-        if changed:
-            messages.info(request, f"“{setting.title}” changed.")
-            return redirect("board-organise", slug)
-    return _form_page(request, "setting_change.html", form, benchmark=benchmark, setting=setting)
+    with timezone.override(zone_of(benchmark)):
+        form = ShownForm(*_submitted(request), kinds=[setting.kind], setting=setting, beta=beta)
+        if form.is_valid():
+            changed = attempt(form, lambda: creation.change_setting(setting, by=person, **form.cleaned_data))
+            if changed:
+                messages.info(request, f"“{setting.title}” changed.")
+                return redirect("board-organise", slug)
+        return _form_page(request, "setting_change.html", form, benchmark=benchmark, setting=setting)
 
 
 @page("GET", "POST")

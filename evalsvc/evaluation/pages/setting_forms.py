@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
+from evalsvc.evaluation.dates import zone_title
 from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE
 from evalsvc.evaluation.measures.menu import MENU, by_family, contributed_to, offered, with_beta
@@ -77,6 +79,10 @@ class ShownForm(SectionedForm):
     phase = forms.ChoiceField(choices=list(PHASE_TITLES.items()), required=False, label="Accepts submissions")
     opens_at = _moment("Opens, UTC", "Empty: open immediately.")
     closes_at = _moment("Closes, UTC", "Empty: never closes.")
+    past_meant = forms.BooleanField(
+        required=False, label="A closing date in the past is meant",
+        help_text="For a phase that is over. Otherwise such a date is taken for a mistake.",
+    )  # fmt: skip
     sealed = forms.BooleanField(
         required=False, label="Sealed",
         help_text="Only organisers see scores before it closes.",
@@ -94,7 +100,7 @@ class ShownForm(SectionedForm):
         "this step, such as 0.01. Empty: no Ladder.",
     )  # fmt: skip
     SHOWN: Parts = (
-        ("Opening times", "", False, ("phase", "opens_at", "closes_at", "sealed")),
+        ("Opening times", "", False, ("phase", "opens_at", "closes_at", "past_meant", "sealed")),
         ("Disclosure", "", False, ("disclosure", "class_rows", "ladder")),
         ("Display", "", True, ("row_rule", "lower_is_better", "digits", "measures")),
     )
@@ -114,6 +120,8 @@ class ShownForm(SectionedForm):
             self.fields = {"title": self.fields["title"]}
             return
         others = setting.benchmark if setting else benchmark
+        for name, verb in (("opens_at", "Opens"), ("closes_at", "Closes")):
+            self.fields[name].label = f"{verb}, {zone_title(others) if others else 'UTC'}"
         rules = row_rules.choices(others, but=setting.key if setting else "")
         self.fields["row_rule"].choices = rules  # type: ignore[attr-defined]
         measures, present = grouped(kinds, beta=beta), setting.main if setting else ""
@@ -124,6 +132,15 @@ class ShownForm(SectionedForm):
             ranking.append(("contributed", [(each.key, each.title) for each in own]))
         self.fields["main"].choices = ranking  # type: ignore[attr-defined]
         self.fields["measures"].choices = measures  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Question a new closing date that has passed."""
+        values = super().clean() or {}
+        meant, closes = values.pop("past_meant", False), values.get("closes_at")
+        if closes and closes <= timezone.now() and "closes_at" in self.changed_data and not meant:
+            question = "This date has passed, so the phase would be closed at once. Is it meant?"
+            self.add_error("closes_at", f"{question} Then select “A closing date in the past is meant”.")
+        return values
 
     def clean_disclosure(self) -> str | None:
         return self.cleaned_data["disclosure"] or None

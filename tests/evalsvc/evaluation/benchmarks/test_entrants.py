@@ -179,7 +179,8 @@ def test_organisers_filter_the_runs_and_see_who_has_no_final_one(
     address = reverse("board-runs", args=[benchmark.slug])
     assert "2 runs" in client.get(address).content.decode()
     for query, n in (
-        ({"team": "kelpie"}, 1), ({"state": "invalid"}, 0), ({"since": "2099-01-01"}, 0), ({"until": "2099-01-01"}, 2),
+        ({"team": "kelpie"}, 1), ({"state": "invalid"}, 0), ({"since": "2099-01-01"}, 0),
+        ({"until": "2099-01-01"}, 2),
     ):  # fmt: skip
         assert f"{n} run" in client.get(address, query).content.decode()
         lines = b"".join(client.get(reverse("board-runs-csv", args=[benchmark.slug]), query)).splitlines()

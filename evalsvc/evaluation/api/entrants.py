@@ -33,7 +33,9 @@ class TermsSerializer(serializers.ModelSerializer[Terms]):
 
 class NewTermsSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(
-        required=False, allow_blank=True, help_text="Markdown; empty: no terms any more."
+        required=False,
+        allow_blank=True,
+        help_text="Markdown; teams accept a changed text before their next submission. Empty: no terms.",
     )
     approval = serializers.BooleanField(required=False, help_text="True: organisers approve each team first.")
 
@@ -65,7 +67,7 @@ class EntryRequestSerializer(serializers.Serializer[Any]):
     )
 
 
-class DecisionSerializer(serializers.Serializer[Any]):
+class AdmissionOfTeamSerializer(serializers.Serializer[Any]):
     approve = serializers.BooleanField()
     reason = serializers.CharField(
         required=False, allow_blank=True, default="", max_length=500, help_text="Needed to decline."
@@ -121,10 +123,7 @@ class BenchmarkTerms(APIView):
         responses={200: TakingPartSerializer} | problems(400, 401, 403, 404),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Put new terms in force, or change whether teams are approved.
-
-        Every team accepts new terms before its next submission.
-        """
+        """Put new terms in force, or set whether teams are approved."""
         benchmark, person = organised(request, slug)
         values = validated(request, NewTermsSerializer)
         if "text" in values:
@@ -151,14 +150,14 @@ class Entrants(APIView):
 class OneEntrant(APIView):
     @extend_schema(
         operation_id="entrant_decide",
-        request=DecisionSerializer,
+        request=AdmissionOfTeamSerializer,
         responses={200: EntrantSerializer} | problems(400, 401, 403, 404),
     )
     def post(self, request: Request, slug: str, team: str) -> Response:
         """Approve or decline a team."""
         benchmark, person = organised(request, slug)
         entrant = get_object_or_404(benchmark.entrants.select_related("team", "terms"), team__slug=team)
-        entrants.decide(entrant, by=person, **validated(request, DecisionSerializer))
+        entrants.decide(entrant, by=person, **validated(request, AdmissionOfTeamSerializer))
         return Response(EntrantSerializer(entrant).data)
 
 

@@ -64,7 +64,7 @@ def requested(request: HttpRequest, slug: str, pk: int) -> SystemPage:
     """Return the system on the requested board, by default the first that has it."""
     benchmark = roles.benchmark_for(request.user, slug)
     scored = Setting.objects.filter(
-        evaluations__submissions__system=pk,
+        evaluations__submissions__system__pk=pk,
         evaluations__submissions__benchmark=benchmark,
         evaluations__submissions__withdrawn_at=None,
     )

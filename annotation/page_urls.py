@@ -64,6 +64,7 @@ page_patterns = [
     path("test-sets/<slug:slug>/", testsets.test_set, name="test-set"),
     path("test-sets/<slug:slug>/lines.jsonl", testsets.lines, name="test-set-lines"),
     path("test-sets/<slug:slug>/release.zip", testsets.release_zip, name="test-set-release"),
+    path("test-sets/<slug:slug>/changes/", releases.changes, name="test-set-changes"),
     path("test-sets/<slug:slug>/card/", testsets.card, name="test-set-card"),
     path("test-sets/<slug:slug>/export/", testsets.export_page, name="test-set-export"),
     path("test-sets/<slug:slug>/export/file", testsets.export_file, name="test-set-export-file"),

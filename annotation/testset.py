@@ -7,6 +7,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -196,6 +197,28 @@ def register_use(name: str, count_hiding: Callable[[TestSet], int]) -> None:
 def count_hiding(test_set: TestSet) -> int:
     """Count the places which keep this gold secret."""
     return sum(count(test_set) for count in _uses.values())
+
+
+@dataclass(frozen=True, slots=True)
+class BoardMove:
+    """A board that changed from one test set to another, and what that did to its ranks."""
+
+    title: str
+    url: str
+    text: str
+
+
+_moves: list[Callable[[TestSet, TestSet, User], list[BoardMove]]] = []
+
+
+def register_board_moves(moves: Callable[[TestSet, TestSet, User], list[BoardMove]]) -> None:
+    """Register a function that lists the boards that went from one set to another."""
+    _moves.append(moves)
+
+
+def board_moves(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:
+    """List the boards a person sees that went from one set to another."""
+    return [move for moves in _moves for move in moves(first, second, user)]
 
 
 class TestSetRow(models.Model):

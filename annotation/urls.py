@@ -17,6 +17,7 @@ api_patterns = [
     path("test-sets/<slug:slug>/releases", testsets.Releases.as_view(), name="api-test-set-releases"),
     path("test-sets/<slug:slug>/lines", testsets.Lines.as_view(), name="api-test-set-lines"),
     path("test-sets/<slug:slug>/release", testsets.ReleaseFolder.as_view(), name="api-test-set-release"),
+    path("test-sets/<slug:slug>/changes", testsets.Changes.as_view(), name="api-test-set-changes"),
     path("test-sets/<slug:slug>/card", testsets.OneCard.as_view(), name="api-test-set-card"),
     path("test-sets/<slug:slug>/export/<slug:key>", testsets.Export.as_view(), name="api-test-set-export"),
     path(

@@ -27,8 +27,19 @@ from annotation.api.projects import (
 from annotation.freezing import builder
 from annotation.models import Batch, Card
 from annotation.releases import card as cards
+from annotation.releases.comparison import Cause, FactChange, LineChange
+from annotation.releases.earlier import compare_with
 from annotation.releases.folder import zip_stream
-from annotation.testset import Kind, Origin, TestSet, export_lines, release, withdraw_release
+from annotation.testset import (
+    BoardMove,
+    Kind,
+    Origin,
+    TestSet,
+    board_moves,
+    export_lines,
+    release,
+    withdraw_release,
+)
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.documents import UNITS
@@ -208,6 +219,62 @@ class ReleaseFolder(APIView):
         test_set.require_reader(person(request))
         with_gold = query_choices(request, gold=["0", "1"]).get("gold") != "0"
         return zip_file(f"{test_set.slug}.zip", zip_stream(test_set, with_gold=with_gold))
+
+
+class CauseSerializer(serializers.Serializer[Cause]):
+    what = serializers.CharField(
+        help_text="ontology, rule, answers, decision, sentence added, sentence left out, not recorded"
+    )
+    detail = serializers.CharField()
+
+
+class LineChangeSerializer(serializers.Serializer[LineChange]):
+    id = serializers.CharField()
+    before = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    after = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    causes = CauseSerializer(many=True)
+
+
+class FactChangeSerializer(serializers.Serializer[FactChange]):
+    fact = serializers.ListField(child=serializers.CharField(), help_text="head, relation, tail")
+    ids = serializers.ListField(child=serializers.CharField())
+
+
+class BoardMoveSerializer(serializers.Serializer[BoardMove]):
+    title = serializers.CharField()
+    url = serializers.CharField()
+    text = serializers.CharField()
+
+
+class ChangesSerializer(serializers.Serializer[Any]):
+    first = serializers.CharField()
+    second = serializers.CharField()
+    rows_before = serializers.IntegerField()
+    rows_after = serializers.IntegerField()
+    changes = LineChangeSerializer(many=True)
+    facts_added = FactChangeSerializer(many=True)
+    facts_lost = FactChangeSerializer(many=True)
+    boards = BoardMoveSerializer(many=True)
+
+
+CHANGES = ("first", "second", "rows_before", "rows_after", "changes", "facts_added", "facts_lost")
+
+
+class Changes(APIView):
+    @extend_schema(
+        operation_id="test_set_changes",
+        parameters=[OpenApiParameter("since", str, description="Slug; by default the set frozen before it.")],
+        responses={200: ChangesSerializer} | problems(400, 401, 403, 404, 409, 413),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Compare with an earlier set.
+
+        For those who may read the gold of both.
+        """
+        test_set, user = _test_set(request, slug), person(request)
+        first, found = compare_with(test_set, request.query_params.get("since", ""), by=user)
+        body = {name: getattr(found, name) for name in CHANGES}
+        return Response(ChangesSerializer(body | {"boards": board_moves(first, test_set, user)}).data)
 
 
 class CardSerializer(serializers.ModelSerializer[Card]):

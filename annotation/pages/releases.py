@@ -1,4 +1,4 @@
-"""Pages of releases: the check of a copy."""
+"""Pages of releases: the check of a copy, and what changed since an earlier one."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 
 from annotation.pages.testsets import visible
 from annotation.releases.check import CheckResult, Opened, check
+from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256
-from annotation.testset import TestSet
+from annotation.testset import TestSet, board_moves
+from evalsvc.core.accounts.users import person
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import page
 
 MAX_BYTES = 50_000_000  # a few seconds of a request; the command has no limit
+
+MAX_LINES = 200
 
 
 class FilesInput(forms.ClearableFileInput):
@@ -47,6 +51,22 @@ class CopyForm(PageForm):
         help_text="All files of the release, unpacked: select them together. They are not stored.",
         error_messages={"required": "Choose the files of the folder."},
     )
+
+
+@page()
+def changes(request: HttpRequest, slug: str) -> HttpResponse:
+    """Compare a test set with an earlier one, by default the latest before it."""
+    test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
+    first, found = compare_with(test_set, request.GET.get("since", ""), by=user)
+    context = {
+        "set": test_set,
+        "first": first,
+        "found": found,
+        "others": earlier_sets(test_set, user),
+        "lines": found.changes[:MAX_LINES],
+        "boards": board_moves(first, test_set, user),
+    }
+    return render(request, "annotation/release_changes.html", context)
 
 
 @page("GET", "POST")

@@ -19,6 +19,7 @@ from annotation.pages.release_figures import contents_note, pattern_figure, qual
 from annotation.releases import card as cards
 from annotation.releases.card_text import citation_text
 from annotation.releases.composition import Composition
+from annotation.releases.earlier import earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_stream
 from annotation.testset import (
     Origin,
@@ -176,6 +177,7 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
             "patterns": pattern_figure(content),
             "quality": quality_table(content),
             "quality_note": contents_note(content),
+            "earlier": next(iter(earlier_sets(test_set, user)), None) if context["may_read"] else None,
             "words": to_html(cards.card_of(test_set).words),
             "cite": citation_text(test_set),
             "manifest_sha256": manifest_sha256(test_set),

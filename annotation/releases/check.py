@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from annotation.consensus import majority
-from annotation.consensus.label_mapping import LabelMapping, Payload
 from annotation.releases.layout import (
     BLIND,
     FORMAT,
@@ -32,6 +30,7 @@ from annotation.releases.layout import (
     SUMS,
     blind_line,
 )
+from annotation.releases.outcome import Judge, ProvenanceRow, Rules, Step
 
 Opened = Callable[[], Iterable[bytes]]
 """Opens a file anew and yields its lines with their ends."""
@@ -41,15 +40,9 @@ FAULTS = (msgspec.MsgspecError, ValueError, RecursionError)
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
-class _Step(msgspec.Struct):
-    operation: str
-    sources: list[str]
-    target: str = ""
-
-
 class _Ontology(msgspec.Struct):
     labels: list[dict[str, Any]]
-    steps: list[_Step] = []
+    steps: list[Step] = []
 
 
 class _Manifest(msgspec.Struct):
@@ -64,40 +57,8 @@ class _Manifest(msgspec.Struct):
     provenance_sha256: str = ""
 
 
-class _Marks(msgspec.Struct):
-    relations: list[Any]
-    spans: list[tuple[int, int, str]] = []
-    blank: bool = False
-    not_counted: str = ""
-
-    def payload(self) -> Payload:
-        """Return the answer; raise ValueError unless its relations are names, or triples on its spans."""
-        names = all(isinstance(link, str) for link in self.relations)
-        spans = range(len(self.spans))
-        for link in () if names else self.relations:
-            head, name, tail = link
-            if head not in spans or tail not in spans or not isinstance(name, str):
-                raise ValueError("a relation refers to no span")
-        payload: Payload = {"spans": [list(span) for span in self.spans], "relations": self.relations}
-        return payload | ({"blank": True} if self.blank else {})
-
-
 class _Statistics(msgspec.Struct):
     labels: dict[str, int] = {}
-
-
-class _Votes(msgspec.Struct, rename={"votes": "for"}):
-    label: Any
-    votes: int
-
-
-class _Provenance(msgspec.Struct):
-    id: str
-    state: str
-    k: int
-    labels: list[_Votes]
-    answers: list[_Marks]
-    decision: _Marks | None = None
 
 
 @dataclass(slots=True)
@@ -206,7 +167,8 @@ class _Check:
             self._named(BLIND, self._blind(lines(), self.files[BLIND]()))
         ontology = self._decoded(ONTOLOGY, _Ontology)
         if PROVENANCE in self.files and ontology is not None:
-            judge = _Judge(manifest, ontology)
+            rules = Rules(manifest.kind, manifest.policy, manifest.spans_may_overlap, ontology.steps)
+            judge = Judge(rules)
             self._named(PROVENANCE, self._provenance(judge, lines(), self.files[PROVENANCE]()))
 
     def _lines_of_gold(self, lines: Opened) -> None:
@@ -257,7 +219,7 @@ class _Check:
             except FAULTS:
                 yield f"Line {number:,} of {GOLD} or {BLIND} is not JSON."
 
-    def _provenance(self, judge: _Judge, gold: Iterable[bytes], provenance: Iterable[bytes]) -> Iterator[str]:
+    def _provenance(self, judge: Judge, gold: Iterable[bytes], provenance: Iterable[bytes]) -> Iterator[str]:
         for number, (line, other) in enumerate(zip_longest(gold, provenance), 1):
             if line is None or other is None:
                 missing = GOLD if line is None else PROVENANCE
@@ -265,8 +227,8 @@ class _Check:
                 return
             try:
                 item = msgspec.json.decode(line, type=dict[str, Any])
-                row = msgspec.json.decode(other, type=_Provenance)
-                fault = judge.fault(item, row)
+                row = msgspec.json.decode(other, type=ProvenanceRow)
+                fault = _fault(judge, item, row)
             except (*FAULTS, TypeError, KeyError, AttributeError):
                 yield f"Line {number:,} of {GOLD} or {PROVENANCE} is not as in a release."
                 continue
@@ -299,38 +261,23 @@ class _Check:
             return None
 
 
-class _Judge:
-    """Decides lines anew by rule, ontology and decision."""
-
-    def __init__(self, manifest: _Manifest, ontology: _Ontology) -> None:
-        self.manifest, self.mapping = manifest, LabelMapping.from_steps(ontology.steps)
-
-    def fault(self, item: dict[str, Any], row: _Provenance) -> str:
-        """Describe how a gold line differs from what its provenance gives; empty if it does not."""
-        if item["id"] != row.id:
-            return f"The id in {GOLD} is {item['id']}."
-        counted = [answer.payload() for answer in row.answers if not answer.not_counted]
-        payloads = [self.mapping.payload(payload).payload for payload in counted]
-        verdict = majority.decide(
-            payloads,
-            kind=self.manifest.kind,
-            policy=self.manifest.policy,
-            k=row.k,
-            may_overlap=self.manifest.spans_may_overlap,
-        )
-        votes = {_plain(count.choice): count.votes for count in verdict.tally}
-        stated = {_plain(label.label): label.votes for label in row.labels if label.votes}
-        if votes != stated:
-            return f"The votes for its labels are {_short(votes)}; {PROVENANCE} states {_short(stated)}."
-        expected, why = verdict.gold, "the answers give"
-        if row.decision is not None:
-            expected, why = self.mapping.payload(row.decision.payload()).payload, "the decision gives"
-        if expected is None:
-            return f"The answers are {verdict.state}, and there is no decision."
-        for key in ("relations", "spans"):
-            if key in item and item[key] != expected[key]:
-                return f"{key} {_short(item[key])} in {GOLD}; {why} {_short(expected[key])}."
-        return ""
+def _fault(judge: Judge, item: dict[str, Any], row: ProvenanceRow) -> str:
+    """Describe how a gold line differs from what its provenance gives; empty if it does not."""
+    if item["id"] != row.id:
+        return f"The id in {GOLD} is {item['id']}."
+    verdict = judge.verdict(row.counted(), row.k)
+    votes = {_plain(count.choice): count.votes for count in verdict.tally}
+    stated = {_plain(label.label): label.votes for label in row.labels if label.votes}
+    if votes != stated:
+        return f"The votes for its labels are {_short(votes)}; {PROVENANCE} states {_short(stated)}."
+    expected = judge.gold(row.counted(), row.k, row.decision)
+    if expected is None:
+        return f"The answers are {verdict.state}, and there is no decision."
+    why = "the decision gives" if row.decision else "the answers give"
+    for key in ("relations", "spans"):
+        if key in item and item[key] != expected[key]:
+            return f"{key} {_short(item[key])} in {GOLD}; {why} {_short(expected[key])}."
+    return ""
 
 
 def _plain(value: Any) -> str:

@@ -8,11 +8,11 @@ class EvaluationConfig(AppConfig):
     label = "evaluation"
 
     def ready(self) -> None:
-        from annotation.testset import register_use
+        from annotation.testset import register_board_moves, register_use
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.evaluation import board_figures, roles
-        from evalsvc.evaluation.comparison import board_tests, compared
+        from evalsvc.evaluation.comparison import board_tests, compared, moves
         from evalsvc.evaluation.disclosure import gold_digest
         from evalsvc.evaluation.reported import entries
         from evalsvc.evaluation.submission_states import follow
@@ -27,6 +27,7 @@ class EvaluationConfig(AppConfig):
         register(Kind(entries.KIND, queue="ingest"))
         invitations.register(roles.INVITATION_TARGET)
         register_use("settings", gold_digest.count_hiding)
+        register_board_moves(moves.between)
         file_store.register()
         register_periodic("unused files", file_store.tick)
         register_periodic("stored boards", board_figures.queue_outdated)

@@ -107,6 +107,7 @@ test-set-release      GET  login   404   403   404   403   200   404   404   404
 test-set-release:gold GET  login   404   404   404   404   404   404   404   404   404   409   409 login
 release-check         GET  login   200   200   200   200   200   200   200   200   200   200   200 login
 release-check         POST login   200   200   200   200   200   200   200   200   200   200   200 login
+test-set-changes      GET  login   404   403   404   403   200   404   404   404   404   404   200 login
 test-set-card         GET  login   404   403   404   403   200   404   404   404   404   404   200 login
 test-set-card         POST login   404   403   404   403   302   404   404   404   404   404   302 login
 test-set-export       GET  login   404   403   404   403   200   404   404   404   404   404   200 login

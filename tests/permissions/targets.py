@@ -192,7 +192,9 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "dispute": lambda cast: harbour(cast) | {"key": cast.item(3).key},
     "import": lambda cast: {"pk": cast.batch.pk},
     "import:gold": lambda cast: {"pk": cast.gold_batch.pk},
-    **dict.fromkeys(("test-set", "test-set-lines", "test-set-release", "test-set-card"), test_set),
+    **dict.fromkeys(
+        ("test-set", "test-set-lines", "test-set-release", "test-set-card", "test-set-changes"), test_set
+    ),
     **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source_set),
     **dict.fromkeys(("test-set:gold", "test-set-lines:gold", "test-set-release:gold"), gold),
     **dict.fromkeys(("test-set-export", "test-set-export-file"), test_set),
@@ -300,7 +302,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("api-test-set", "api-test-set-lines", "api-test-set-releases", "api-test-set-release"), test_set
     ),
-    "api-test-set-card": test_set,
+    **dict.fromkeys(("api-test-set-card", "api-test-set-changes"), test_set),
     **dict.fromkeys(("api-test-set-export", "api-test-set-losses"), exported(test_set)),
     **dict.fromkeys(("api-test-set-export:gold", "api-test-set-losses:gold"), exported(gold)),
     **dict.fromkeys(("api-test-set:twin", "api-test-set-lines:twin"), source_set),
@@ -364,6 +366,7 @@ QUERIES: dict[str, Callable[[ServiceCast], Fields]] = {
         ("test-set-export", "test-set-export-file", "test-set-export:gold", "test-set-export-file:gold"),
         lambda _: {"format": "label-studio"},
     ),
+    **dict.fromkeys(("test-set-changes", "api-test-set-changes"), lambda cast: {"since": cast.test_set.slug}),
 }
 
 

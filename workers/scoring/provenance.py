@@ -10,36 +10,13 @@ from typing import Any
 import msgspec
 
 from annotation.consensus import majority
-from annotation.consensus.label_mapping import LabelMapping, Payload
+from annotation.releases.outcome import Judge, ProvenanceRow
+from annotation.releases.sides import rules_of
 from annotation.testset import Kind, TestSet, export_lines, provenance_lines
 from evalsvc.core.jobs.lease import Progress
 from workers.scoring.agreement import AnswerColumns, overall_agreement
 
 Figure = dict[str, Any]
-
-
-class _Step(msgspec.Struct):
-    operation: str
-    sources: list[str]
-    target: str = ""
-
-
-class _Answer(msgspec.Struct):
-    by: str
-    relations: list[Any]
-    spans: list[list[Any]] = []
-    blank: bool = False
-    not_counted: str = ""
-    milliseconds: int = 0
-
-
-class _Line(msgspec.Struct):
-    id: str
-    state: str
-    k: int
-    pattern: str
-    answers: list[_Answer]
-    decision: dict[str, Any] | None = None
 
 
 def provenance_figures(test_set: TestSet, progress: Progress) -> Figure:
@@ -49,7 +26,7 @@ def provenance_figures(test_set: TestSet, progress: Progress) -> Figure:
     excluded ones of agreement too.
     """
     figures = _ProvenanceFigures(test_set)
-    decode = msgspec.json.Decoder(_Line).decode
+    decode = msgspec.json.Decoder(ProvenanceRow).decode
     for line in map(decode, provenance_lines(test_set)):
         figures.add(line)
     figures.add_texts()
@@ -59,10 +36,7 @@ def provenance_figures(test_set: TestSet, progress: Progress) -> Figure:
 class _ProvenanceFigures:
     def __init__(self, test_set: TestSet) -> None:
         self.set, manifest = test_set, test_set.manifest
-        self.mapping = LabelMapping.from_steps(
-            msgspec.convert(step, _Step) for step in manifest.get("ontology") or ()
-        )
-        self.overlap = bool(manifest.get("spans_may_overlap"))
+        self.judge = Judge(rules_of(manifest))
         majority_rule = manifest["policy"] == majority.MAJORITY
         self.other = majority.MAJORITY_NA if majority_rule else majority.MAJORITY
         self.patterns: Counter[tuple[str, str]] = Counter()
@@ -71,39 +45,28 @@ class _ProvenanceFigures:
         self.answer_seconds: list[float] = []
         self.other_settles = self.decided_alike = 0
 
-    def add(self, line: _Line) -> None:
+    def add(self, line: ProvenanceRow) -> None:
         self.patterns[line.pattern, line.state] += 1
-        counted: list[Payload] = []
         for answer in line.answers:
             if answer.not_counted == "excluded":
                 continue
-            payload = self._mapped({"spans": answer.spans, "relations": answer.relations})
+            payload = self.judge.mapped(answer.payload())
             self.columns.add(line.id, answer.by, answer.by, payload, blank=answer.blank)
-            if not answer.not_counted:
-                counted.append(payload | ({"blank": True} if answer.blank else {}))
         self._add_times([answer.milliseconds for answer in line.answers if not answer.not_counted])
         if line.decision is not None:
-            self._compare_rules(counted, line)
-
-    def _mapped(self, payload: Payload) -> Payload:
-        return self.mapping.payload(payload).payload
+            self._compare_rules(line)
 
     def _add_times(self, times: list[int]) -> None:
         self.answer_seconds += [time / 1_000 for time in times if time]
         if times and all(times):
             self.item_minutes.append(sum(times) / 60_000)
 
-    def _compare_rules(self, counted: list[Payload], line: _Line) -> None:
-        assert line.decision is not None
-        decide, kind = majority.decide, self.set.kind
-        verdict = decide(counted, kind=kind, policy=self.other, k=line.k, may_overlap=self.overlap)
-        if verdict.gold is None:
-            return
-        decided = self._mapped(
-            {"spans": line.decision.get("spans", []), "relations": line.decision["relations"]}
-        )
-        self.other_settles += 1
-        self.decided_alike += majority.choices_of(verdict.gold) == majority.choices_of(decided)
+    def _compare_rules(self, line: ProvenanceRow) -> None:
+        other = self.judge.verdict(line.counted(), line.k, policy=self.other).gold
+        decided = self.judge.gold((), line.k, line.decision)
+        if other is not None and decided is not None:
+            self.other_settles += 1
+            self.decided_alike += majority.choices_of(other) == majority.choices_of(decided)
 
     def add_texts(self) -> None:
         """Add the texts, which agreement on the tokens of spans needs."""

@@ -9,7 +9,12 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from django.urls import reverse
+
+from annotation.testset import BoardMove, TestSet
+from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -18,8 +23,10 @@ from evalsvc.evaluation.disclosure.policy import CLASS_FAMILY, RELATION_CLASSES
 from evalsvc.evaluation.leaderboard import COMPARED, Board, BoardRow, Reversal, reversals
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.menu import as_shown, board_measures
-from evalsvc.evaluation.models import Setting
-from evalsvc.evaluation.roles import Person
+from evalsvc.evaluation.models import Setting, SettingVersion
+from evalsvc.evaluation.roles import Person, visible
+
+MAX_BOARDS = 20
 
 
 class Change(NamedTuple):
@@ -120,6 +127,20 @@ class Moves:
         return reversals(self.before.ordering, [self.after.ordering])
 
     @cached_property
+    def summary(self) -> str:
+        """Say how many systems changed rank, if readers may know."""
+        if self.after.sealed:
+            return "The scores are sealed."
+        if not self.systems:
+            return "No system has scores under both versions."
+        turned, title = len(self.turned), self.after.ordering.title
+        climbed = sum(move.climbed != 0 for move in self.systems)
+        if not climbed and not turned:
+            return f"No system changed rank by {title}."
+        among = f"{counted(climbed, 'system')} of {len(self.systems):,} changed rank"
+        return f"{among}, {counted(turned, 'pair')} turned by {title}. Not a significance test."
+
+    @cached_property
     def labels(self) -> list[LabelMove]:
         """Labels by their effect on micro F1, over the first 50 systems; none while gold is hidden."""
         if self.before.policy.hidden or self.after.policy.hidden:
@@ -148,6 +169,21 @@ def moves(setting: Setting, number: int, *, person: Person | None = None) -> Mov
         for each in (versions.of_setting(setting, before), version)
     ]
     return Moves(*boards)
+
+
+def between(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:
+    """List the boards that went from one test set to another, and the ranks that moved."""
+    newer = SettingVersion.objects.filter(test_set=second, setting__benchmark__in=visible(user), number__gt=1)
+    versions_of = newer.select_related("setting__benchmark").order_by("-pk")
+    result = []
+    for version in versions_of[:MAX_BOARDS]:
+        setting = version.setting
+        before = versions.of_setting(setting, version.shown_before or version.number - 1)
+        if before.test_set_id == first.pk:
+            url = reverse("version-moves", args=[setting.benchmark.slug, setting.key, version.number])
+            title = f"{setting.benchmark.title}, {setting.title}"
+            result.append(BoardMove(title, url, moves(setting, version.number, person=user).summary))
+    return result
 
 
 def _ranks(board: Board, rows: Collection[BoardRow]) -> dict[int, int]:

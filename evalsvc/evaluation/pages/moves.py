@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from evalsvc.core.web.figures import DataTable
-from evalsvc.core.web.formatting import DASH, counted, listed, measured, signed
+from evalsvc.core.web.formatting import DASH, listed, measured, signed
 from evalsvc.evaluation.comparison import moves
 from evalsvc.evaluation.comparison.moves import Change, Moves, SystemMove
 from evalsvc.evaluation.measures.menu import Measure, as_shown
@@ -27,26 +27,13 @@ def moves_page(request: HttpRequest, slug: str, key: str, number: int) -> HttpRe
         "moves": found,
         "versions": (found.before.version, found.after.version),
         "heading": f"What version {number} of “{setting.title}” moved",
-        "lead": _lead(found),
+        "lead": found.summary,
         "systems": _systems(found),
         "labels": _labels(found),
         "turned": _turned(found),
         "left": f"Without a score under this version: {listed(found.left)}." if found.left else "",
     }
     return render(request, "evaluation/moves.html", context)
-
-
-def _lead(found: Moves) -> str:
-    if found.after.sealed:
-        return "The scores are sealed."
-    if not found.systems:
-        return "No system has scores under both versions."
-    turned, title = len(found.turned), found.after.ordering.title
-    climbed = sum(move.climbed != 0 for move in found.systems)
-    if not climbed and not turned:
-        return f"No system changed rank by {title}."
-    among = f"{counted(climbed, 'system')} of {len(found.systems):,} changed rank"
-    return f"{among}, {counted(turned, 'pair')} turned by {title}. Not a significance test."
 
 
 def _systems(found: Moves) -> DataTable | None:

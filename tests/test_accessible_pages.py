@@ -32,6 +32,8 @@ FILES = {
         "test-set-release",
         "test-set-export-file",
         "judgments",
+        "votes-jsonl",
+        "votes-csv",
         "board-compare-file",
     ),
     "system-file",

@@ -18,12 +18,12 @@ from annotation import roles
 from annotation.api.projects import project_of
 from annotation.models import AgreementReport, Annotator, Oversight, Project
 from annotation.queue import exclusions, gold_questions
-from annotation.reports import agreement, project_stats
+from annotation.reports import agreement, project_stats, vote_log
 from annotation.reports.vote_figures import figures_of
 from annotation.roles import CURATOR
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.downloads import jsonl_file
+from evalsvc.core.web.downloads import jsonl_file, long_csv_file
 from evalsvc.core.web.request_validation import validated
 
 
@@ -252,3 +252,26 @@ class Judgments(APIView):
         project = project_of(request, slug)
         lines = agreement.judgments(project, by=person(request))
         return jsonl_file(f"{project.slug}-judgments.jsonl", lines)
+
+
+class Votes(APIView):
+    @extend_schema(
+        operation_id="project_votes",
+        responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(401, 403, 404),
+    )
+    def get(self, request: Request, slug: str) -> StreamingHttpResponse:
+        """Download every answer and skip with times, comments and flags, under pseudonyms. For curators."""
+        project = project_of(request, slug)
+        return jsonl_file(f"{project.slug}-votes.jsonl", vote_log.lines(project, by=person(request)))
+
+
+class VoteTable(APIView):
+    @extend_schema(
+        operation_id="project_votes_csv",
+        responses={(200, "text/csv"): OpenApiTypes.BINARY} | problems(401, 403, 404),
+    )
+    def get(self, request: Request, slug: str) -> StreamingHttpResponse:
+        """Download the same as a table, with the answer as JSON in a cell."""
+        project = project_of(request, slug)
+        rows = vote_log.table(project, by=person(request))
+        return long_csv_file(f"{project.slug}-votes.csv", vote_log.COLUMNS, rows)

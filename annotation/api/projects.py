@@ -25,6 +25,7 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.request_validation import Pages, query_choices, validated
 
+ANNOTATIONS_HELP = "Only for brat: the .ann file of the .txt file."
 FORMAT_HELP = "Detected from the content when absent."
 
 
@@ -113,6 +114,7 @@ class NewImportSerializer(serializers.Serializer[Any]):
     what = serializers.ChoiceField(
         choices=[Batch.What.ITEMS, Batch.What.VOTES, Batch.What.SUGGESTIONS], default=Batch.What.ITEMS
     )
+    annotations = serializers.FileField(required=False, allow_empty_file=True, help_text=ANNOTATIONS_HELP)
     format = serializers.CharField(required=False, allow_blank=True, help_text=FORMAT_HELP)
     options = OptionsField(required=False)
 
@@ -223,6 +225,7 @@ def receive(request: Request, body: dict[str, Any], *, what: str, project: Proje
         options=body.get("options") or {},
         by=person(request),
         project=project,
+        annotations=body.get("annotations"),
     )
 
 

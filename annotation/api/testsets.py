@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from annotation import conversion, roles
 from annotation.api.projects import (
+    ANNOTATIONS_HELP,
     FORMAT_HELP,
     BatchSerializer,
     NewestFirst,
@@ -53,6 +54,7 @@ class NewGoldSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=120)
     version = serializers.CharField(max_length=20)
     kind = serializers.ChoiceField(choices=Kind.choices, default=Kind.RELATIONS)
+    annotations = serializers.FileField(required=False, allow_empty_file=True, help_text=ANNOTATIONS_HELP)
     format = serializers.CharField(required=False, allow_blank=True, help_text=FORMAT_HELP)
     options = OptionsField(required=False, help_text="labels, negative, scheme, repair, column")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
 from typing import Any, BinaryIO, cast
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.formats import brat
 from evalsvc.core.formats.documents import UNITS
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import formats, recognise_source, stated_format
@@ -86,6 +88,7 @@ OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 UNFINISHED_STATES = (Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 CHUNK = 1_000
+MOST_JOINED = 16 << 20
 WITNESSES = 5
 LOADERS: dict[str, Callable[[Batch, BinaryIO, Problems, Limits, Progress], Store]] = {
     Batch.What.ITEMS: items.load,
@@ -104,9 +107,15 @@ def receive(
     format: str = "",
     options: Mapping[str, Any] | None = None,
     project: Project | None = None,
+    annotations: BinaryIO | File | None = None,
 ) -> Batch:
-    """Store the file; create the import and its job in one transaction."""
+    """Store the file; create the import and its job in one transaction.
+
+    `annotations` are the second file of a format that has two.
+    """
     options = dict(options or {})
+    if annotations is not None:
+        format, upload = brat.FORMAT.key, joined(upload, annotations, format=format)
     format = format or (next(iter(formats("suggestions"))) if content == Batch.What.SUGGESTIONS else "")
     _require_may_import(content, project, by)
     _check_options(content, format, options)
@@ -132,6 +141,25 @@ def receive(
         enqueue("import", batch.pk)
     batch.refresh_from_db()
     return batch
+
+
+def joined(upload: BinaryIO | File, annotations: BinaryIO | File, *, format: str = "") -> BinaryIO:
+    """Return a text and its annotations as one file, from their beginnings."""
+    if format not in ("", brat.FORMAT.key):
+        detail = "Only brat has a file of annotations beside its text."
+        raise DomainError(
+            "bad_option", detail, hint="Leave the format or the second file out.", field="format"
+        )
+    parts = []
+    for file in (upload, annotations):
+        file.seek(0)
+        parts.append(file.read(MOST_JOINED + 1))
+        if len(parts[-1]) > MOST_JOINED:
+            detail = f"A document of brat is larger than {MOST_JOINED:,} bytes."
+            raise TooLarge("too_large", detail, hint="Split the document.", limit=MOST_JOINED)
+        if parts[-1].startswith(GZIP):
+            raise DomainError("bad_option", "Send both files of brat unpacked.", field="annotations")
+    return BytesIO(brat.join(*parts))
 
 
 def _require_may_import(content: str, project: Project | None, by: User) -> None:

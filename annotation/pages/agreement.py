@@ -13,8 +13,9 @@ from annotation.pages.agreement_heatmap import heatmap_of, heatmap_svg
 from annotation.pages.agreement_view import ORDERS, AgreementView
 from annotation.pages.project_page import job_context, label_titles, project_context, project_for
 from annotation.reports import agreement as reports
+from annotation.reports import vote_log
 from evalsvc.core.accounts.users import person
-from evalsvc.core.web.downloads import csv_file, jsonl_file, svg_file
+from evalsvc.core.web.downloads import csv_file, jsonl_file, long_csv_file, svg_file
 from evalsvc.core.web.views import page
 
 State = AgreementReport.State
@@ -119,3 +120,18 @@ def judgments(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     """Download the raw answers as an importable file."""
     project, _ = project_for(request, slug, roles.CURATOR)
     return jsonl_file(f"{project.slug}-judgments.jsonl", reports.judgments(project, by=person(request)))
+
+
+@page()
+def votes(request: HttpRequest, slug: str) -> StreamingHttpResponse:
+    """Download every answer and skip, under pseudonyms."""
+    project, _ = project_for(request, slug, roles.CURATOR)
+    return jsonl_file(f"{project.slug}-votes.jsonl", vote_log.lines(project, by=person(request)))
+
+
+@page()
+def votes_csv(request: HttpRequest, slug: str) -> StreamingHttpResponse:
+    """Download the same as a table."""
+    project, _ = project_for(request, slug, roles.CURATOR)
+    rows = vote_log.table(project, by=person(request))
+    return long_csv_file(f"{project.slug}-votes.csv", vote_log.COLUMNS, rows)

@@ -23,6 +23,7 @@ from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats import brat
 from evalsvc.core.formats.problems import KINDS as PROBLEM_KINDS
 from evalsvc.core.formats.problems import Problem
 from evalsvc.core.formats.registry import Role, formats
@@ -84,6 +85,13 @@ def upload_field(help_text: str) -> forms.FileField:
     return forms.FileField(label="File", help_text=help_text, error_messages=errors)
 
 
+def annotations_field() -> forms.FileField:
+    help_text = "Only for brat: the .ann file of the .txt file above."
+    return forms.FileField(
+        label="File of annotations", required=False, allow_empty_file=True, help_text=help_text
+    )
+
+
 def tag_scheme_field() -> forms.ChoiceField:
     help_text = "Only for CoNLL columns, for example IOB2. It can’t be detected from the file."
     return forms.ChoiceField(label="Tag scheme", required=False, choices=TAG_SCHEMES, help_text=help_text)
@@ -129,8 +137,12 @@ class FileForm(PageForm):
             return cleaned
         options = {name: cleaned.get(name, "") for name in ("format", "scheme")}
         kind = self.project_kind or cleaned.get("kind", "")
+        upload, beside = cleaned["upload"], cleaned.get("annotations")
         try:
-            precheck(cleaned["upload"], content=self.content or cleaned["what"], kind=kind, **options)
+            if beside:
+                upload = batches.joined(upload, beside, format=options["format"])
+                options["format"] = cleaned["format"] = brat.FORMAT.key
+            precheck(upload, content=self.content or cleaned["what"], kind=kind, **options)
         except DomainError as error:
             add_form_error(self, error, "upload")
         return cleaned
@@ -145,6 +157,7 @@ class FileForm(PageForm):
             "upload": values["upload"],
             "filename": values["upload"].name,
             "format": values.get("format", ""),
+            "annotations": values.get("annotations"),
             "options": {name: values[name] for name in self.options.get(what, ()) if values[name]},
         }
         return attempt(self, lambda: batches.receive(**arguments, by=by, project=project), "upload")
@@ -161,6 +174,7 @@ class ImportForm(FileForm):
         widget=forms.RadioSelect,
     )
     upload = upload_field(f"UTF-8 text, optionally gzipped, up to {settings.IMPORT_MAX_LINES:,} lines.")
+    annotations = annotations_field()
     format = forms.ChoiceField(required=False, choices=format_choices("items", "votes"))
     scheme = tag_scheme_field()
     unit = unit_field()
@@ -185,6 +199,7 @@ class GoldForm(FileForm):
     name = forms.CharField(max_length=120, help_text="For example: NYT10 test.")
     version = forms.CharField(max_length=20, initial="1.0", help_text="For example: 1.0.")
     kind = forms.ChoiceField(choices=KINDS, initial=Kind.RELATIONS, widget=forms.RadioSelect)
+    annotations = annotations_field()
     format = forms.ChoiceField(required=False, choices=format_choices("gold"))
     scheme = tag_scheme_field()
     unit = unit_field()

@@ -98,12 +98,13 @@ def judgments(project: Project, *, by: User) -> Iterator[bytes]:
     """Yield the raw answers as importable JSON lines."""
     require(project, by, CURATOR)
     rows = included_answers(project).values_list("item__external_id", "annotator__name", "payload")
-    return (canonical_line(_judgment(project.kind, *row)) for row in rows.iterator(chunk_size=2_000))
+    return (canonical_line(judgment(project.kind, *row)) for row in rows.iterator(chunk_size=2_000))
 
 
-def _judgment(kind: str, item: str, annotator: str, payload: dict[str, Any]) -> dict[str, Any]:
-    judgment = {"item": item, "annotator": annotator}
+def judgment(kind: str, item: str, annotator: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer as a line of votes."""
+    row = {"item": item, "annotator": annotator}
     if kind == Kind.RELATIONS:
         labels = payload["relations"]
-        return judgment | ({"labels": labels} if labels or payload.get("blank") else {"na": True})
-    return judgment | {"spans": payload["spans"], "relations": payload["relations"]}
+        return row | ({"labels": labels} if labels or payload.get("blank") else {"na": True})
+    return row | {"spans": payload["spans"], "relations": payload["relations"]}

@@ -176,7 +176,16 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         harbour,
     ),
     **dict.fromkeys(
-        ("agreement", "agreement-svg", "agreement-pairs", "agreement-relations", "judgments"), harbour
+        (
+            "agreement",
+            "agreement-svg",
+            "agreement-pairs",
+            "agreement-relations",
+            "judgments",
+            "votes-jsonl",
+            "votes-csv",
+        ),
+        harbour,
     ),
     **dict.fromkeys(
         ("progress", "progress-days-svg", "progress-days-csv", "progress-people-csv", "otherwise"), harbour
@@ -287,7 +296,18 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         ),
         harbour,
     ),
-    **dict.fromkeys(("api-reserve", "api-insight", "api-quality", "api-agreement", "api-judgments"), harbour),
+    **dict.fromkeys(
+        (
+            "api-reserve",
+            "api-insight",
+            "api-quality",
+            "api-agreement",
+            "api-judgments",
+            "api-votes",
+            "api-votes-csv",
+        ),
+        harbour,
+    ),
     "api-project-log": harbour,
     "api-items": harbour,
     "api-items-csv": harbour,

@@ -30,8 +30,9 @@ METADATA = "de.tudarmstadt.ukp.dkpro.core.api.metadata.type.DocumentMetaData"
 
 def type_system() -> Any:
     """Return the types of DKPro Core with the two layers."""
-    cassis = import_module("cassis")
-    types = cassis.load_dkpro_core_typesystem()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cassis reads its own file in a way that Python will drop
+        types = import_module("cassis").load_dkpro_core_typesystem()
     annotation = "uima.tcas.Annotation"
     span = types.create_type(name=SPAN, supertypeName=annotation)
     types.create_feature(domainType=span, name="label", rangeType="uima.cas.String")

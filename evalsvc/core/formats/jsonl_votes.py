@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -24,14 +25,32 @@ class WireVote(msgspec.Struct, forbid_unknown_fields=True):
     na: bool | UnsetType = UNSET
     spans: list[Span] | UnsetType = UNSET
     relations: list[Link] | UnsetType = UNSET
+    # of a log of votes: lines that are not current answers are passed over
+    act: Literal["answer", "skip"] | UnsetType = UNSET
+    current: bool | UnsetType = UNSET
+    counted: bool | UnsetType = UNSET
+    number: int | UnsetType = UNSET
+    order: int | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    comment: str | UnsetType = UNSET
+    flagged: bool | UnsetType = UNSET
+    seconds: float | UnsetType = UNSET
+    at: str | UnsetType = UNSET
+    imported: bool | UnsetType = UNSET
+    suggestion_shown: bool | UnsetType = UNSET
 
 
 def read_votes(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, VoteLine]]:
-    """Yield (line, vote) of first answers; report repeated ones."""
+    """Yield (line, vote) of first answers; report repeated ones.
+
+    Of a log of votes, times, comments and flags are not read.
+    """
     first_votes = FirstVotes(problems)
     for line, wire in decode_lines(source, WireVote, problems=problems, limits=limits):
+        if wire.act == "skip" or wire.current is False:
+            continue
         item = identifier(wire.item, line=line, field="item", problems=problems)
         annotator = identifier(wire.annotator, line=line, field="annotator", problems=problems)
         answer = _answer(wire, line, problems)

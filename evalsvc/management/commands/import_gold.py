@@ -28,6 +28,9 @@ class Command(ActingCommand):
         parser.add_argument("--format", choices=sorted(formats("gold")), default="", help="default: detected")
         parser.add_argument("--labels", nargs="+", help="label names; default: the labels in the file")
         parser.add_argument("--negative", help="spelling of the negative class; default: detected")
+        parser.add_argument(
+            "--annotations", metavar="FILE", help="the .ann file of brat; FILE is the .txt file"
+        )
         parser.add_argument("--scheme", choices=batches.CHOICES["scheme"], help="tag scheme of CoNLL columns")
         parser.add_argument("--unit", choices=batches.CHOICES["unit"], help="unit of offsets, for doccano")
         parser.add_argument("--names", nargs="+", help="names of labels that are numbers in the file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ def receive_file(
 ) -> Batch:
     """Store the file of an import with its options."""
     names = batches.OPTIONS[what]
-    with errors_as_messages(), open_file(options["file"]) as file:
+    beside = options.get("annotations")
+    with (
+        errors_as_messages(),
+        open_file(options["file"]) as file,
+        open_file(beside) if beside else nullcontext() as annotations,
+    ):
         return batches.receive(
             content=what,
             upload=file,
@@ -27,6 +33,7 @@ def receive_file(
             options={name: options[name] for name in names if options.get(name) is not None} | more,
             by=command.acting_user(options["by"]),
             project=project,
+            annotations=annotations,
         )
 
 
@@ -75,6 +82,9 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
+        parser.add_argument(
+            "--annotations", metavar="FILE", help="the .ann file of brat; FILE is the .txt file"
+        )
         parser.add_argument("--scheme", choices=batches.CHOICES["scheme"], help="tag scheme of CoNLL columns")
         parser.add_argument("--unit", choices=batches.CHOICES["unit"], help="unit of offsets, for doccano")
         parser.add_argument("--names", nargs="+", help="names of labels that are numbers in the file")

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from annotation import projects
 from annotation.models import Project, Vote
 from annotation.queue import exclusions, leases, votes
-from annotation.reports import agreement, project_stats
+from annotation.reports import agreement, project_stats, vote_log
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast.basics import compute_agreement, person, run_job
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
@@ -194,6 +194,32 @@ def test_the_raw_judgments_can_be_imported_again() -> None:
     assert list(agreement.judgments(other, by=curator())) == list(
         agreement.judgments(Project.objects.order_by("pk").first(), by=curator())
     )
+
+
+def test_the_log_of_votes_has_all_acts_without_names_and_can_be_imported() -> None:
+    project = labelled()
+    user = annotators(project, 1)[0]
+    s1 = project.items.get(external_id="s1")
+    payload = {"relations": ["B"]}
+    votes.answer(s1, user, client_id=uuid4(), payload=payload, base=1, comment="=2+2")
+    lines = list(vote_log.lines(project, by=curator()))
+    acts = [json.loads(line) for line in lines]
+    shown = [(act["item"], act["annotator"], act["act"], act["current"], act.get("order")) for act in acts]
+    assert shown == [
+        ("s0", "Annotator 1", "answer", True, 1),
+        ("s0", "Annotator 2", "answer", True, 2),
+        ("s0", "Annotator 3", "answer", True, 3),
+        ("s1", "Annotator 1", "answer", False, None),
+        ("s1", "Annotator 2", "answer", True, 2),
+        ("s1", "Annotator 3", "skip", False, None),
+        ("s1", "Annotator 1", "answer", True, 1),
+    ]
+    assert (acts[2]["flagged"], acts[5]["reason"], acts[6]["number"]) == (True, "broken", 2)
+    assert b"ann0" not in b"".join(lines)
+    rows = [dict(zip(vote_log.COLUMNS, row, strict=True)) for row in vote_log.table(project, by=curator())]
+    assert (rows[6]["answer"], rows[6]["comment"], rows[5]["answer"]) == ('{"labels":["B"]}', "=2+2", "")
+    batch = import_lines(project_with_items(3), acts, what="votes")
+    assert (batch.state, batch.counts["answers"], batch.counts["annotators"]) == ("done", 5, 3)
 
 
 def test_an_answer_without_a_label_differs_from_na() -> None:

@@ -1,0 +1,83 @@
+"""A document of brat comes as two files, by page, API and command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Batch, Item, SourceLabels
+from tests.cast.basics import run_job
+from tests.cast.projects import ProjectCast
+
+TEXT = "Ada lives\r\nin 𝔅onn.".encode()
+ANN = "T1\tPER 0 3\tAda\nT2\tLOC 14 18\t𝔅onn\nR1\tlives_in Arg1:T1 Arg2:T2\t\n#1\tAnnotatorNotes T1\tsure\n"
+
+
+@pytest.fixture
+def cast(db: None, client: Client) -> ProjectCast:
+    cast = ProjectCast.create(kind="joint", labels=())
+    client.force_login(cast.curator)
+    return cast
+
+
+def files(**more: bytes) -> dict[str, Any]:
+    return {
+        name: SimpleUploadedFile(file, content)
+        for name, (file, content) in {
+            "upload": ("d1.txt", TEXT),
+            "annotations": ("d1.ann", ANN.encode()),
+            **{name: (name, content) for name, content in more.items()},
+        }.items()
+    }
+
+
+def imported() -> Batch:
+    batch = Batch.objects.get()
+    run_job("import", batch.pk)
+    batch.refresh_from_db()
+    return batch
+
+
+def check(batch: Batch) -> None:
+    item = Item.objects.get()
+    assert (batch.state, batch.format, batch.refused) == ("done", "brat", 0)
+    assert (item.external_id, item.text) == ("d1", TEXT.decode())
+    labels = SourceLabels.objects.get().labels
+    assert labels["spans"] == [[0, 3, "PER"], [14, 18, "LOC"]]
+    assert labels["relations"] == [[0, "lives_in", 1]]
+
+
+def test_the_page_takes_both_files(client: Client, cast: ProjectCast) -> None:
+    answer = client.post(reverse("project-import", args=["harbour"]), {"what": "items", **files()})
+    assert answer.status_code == 302
+    check(imported())
+
+
+def test_the_api_takes_both_files(client: Client, cast: ProjectCast) -> None:
+    sent = files()
+    sent["file"] = sent.pop("upload")
+    assert client.post("/api/v1/projects/harbour/imports", sent).status_code == 202
+    check(imported())
+
+
+def test_the_command_takes_both_files(cast: ProjectCast, tmp_path: Path) -> None:
+    (tmp_path / "d1.txt").write_bytes(TEXT)
+    (tmp_path / "d1.ann").write_text(ANN)
+    beside = str(tmp_path / "d1.ann")
+    call_command(
+        "import_items", "harbour", str(tmp_path / "d1.txt"), annotations=beside, by=cast.curator.username
+    )
+    check(Batch.objects.get())
+
+
+def test_another_format_has_no_second_file(client: Client, cast: ProjectCast) -> None:
+    sent = {"what": "items", "format": "conll", "scheme": "IOB2", **files()}
+    page = client.post(reverse("project-import", args=["harbour"]), sent).content.decode()
+    assert "Only brat has a file of annotations" in page
+    assert not Batch.objects.exists()

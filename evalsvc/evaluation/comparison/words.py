@@ -71,6 +71,8 @@ def sentence(comparison: Comparison, column: Column, a: int, b: int) -> str:
     unseen = (
         ""
         if test.detectable is None
+        else "; with so few runs any difference would mostly go unseen"
+        if test.detectable >= 1
         else (f"; differences under {measured(test.detectable, measure)} would mostly go unseen")
     )
     return f"{none}: {points(shown_difference, measure)}, {interval}{unseen}."

@@ -54,12 +54,18 @@ class Ledger:
         return rules.label_bits([*gold.classes.values(), gold.negative]) + of_relations
 
     @cached_property
+    def _most_claims(self) -> dict[str, int]:
+        """A claim of every class for each item: with these the step of a precision is finest."""
+        gold = self.policy.gold
+        return dict.fromkeys((*gold.classes, *gold.relations), gold.items)
+
+    @cached_property
     def costs(self) -> list[Cost]:
         """Cost of each measure, of class rows and of the curve."""
         shown = set(self.policy.measures)
         costs = []
         for measure in MENU.values():
-            step = self.policy.step(measure.key)
+            step = self.policy.step(measure.key, self._most_claims)
             if measure.key in shown or (step and measure.ranks and measure.board.get(self.setting.kind)):
                 bits = rules.bits(step) if step else 0.0
                 title = as_shown(self.setting, measure.key).title

@@ -424,11 +424,19 @@ def _tested(tests: BoardComparison, board: Board) -> str:
         f"ranks by tests: Welch’s t over runs, .05 after Holm over {pairs} of the {systems} tested systems"
     )
     if ends := tests.detectable(key):
-        least, most = (measured(end, measure) for end in ends)
-        described += (
-            f"; the smallest difference that a test mostly detects is {least} to {most} {measure.title}"
-        )
+        described += f"; {_detectable(ends, measure)}"
     return described
+
+
+def _detectable(ends: tuple[float, float], measure: Measure) -> str:
+    """State the smallest difference that tests mostly detect; no two systems differ by more than 1."""
+    if ends[0] >= 1:
+        return "so few runs that a test would mostly miss any difference"
+    least = measured(ends[0], measure)
+    most = f"{measured(ends[1], measure)} {measure.title}"
+    if ends[1] >= 1:
+        most = f"more than any {measure.title}"
+    return f"the smallest difference that a test mostly detects is {least} to {most}"
 
 
 def leader(column: Column, names: Names, tests: BoardComparison | None = None) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
+from evalsvc.evaluation.measures.menu import MENU
 
 # Claims of one score each, falling: hit, miss, or claims:hits. Those below the last hit are left out.
 BLOCKS = (
@@ -119,6 +120,19 @@ def test_lines_of_the_negative_class_are_no_claims() -> None:
     assert largest_change("micro_precision", gold, claims) == 1.0
     averaged = GoldCounts(5_000, {"a": 400, "NA": 4_600})
     assert largest_change("micro_precision", averaged, claims) == 1 / 5_000
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("string_answered_recall", "triple_answered_f1", "semeval2010_accuracy_answered"),
+        *("opennre_micro_f1_at_half", "opennre_macro_f1_at_half"),
+    ],
+)
+def test_figures_whose_denominator_the_file_chooses_are_never_shown(key: str) -> None:
+    assert key in MENU
+    gold = GoldCounts(5_000, {"a": 4_000}, relations={"r": 900}, documents={"a": 400})
+    assert largest_change(key, gold, {"a": 5_000}) is None
 
 
 @pytest.mark.parametrize("key", ["tau", "opennre_tau"])

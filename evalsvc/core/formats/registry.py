@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
@@ -58,11 +59,13 @@ class Sample(NamedTuple):
 class Reader(NamedTuple):
     """A function that yields (line, record).
 
-    `options` are those it takes besides problems and limits.
+    `options` are those it takes besides problems and limits. `loader` names the module of `read` for readers
+    that the web must not import: jobs and commands run them.
     """
 
-    read: Callable[..., Iterator[tuple[int, Any]]]
+    read: Callable[..., Iterator[tuple[int, Any]]] | None
     options: tuple[str, ...] = ()
+    loader: str = ""
 
 
 @dataclass
@@ -111,7 +114,8 @@ class Format(NamedTuple):
     """A file format.
 
     `rank` is the order in which formats are tried and listed. `recognise` tells a text format by its first
-    lines, `magic` a binary one by its first bytes. `catch_all` formats match too much to suggest them. Items
+    lines, `magic` a binary one by its first bytes. `catch_all` formats match too much to suggest them; those
+    that `is_stated` match anything and are never recognised. Items
     of an import merge by id if other files refer to their ids.
     `marks` is what annotated items of the format have, if always the same; `task` is the only task of its
     predictions. `negatives` are usual names of the negative class. `example_line` writes a correct line for
@@ -134,6 +138,7 @@ class Format(NamedTuple):
     repeats_items: bool = False
     merge_by: Literal["content", "id"] = "content"
     catch_all: bool = False
+    is_stated: bool = False
     marks: Literal["pairs", "spans", ""] = ""
     task: Literal["relations", "entities", ""] = ""
     negatives: tuple[str, ...] = ()
@@ -191,7 +196,7 @@ def recognise(first_lines: Sequence[str]) -> str | None:
         if is_json and not keys:  # one broken line must not hide the format of the others
             continue
         for format in formats().values():
-            if format.recognise(Sample(lines, keys)):
+            if not format.is_stated and format.recognise(Sample(lines, keys)):
                 return format.key
     return None
 
@@ -281,7 +286,9 @@ def share_a_reader(one: str, other: str) -> bool:
     If so, either may be stated for the other.
     """
     known = formats()
-    readers = [{reader.read for reader in known[key].readers.values()} for key in (one, other)]
+    readers = [
+        {reader.read or reader.loader for reader in known[key].readers.values()} for key in (one, other)
+    ]
     return not readers[0].isdisjoint(readers[1])
 
 
@@ -301,7 +308,9 @@ def open_records(
         first_line = chosen.example.splitlines()[0]
         problems.set_example(lambda code: first_line)
     used = {name: options[name] for name in reader.options}
-    return reader.read(source, problems=problems, limits=limits, **used)
+    read = import_module(reader.loader).read if reader.loader else reader.read
+    assert read is not None
+    return read(source, problems=problems, limits=limits, **used)
 
 
 def open_items(

@@ -21,7 +21,11 @@ from evalsvc.core.formats.registry import (
     recognise_source,
 )
 
-TEXT_FORMATS = [key for key, format in formats().items() if "models" not in format.roles and not format.magic]
+TEXT_FORMATS = [
+    key
+    for key, format in formats().items()
+    if "models" not in format.roles and not format.magic and not format.is_stated
+]
 HEADERS = {
     "crowdtruth-judgments": "unit\tworker\trelations\n",
     "crowdtruth-units": "unit\tterm1\tterm2\tsentence\n",

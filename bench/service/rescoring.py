@@ -63,7 +63,9 @@ def rescoring(service: Service, runs: int = RUNS) -> dict[str, Any]:
         service.submit(SLUG, body, run=str(run % OF_SYSTEM), system=f"Net {run // OF_SYSTEM:03}")
     wait_until(lambda: submissions.filter(state="scored").count() == runs, seconds=LONGEST)
     setting = Setting.objects.get(benchmark__slug=SLUG)
-    wait_until(lambda: not setting.stored.exists() or not setting.stored.filter(outdated=True).exists())
+    wait_until(
+        lambda: not (row := setting.stored.order_by("-pk").first()) or not row.outdated, seconds=LONGEST
+    )
     reader = Reader(f"{service.url}/boards/{SLUG}/board.json")
     reader.start()
     wait_until(lambda: bool(reader.states))

@@ -33,7 +33,7 @@ class Reader(threading.Thread):
         self.ended = threading.Event()
 
     def run(self) -> None:
-        while not self.ended.wait(0.02):
+        while not self.ended.wait(0.2):
             begun = time.perf_counter()
             try:
                 with urlopen(self.address, timeout=60) as answer:

@@ -150,7 +150,8 @@ def queue(submission: Submission, *, kind: str = "score") -> None:
 def score_again(submission: Submission) -> None:
     """Queue a scored or failed submission again, as after a new setting."""
     with transaction.atomic():
-        row = Submission.objects.select_for_update().get(pk=submission.pk)
+        rows = Submission.objects.select_related("system").select_for_update(of=("self",))
+        row = rows.get(pk=submission.pk)
         if S.QUEUED not in MOVES[row.state] or row.state not in ENDED:
             raise Conflict("not_ended", f"Submission {row.pk} is {row.state} and cannot be scored again now.")
         queue(row, kind="predict" if row.model_id == row.file_id else "score")

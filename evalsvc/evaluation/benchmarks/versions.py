@@ -19,6 +19,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
+from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, StoredBoard, Submission
 from evalsvc.evaluation.roles import ORGANISER, require
@@ -242,14 +243,19 @@ def score_anew(setting: Setting, **only: Any) -> int:
 
     Their unchanged scores are reused; `only` filters the runs.
     """
-    covered: dict[tuple[Any, str], bool] = {}  # many runs share one contract
+    # many runs share one contract
+    contracts: dict[tuple[tuple[int, ...], str], FileContract] = {}
+    covered: dict[tuple[tuple[int, ...], str], bool] = {}
     runs = setting.benchmark.submissions.filter(withdrawn_at=None, state=Submission.State.SCORED)
     queued = 0
     for submission in runs.filter(**only).select_related("benchmark", "system"):
-        contract = file_contract.of_submission(submission)
+        held_to = tuple(submission.held_to)
+        contract = contracts.get((held_to, submission.phase)) if held_to else None
+        contract = contract or file_contract.of_submission(submission)
+        contracts[held_to, submission.phase] = contract
         if not scoring_identity.concerned(submission, contract, [setting]):
             continue
-        key = (tuple(submission.held_to), submission.form)
+        key = (held_to, submission.form)
         if key not in covered:
             covered[key] = contract.covers(setting, submission.form)
         if covered[key]:

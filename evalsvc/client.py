@@ -749,7 +749,7 @@ def parser() -> argparse.ArgumentParser:
     inputs = commands.add_parser("inputs", help="download the lines that a file must answer")
     for each in (submit, validate, inputs):
         each.add_argument("board", help="slug of the benchmark")
-        each.add_argument("--phase", default="", choices=["", "dev", "test"])
+        each.add_argument("--phase", default="", choices=["", "dev", "test", "both"])
     for each in (submit, validate):
         each.add_argument("file")
         each.add_argument(

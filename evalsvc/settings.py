@@ -283,6 +283,8 @@ SPECTACULAR_SETTINGS = {
         "ImportState": "annotation.models.Batch.State",
         "ItemState": "annotation.models.Item.State",
         "TestSetState": "annotation.testset.TestSet.State",
+        "PhaseEnum": "evalsvc.evaluation.models.Setting.Phase",
+        "FilePhase": ["dev", "test", "both"],
     },
 }
 

@@ -175,12 +175,12 @@ def retry(submission: Submission, *, by: User) -> None:
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:
-    """Return an ended sealed or hidden setting, which makes the run final."""
+    """Return an ended setting that makes the run final: sealed, hidden, or showing final runs."""
     if role_in(submission.benchmark, user) == ORGANISER:
         return None
     sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
-    held_back = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN)
-    closed = Setting.objects.filter(sent_to, held_back, benchmark=submission.benchmark, closes_at__lte=Now())
+    binding = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN) | Q(row_rule="final")
+    closed = Setting.objects.filter(sent_to, binding, benchmark=submission.benchmark, closes_at__lte=Now())
     return closed.select_related("benchmark").order_by("closes_at").first()
 
 

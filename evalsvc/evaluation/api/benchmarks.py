@@ -629,7 +629,12 @@ class AllInputs(APIView):
     @extend_schema(
         operation_id="benchmark_inputs",
         parameters=[
-            OpenApiParameter("phase", str, enum=["dev", "test"], description="Required if both are open.")
+            OpenApiParameter(
+                "phase",
+                str,
+                enum=["dev", "test", file_contract.BOTH],
+                description="Required if both are open; both: the inputs of all open phases, each once.",
+            )
         ],
         responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(400, 401, 404, 409),
     )

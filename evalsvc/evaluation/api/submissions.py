@@ -216,6 +216,9 @@ class CheckedSerializer(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField(), help_text="The warnings in words.")
 
 
+PHASES = [*Setting.Phase.values, file_contract.BOTH]
+
+
 class UploadSerializer(serializers.Serializer[Any]):
     """Fields of a multipart submission; for a raw body, of the query."""
 
@@ -233,7 +236,7 @@ class UploadSerializer(serializers.Serializer[Any]):
         required=False,
         help_text="Place of the negative class among the columns of a .npy file.",
     )
-    phase = serializers.ChoiceField(choices=Setting.Phase.choices, required=False)
+    phase = serializers.ChoiceField(choices=PHASES, required=False)
     filename = serializers.CharField(required=False)
     tags = serializers.CharField(required=False, help_text="JSON object with what the team declares.")
 
@@ -248,7 +251,9 @@ BYTES: dict[str, Any] = dict.fromkeys(
     OpenApiTypes.BINARY,
 )
 TAR: dict[str, Any] = dict.fromkeys(("application/x-tar", "application/octet-stream"), OpenApiTypes.BINARY)
-PHASE = OpenApiParameter("phase", str, enum=["dev", "test"], description="Required if both are open.")
+PHASE = OpenApiParameter(
+    "phase", str, enum=PHASES, description="Required if both are open; both: one file for all their inputs."
+)
 COLUMNS = [
     OpenApiParameter("columns", str, description="Labels of the columns of a .npy file, as a JSON array."),
     OpenApiParameter("na", str, enum=list(NA_PLACES), description="Place of the negative class in it."),
@@ -315,7 +320,11 @@ class Submissions(generics.ListAPIView[Submission]):
     def get_queryset(self) -> QuerySet[Submission]:
         benchmark = roles.benchmark_for(self.request.user, self.kwargs["slug"])
         visible = roles.requested_submissions(self.request).filter(benchmark=benchmark)
-        chosen = query_choices(self.request, state=Submission.State.values, phase=Setting.Phase.values)
+        chosen: dict[str, Any] = query_choices(
+            self.request, state=Submission.State.values, phase=Setting.Phase.values
+        )
+        if "phase" in chosen:
+            chosen["phase__in"] = file_contract.sent_to(chosen.pop("phase"))
         query, fields = (
             self.request.query_params,
             {"system": "system__name", "team": "system__team__slug", "run": "run"},

@@ -32,6 +32,7 @@ from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submis
 
 Pair = tuple[str, str]
 UNREAD = ("test_set__statistics", "only__statistics")  # long, and not needed to score
+BOTH = "both"  # phase of a file that answers the inputs of dev and test
 LIMITS = {"upload_bytes": "UPLOAD_MAX_BYTES", "lines": "UPLOAD_MAX_LINES"}
 
 
@@ -188,6 +189,8 @@ def for_new_file(
     newest = newest_versions(benchmark) if newest is None else newest
     phase = _open_phase(benchmark, [as_of(each) for each in newest], phase, now)
     contract = _accepting(newest, benchmark, phase, now)
+    if phase == BOTH:
+        _require_one_meaning(contract)
     return replace(contract, hidden=[each for each in contract.settings if is_hidden(each, now)])
 
 
@@ -249,6 +252,25 @@ def _open_phase(benchmark: Benchmark, settings: list[Setting], requested: str, a
     return requested or next(iter(phases), "")
 
 
+def _require_one_meaning(contract: FileContract) -> None:
+    """Reject one file for several phases when an id names different items in them."""
+    pairs: dict[str, Pair | None] = {}
+    lengths: dict[str, int] = {}
+    for setting in contract.settings:
+        part = expected_ids(setting)
+        for id in part.ids.keys() & pairs.keys():
+            length = part.lengths.get(id)
+            if pairs[id] != part.ids[id] or length != lengths.get(id, length):
+                raise DomainError(
+                    "ids_in_both",
+                    f"The id {id[:40]} names one item in the dev phase and another in the test phase.",
+                    hint="Send a file for each phase.",
+                    field="phase",
+                )
+        pairs |= part.ids
+        lengths |= part.lengths
+
+
 def _closed(benchmark: Benchmark, settings: list[Setting], at: datetime) -> DomainError:
     if not settings:
         return DomainError("no_setting", f"{benchmark} has no setting to score against.")
@@ -294,8 +316,14 @@ def open_settings(benchmark: Benchmark, at: datetime | None = None) -> list[Sett
 
 
 def open_phases(settings: Iterable[Setting]) -> list[str]:
-    """Return the phases to choose from among open settings."""
-    return sorted({setting.phase for setting in settings} - {""})
+    """Return the phases to choose from among open settings, `both` last."""
+    phases = sorted({setting.phase for setting in settings} - {""})
+    return [*phases, BOTH] if len(phases) > 1 else phases
+
+
+def sent_to(phase: str) -> tuple[str, ...]:
+    """Return what runs of a phase may have been sent to."""
+    return (phase, BOTH) if phase else (phase,)
 
 
 def state_at(setting: Setting, at: datetime) -> str:
@@ -307,7 +335,7 @@ def state_at(setting: Setting, at: datetime) -> str:
 
 def accepts(setting: Setting, phase: str, at: datetime) -> bool:
     """True when a setting is open to files of a phase."""
-    return setting.phase in ("", phase) and state_at(setting, at) == "open"
+    return (phase == BOTH or setting.phase in ("", phase)) and state_at(setting, at) == "open"
 
 
 def limit(benchmark: Benchmark, name: str) -> int:

@@ -139,7 +139,9 @@ def _allowances_on(
         phases |= dict.fromkeys(unset, _phases_of(hidden))
     next_at = {"per_day": day_of(benchmark, at)[1]}
     counts = {
-        name: sum(n for phase, n in used[name].items() if within is None or phase in within)
+        name: sum(
+            n for phase, n in used[name].items() if within is None or phase in (*within, file_contract.BOTH)
+        )
         for name, within in phases.items()
     }
     return [Allowance(name, most[name], counts[name], next_at.get(name)) for name in QUOTAS]
@@ -182,7 +184,7 @@ def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, hidden:
         return
     phases = _phases_of(hidden)
     others = Submission.objects.filter(COUNTED, benchmark=benchmark)
-    others = others if phases is None else others.filter(phase__in=phases)
+    others = others if phases is None else others.filter(phase__in=(*phases, file_contract.BOTH))
     by_members = others.filter(by__in=team.members.values("user")).exclude(system__team=team)
     earlier = by_members.select_related("by").first()
     if earlier is not None:

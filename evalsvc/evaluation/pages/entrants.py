@@ -21,7 +21,7 @@ from evalsvc.core.web.markdown import MAX_LENGTH, to_html
 from evalsvc.core.web.views import attempt, page, row_id, submitted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.archive import archive_file
-from evalsvc.evaluation.benchmarks import announcements, entrants
+from evalsvc.evaluation.benchmarks import announcements, entrants, file_contract
 from evalsvc.evaluation.models import Benchmark, Entrant, Setting, Submission, Terms
 from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.organise import organised
@@ -206,11 +206,13 @@ class RunFilters(PageForm):
         if not self.is_valid():
             return runs.none()
         names = {
-            "team": "system__team__slug", "phase": "phase", "state": "state",
+            "team": "system__team__slug", "phase": "phase__in", "state": "state",
             "since": "created_at__date__gte", "until": "created_at__date__lte",
         }  # fmt: skip
-        values = {field: self.cleaned_data[name] for name, field in names.items()}
-        return runs.filter(**{field: value for field, value in values.items() if value})
+        values = self.cleaned_data | {"phase": file_contract.sent_to(self.cleaned_data["phase"])}
+        return runs.filter(
+            **{field: values[name] for name, field in names.items() if self.cleaned_data[name]}
+        )
 
 
 @page()

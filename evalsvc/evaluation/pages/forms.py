@@ -13,6 +13,7 @@ from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.web.forms import PageForm
+from evalsvc.evaluation.benchmarks.file_contract import BOTH
 from evalsvc.evaluation.submissions.request_body import text_of
 
 Parts = tuple[tuple[str, str, bool, tuple[str, ...]], ...]
@@ -182,7 +183,9 @@ class RunForm(FileForm):
     def offer(self, teams: Sequence[Team], phases: Sequence[str], *, bags: bool) -> None:
         """Set the choices to show; questions with one answer are hidden."""
         self.fields["team"].widget.choices = [(team.slug, str(team)) for team in teams]
-        self.fields["phase"].widget.choices = [(phase, phase) for phase in phases]
+        self.fields["phase"].widget.choices = [
+            (phase, "both, with one file" if phase == BOTH else phase) for phase in phases
+        ]
         shown = {"team": len(teams) > 1, "phase": len(phases) > 1, "aggregate": bags}
         self.shown_fields = [name for name in self.RUN_FIELDS if shown.get(name, True)]
 

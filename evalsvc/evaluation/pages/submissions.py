@@ -245,9 +245,10 @@ def _lead_of(submission: Submission, evaluations: list[Disclosed]) -> str:
 def _on_boards(submission: Submission) -> str:
     if submission.withdrawn_at:
         return "It is not on any board."
-    of_phase = submission.system.runs.filter(phase=submission.phase)
+    of_phase = submission.system.runs.filter(phase__in=file_contract.sent_to(submission.phase))
     runs = run_list.counts_by_system(of_phase).get(submission.system_id, 0)
-    phase = f" in the {submission.phase} phase" if submission.phase else ""
+    both = submission.phase == file_contract.BOTH
+    phase = " in both phases" if both else f" in the {submission.phase} phase" if submission.phase else ""
     of_system = f"One of {counted(runs, 'run')} of the system" if runs > 1 else "The system’s only run"
     system = f"{of_system}{phase}."
     settings = file_contract.settings_of(submission.benchmark)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -175,11 +175,7 @@ def _page(
         "quotas": quotas_of(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
         "open_settings": [(each, file_contract.count_items(each)) for each in open_settings],
-        "inputs": [
-            (phase, inputs_url(benchmark, phase), contract.count_items())
-            for phase in phases
-            for contract in [file_contract.for_new_file(benchmark, phase=phase)]
-        ],
+        "inputs": list(_inputs(benchmark, phases)),
         "labels": labels,
         "relations": relations,
         "hidden": [setting.title for setting in open_settings if is_hidden(setting)],
@@ -191,6 +187,17 @@ def _page(
         "curl": curl(request, benchmark),
     }
     return render(request, "evaluation/submit.html", context | more, status=status)
+
+
+def _inputs(benchmark: Benchmark, phases: Iterable[str]) -> Iterator[tuple[str, str, int]]:
+    """Yield each phase with the address and number of its inputs."""
+    for phase in phases:
+        try:
+            contract = file_contract.for_new_file(benchmark, phase=phase)
+        except DomainError:
+            continue  # ids that name different items in both phases
+        name = "both phases" if phase == file_contract.BOTH else phase
+        yield name, inputs_url(benchmark, phase), contract.count_items()
 
 
 def _missing_lines(settings: Sequence[Setting]) -> str:

@@ -288,6 +288,8 @@ def _by_key(entry: Entry, file: PredictionFile, columns: list[str], phase: str) 
 
 
 def _in_phase(submission: Submission) -> str:
+    if submission.phase == file_contract.BOTH:
+        return "in both phases"
     return f"in the {submission.phase} phase" if submission.phase else "without a phase"
 
 
@@ -305,7 +307,7 @@ def _same_run(
         raise Conflict(
             "run_taken",
             f"{taken}, sent {_in_phase(active)}.",
-            hint="A run belongs to one phase. Use another run name, or withdraw that submission first.",
+            hint="Use another run name, or withdraw that submission and send one file in both phases.",
         )
     same_file = (active.model_id or active.file_id) == file.pk and active.columns == columns
     if same_file and active.aggregate == entry.aggregate:

@@ -192,7 +192,7 @@ def test_a_run_of_a_sealed_phase_is_withdrawn_until_the_phase_ends(cast: Benchma
     assert Submission.objects.get().withdrawn_at is not None
 
 
-@pytest.mark.parametrize("held_back", [{"sealed": True}, {"disclosure": "hidden"}])
+@pytest.mark.parametrize("held_back", [{"sealed": True}, {"disclosure": "hidden"}, {"row_rule": "final"}])
 def test_a_team_that_knows_its_final_scores_withdraws_no_run(
     cast: BenchmarkCast, client: Client, held_back: dict[str, Any]
 ) -> None:

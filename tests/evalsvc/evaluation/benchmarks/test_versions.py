@@ -11,8 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, QuotaExceeded
+from evalsvc.core.formats.problems import FileRejected
+from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.leaderboard import board, newest
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
 from evalsvc.evaluation.pages import score_view
@@ -235,6 +236,42 @@ def test_one_of_two_open_phases_must_be_named(cast: BenchmarkCast) -> None:
         cast.submit(benchmark, LINES[:3])
     assert caught.value.code == "phase_needed"
     assert cast.submit(benchmark, LINES[3:], phase="test").phase == "test"
+
+
+def test_one_file_for_both_phases_counts_and_stands_in_each(cast: BenchmarkCast) -> None:
+    benchmark = phased(cast, opens_at=None)
+    benchmark.settings.filter(key="test").update(disclosure="hidden")
+    Benchmark.objects.update(in_total=1)
+    benchmark.refresh_from_db()
+    with pytest.raises(FileRejected):
+        cast.submit(benchmark, LINES[:3], phase="both")
+    submission = cast.submit(benchmark, LINES, phase="both")
+    work()
+    assert {each.setting.key for each in newest(submission)} == {"dev", "test"}
+    for phase, lines in (("dev", LINES[:3]), ("test", LINES[3:]), ("both", LINES)):
+        with pytest.raises(QuotaExceeded, match="all 1 submissions"):
+            cast.submit(benchmark, lines, phase=phase, run="2")
+
+
+def test_the_default_quota_of_a_phase_counts_runs_of_both(cast: BenchmarkCast) -> None:
+    benchmark = phased(cast, opens_at=None)
+    benchmark.settings.filter(key="test").update(disclosure="hidden")
+    Benchmark.objects.update(default_quotas=True)
+    benchmark.refresh_from_db()
+    cast.submit(benchmark, LINES, phase="both")
+    test = benchmark.settings.filter(key="test")
+    (per_day, *_) = quotas.allowances(benchmark, cast.kelpie, hidden=list(test))
+    assert (per_day.name, per_day.used) == ("per_day", 1)
+
+
+def test_one_file_is_rejected_where_an_id_names_two_items(cast: BenchmarkCast) -> None:
+    benchmark = phased(cast, opens_at=None)
+    other = freeze("other", [gold_sentence("s1", "Q8", "Q9", "born_in")], by=cast.olga)
+    fields = {"test_set": other, "unit": "sentence", "main": "micro_f1", "phase": "test"}
+    creation.add_setting(benchmark, key="other", title="Other", by=cast.olga, disclosure="open", **fields)
+    with pytest.raises(DomainError, match="s1") as caught:
+        cast.submit(benchmark, LINES, phase="both")
+    assert caught.value.code == "ids_in_both"
 
 
 @pytest.mark.parametrize("key", ["", "k"])

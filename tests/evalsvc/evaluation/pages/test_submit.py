@@ -310,6 +310,12 @@ def test_one_of_two_open_phases_is_chosen(client: Client, cast: BenchmarkCast) -
     assert not Submission.objects.exists()
     send(client, jsonl(LABEL_LINES[3:]), phase="test")
     assert Submission.objects.get().phase == "test"
+    send(client, jsonl(LABEL_LINES), phase="both", run="2")
+    assert Submission.objects.get(run="2").phase == "both"
+    assert '<option value="both">both, with one file</option>' in page
+    assert f"{reverse('board-inputs', args=['rel'])}?phase=both" in page
+    listed = client.get(reverse("api-submissions", args=["rel"]), {"phase": "dev"}).json()["results"]
+    assert [each["run"] for each in listed] == ["2"]
     checked = send(client, jsonl(LABEL_LINES[:3]), phase="dev", do="check")
     assert "note--good" in checked.content.decode()
 

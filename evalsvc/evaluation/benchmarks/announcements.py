@@ -8,7 +8,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.markdown import MAX_LENGTH
-from evalsvc.core.web.text_validation import require_clear, require_visible
+from evalsvc.core.web.text_validation import require_clear
 from evalsvc.evaluation.models import Announcement, Benchmark
 from evalsvc.evaluation.roles import ORGANISER, require
 
@@ -19,14 +19,13 @@ MOST_CHARACTERS = 120
 def announce(benchmark: Benchmark, *, title: str, text: str = "", by: User) -> Announcement:
     """Publish an announcement to everybody who sees the benchmark."""
     require(benchmark, by, ORGANISER)
-    title, text = title.strip(), text.strip()
+    title, text = title.strip(), text.replace("\r\n", "\n").strip()
     if not 0 < len(title) <= MOST_CHARACTERS:
         detail = f"The title must have 1 to {MOST_CHARACTERS} characters."
         raise DomainError("bad_title", detail, field="title")
     if len(text) > MAX_LENGTH:
         raise DomainError("too_long", f"The text has at most {MAX_LENGTH:,} characters.", field="text")
     require_clear(title, field="title")
-    require_visible(text, field="text")
     made = Announcement.objects.create(benchmark=benchmark, title=title, text=text, by=by)
     record(benchmark, "announcement", by=by, about=title, after=text[:200])
     return made

@@ -25,10 +25,9 @@ def terms_of(benchmark: Benchmark) -> Terms | None:
 def set_terms(benchmark: Benchmark, text: str, *, by: User) -> Terms | None:
     """Put new terms in force, or none if the text is empty; teams accept each version anew."""
     require(benchmark, by, ORGANISER)
-    text = text.strip()
+    text = text.replace("\r\n", "\n").strip()
     if len(text) > MAX_LENGTH:
         raise DomainError("too_long", f"Terms have at most {MAX_LENGTH:,} characters.", field="text")
-    require_visible(text, field="text")
     row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
     current, newest = terms_of(row), row.terms.last()
     if text != (current.text if current else ""):

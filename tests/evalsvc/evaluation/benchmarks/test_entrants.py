@@ -57,6 +57,20 @@ def test_the_same_terms_saved_again_make_no_version(cast: BenchmarkCast, benchma
     assert benchmark.terms.count() == 1
 
 
+def test_texts_of_several_lines_are_taken_from_forms(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    client.force_login(cast.olga)
+    lines = "Be fair.\r\n\r\n1. Do not train on dev."
+    for name, body in (
+        ("board-entrants", {"action": "terms", "text": lines}),
+        ("board-announcements", {"action": "announce", "title": "News", "text": lines}),
+    ):
+        assert client.post(reverse(name, args=[benchmark.slug]), body).status_code == 302
+    for text in (benchmark.terms.get().text, benchmark.announcements.get().text):
+        assert text == "Be fair.\n\n1. Do not train on dev."
+
+
 def test_organisers_approve_or_decline_a_team_with_a_reason(
     cast: BenchmarkCast, benchmark: Benchmark
 ) -> None:

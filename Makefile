@@ -77,12 +77,13 @@ attack: $(VENV)/dev.stamp ## every attack of docs/security.md in full, with a mi
 lock: $(BIN)/python ## resolve the requirements anew, with hashes
 	$(COMPILE) -o requirements.txt requirements.in
 	$(COMPILE) -c requirements.txt -o requirements-dev.txt requirements-dev.in
+	$(COMPILE) -c requirements.txt -o requirements-formats.txt requirements-formats.in
 	$(COMPILE) -o requirements-audit.txt requirements-audit.in
 	$(COMPILE) -o requirements-uv.txt requirements-uv.in
 
 audit: $(VENV)/audit.stamp ## look for known vulnerabilities in the requirements
 	@$(VENV)/audit/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off \
-	  -r requirements.txt -r requirements-dev.txt
+	  -r requirements.txt -r requirements-dev.txt -r requirements-formats.txt
 
 sbom: $(VENV)/audit.stamp ## list all components (CycloneDX), as sbom.json
 	@$(VENV)/audit/bin/cyclonedx-py requirements --output-file sbom.json requirements.txt

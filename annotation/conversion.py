@@ -53,7 +53,7 @@ def choose(
             raise DomainError("bad_option", message, hint=hint, field=name)
     if not has_extra(format):
         message = f"{chosen.title} needs the package {EXTRAS[format][1]}, which is not installed here."
-        hint = "An administrator installs it with: pip install -r requirements-formats.txt."
+        hint = "An administrator installs it with: pip install --require-hashes -r requirements-formats.txt."
         raise DomainError("format_not_installed", message, hint=hint, field="format")
     if in_web and chosen.writer.loader:
         hint = f"Write it with: manage.py export {test_set.slug} --format {format} --output FILE."

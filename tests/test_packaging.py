@@ -219,7 +219,9 @@ def test_ci_lints_tests_and_forbids_skips() -> None:
     assert set(called) <= targets()
 
 
-LOCKED = ("requirements", "requirements-dev", "requirements-audit", "requirements-uv")
+LOCKED = (
+    *("requirements", "requirements-dev", "requirements-audit", "requirements-uv", "requirements-formats"),
+)
 
 
 @pytest.mark.parametrize("name", LOCKED)

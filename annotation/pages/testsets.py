@@ -95,7 +95,10 @@ class ExportForm(PageForm):
     def __init__(self, *args: Any, kind: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         found = written_formats(kind)
-        self.fields["format"].choices = [(key, format.title) for key, format in found.items()]  # type: ignore[attr-defined]
+        titles = sorted(
+            ((key, format.title) for key, format in found.items()), key=lambda row: row[1].lower()
+        )
+        self.fields["format"].choices = titles  # type: ignore[attr-defined]
         chosen = found.get(self.data.get("format", ""))
         for name in chosen.writer.options if chosen and chosen.writer else ():
             label, choices, usual = EXPORT_OPTIONS[name]

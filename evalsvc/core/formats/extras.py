@@ -21,5 +21,5 @@ def require_extra(format: str) -> None:
         package = EXTRAS[format][1]
         Problems().stop(
             "no_extra", field="format", value=format, expected=f"the package {package}, not installed here",
-            hint="Whoever runs the service installs it: pip install -r requirements-formats.txt.",
+            hint="An administrator installs it: pip install --require-hashes -r requirements-formats.txt.",
         )  # fmt: skip

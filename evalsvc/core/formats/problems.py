@@ -184,7 +184,9 @@ KINDS: dict[str, ProblemKind] = {
         "The XML is damaged or not allowed.", '<xmi:XMI xmlns:xmi="http://www.omg.org/XMI">', False
     ),
     "no_extra": ProblemKind(
-        "The format needs an optional package.", "pip install -r requirements-formats.txt", False
+        "The format needs an optional package.",
+        "pip install --require-hashes -r requirements-formats.txt",
+        False,
     ),
     # Identifiers and labels.
     "missing_id": ProblemKind("An expected id has no line.", '{"id": "s1", "label": "N/A"}'),

@@ -11,7 +11,10 @@ Needs Python 3.11 and no other package.
     python evalsvc_client.py cancel ID          (or retry, or withdraw)
     python evalsvc_client.py compare BOARD TEAM/SYSTEM TEAM/SYSTEM …
     python evalsvc_client.py enter BOARD --accept 1
-    python evalsvc_client.py limits BOARD       (or board, or announcements)
+    python evalsvc_client.py limits BOARD       (or board, or announcements, or entrants)
+    python evalsvc_client.py terms BOARD TERMS.md --approval yes
+    python evalsvc_client.py approve BOARD TEAM (or turn-down)
+    python evalsvc_client.py announce BOARD "The test phase is open"
     python evalsvc_client.py archive BOARD FILE.zip
     python evalsvc_client.py measures BOARD
     python evalsvc_client.py propose BOARD NAME '{"base": "conll", "beta": 2}' --title "macro F2"
@@ -92,7 +95,7 @@ class FileProblem(TypedDict):
     """One problem of a file."""
 
     code: str
-    message: str
+    message: NotRequired[str]
     line: NotRequired[int]
     field: NotRequired[str]
     found: NotRequired[str]
@@ -301,20 +304,41 @@ class Client:
 
     def enter(self, benchmark: str, *, terms: int = 0, team: str = "") -> dict[str, Any]:
         """Take part with a team; `terms` is the version of the terms that it accepts."""
-        body = json.dumps({"team": team} | ({"terms": terms} if terms else {})).encode()
-        path, headers = f"benchmarks/{_quote(benchmark)}/entry", {"Content-Type": "application/json"}
-        with tempfile.TemporaryFile() as file:
-            file.write(body)
-            file.seek(0)
-            found: dict[str, Any] = self._request(path, {}, headers=headers, body=file)
+        values = {name: value for name, value in (("team", team), ("terms", terms)) if value}
+        return self._post(f"benchmarks/{_quote(benchmark)}/entry", values)
+
+    def set_terms(
+        self, benchmark: str, *, text: str | None = None, approval: bool | None = None
+    ) -> dict[str, Any]:
+        """Put new terms in force, "" for none, and set whether teams are approved; for organisers."""
+        values = {"text": text, "approval": approval}
+        given = {name: value for name, value in values.items() if value is not None}
+        return self._post(f"benchmarks/{_quote(benchmark)}/terms", given)
+
+    def entrants(self, benchmark: str, *, state: str = "") -> list[dict[str, Any]]:
+        """Return the teams that take part, by state asked, approved or declined; for organisers."""
+        path = f"benchmarks/{_quote(benchmark)}/entrants"
+        found: list[dict[str, Any]] = self._request(path, {"state": state})
         return found
+
+    def decide_team(self, benchmark: str, team: str, *, approve: bool, reason: str = "") -> dict[str, Any]:
+        """Approve a team, or decline it with a reason that it reads; for organisers."""
+        path = f"benchmarks/{_quote(benchmark)}/entrants/{_quote(team)}"
+        return self._post(path, {"approve": approve, "reason": reason})
+
+    def announce(self, benchmark: str, title: str, text: str = "") -> dict[str, Any]:
+        """Announce something on the board and in its feed; for organisers."""
+        return self._post(f"benchmarks/{_quote(benchmark)}/announcements", {"title": title, "text": text})
 
     def archive(self, benchmark: str, file: str | Path) -> None:
         """Download all entrants, runs, files and scores as a zip; for organisers."""
 
+        partial = Path(f"{file}.part")  # so that a file of this name is complete
+
         def save(answer: Any) -> None:
-            with Path(file).open("wb") as target:
+            with partial.open("wb") as target:
                 shutil.copyfileobj(answer, target)
+            partial.replace(file)
 
         self._request(f"benchmarks/{_quote(benchmark)}/archive", {}, read=save)
 
@@ -495,7 +519,9 @@ def clear_bar() -> None:
 def show_problems(errors: Sequence[FileProblem], count: int) -> None:
     previous = ""
     for problem in errors:
-        write(f"{problem['code']}: {problem['message']}")
+        # problems of fields, unlike those of files, come without a message
+        message = problem.get("message") or f"{problem.get('field', '')}: {problem.get('expected', '')}"
+        write(f"{problem['code']}: {message}")
         example = problem.get("example", "")
         if example not in ("", previous):
             write(f"    example: {example}")
@@ -543,7 +569,8 @@ def do_inputs(client: Client, arguments: argparse.Namespace) -> int:
 
 def do_show(client: Client, arguments: argparse.Namespace) -> int:
     """Print what the service answers, as JSON."""
-    shown = getattr(client, arguments.show)(arguments.board)
+    options = {name: getattr(arguments, name) for name in SHOWS[arguments.show][1]}
+    shown = getattr(client, arguments.show)(arguments.board, **options)
     write(json.dumps(shown, ensure_ascii=False, indent=2))
     return OK
 
@@ -559,6 +586,31 @@ def do_enter(client: Client, arguments: argparse.Namespace) -> int:
     entrant = client.enter(arguments.board, terms=arguments.accept, team=arguments.team)
     state = entrant["state"] if taking_part["approval"] else "takes part"
     write(f"{entrant['team']}: {state}. {entrant['reason']}".strip())
+    return OK
+
+
+def do_terms(client: Client, arguments: argparse.Namespace) -> int:
+    """Put the text of a file in force, and set whether teams are approved."""
+    text = None if arguments.file is None else Path(arguments.file).read_text(encoding="utf-8")
+    approval = {"yes": True, "no": False}.get(arguments.approval)
+    found = client.set_terms(arguments.board, text=text, approval=approval)
+    terms = found["terms"]
+    number = f"version {terms['number']}" if terms else "none"
+    write(f"Terms: {number}. Teams are approved: {'yes' if found['approval'] else 'no'}.")
+    return OK
+
+
+def do_decide_team(client: Client, arguments: argparse.Namespace) -> int:
+    approve = arguments.decision == "approve"
+    reason = "" if approve else arguments.reason
+    entrant = client.decide_team(arguments.board, arguments.team, approve=approve, reason=reason)
+    write(f"{entrant['team']}: {entrant['state']}. {entrant['reason']}".strip())
+    return OK
+
+
+def do_announce(client: Client, arguments: argparse.Namespace) -> int:
+    announcement = client.announce(arguments.board, arguments.title, arguments.text)
+    write(f"Announcement {announcement['id']}: {announcement['title']}")
     return OK
 
 
@@ -727,10 +779,11 @@ def add_measures(commands: Any) -> None:
     parsers[2].add_argument("--watch", action="store_true", help="wait until every run is scored under it")
 
 
-SHOWS = {
-    "limits": "show the limits on files, and what is left of your quotas",
-    "board": "show the leaderboard",
-    "announcements": "show what the organisers announced",
+SHOWS = {  # title and options
+    "limits": ("show the limits on files, and what is left of your quotas", ["team"]),
+    "board": ("show the leaderboard", ["setting", "order"]),
+    "announcements": ("show what the organisers announced", []),
+    "entrants": ("list the teams that take part, as their organiser", ["state"]),
 }
 CHANGES = {
     "cancel": "stop a waiting or running submission",
@@ -738,6 +791,41 @@ CHANGES = {
     "final": "choose a scored run as the final one of its system",
     "withdraw": "take a submission off all leaderboards for good",
 }
+
+
+def add_shared_task(commands: Any) -> None:
+    """Add what teams and organisers of a shared task do besides runs."""
+    for show, (title, options) in SHOWS.items():
+        each = commands.add_parser(show, help=title)
+        each.add_argument("board", help="slug of the benchmark")
+        for option in options:
+            each.add_argument(f"--{option}", default="")
+        each.set_defaults(do=do_show, show=show)
+    enter = commands.add_parser("enter", help="show the terms of a benchmark, and take part")
+    enter.add_argument("board", help="slug of the benchmark")
+    enter.add_argument("--accept", type=int, default=0, metavar="N", help="version of the terms you accept")
+    enter.add_argument("--team", default="", help="slug of the team, if you have several")
+    enter.set_defaults(do=do_enter)
+    archive = commands.add_parser("archive", help="download all runs of a benchmark, as its organiser")
+    archive.add_argument("board", help="slug of the benchmark")
+    archive.add_argument("file", help="the zip to write")
+    archive.set_defaults(do=do_archive)
+    terms = commands.add_parser("terms", help="set the terms of a benchmark, as its organiser")
+    terms.add_argument("board", help="slug of the benchmark")
+    terms.add_argument("file", nargs="?", help="the terms in Markdown; an empty file: none")
+    terms.add_argument("--approval", default="", choices=["", "yes", "no"], help="approve each team first")
+    terms.set_defaults(do=do_terms)
+    for decision, title in (("approve", "approve a team"), ("turn-down", "decline a team")):
+        each = commands.add_parser(decision, help=f"{title}, as organiser")
+        each.add_argument("board", help="slug of the benchmark")
+        each.add_argument("team", help="slug of the team")
+        each.set_defaults(do=do_decide_team, decision=decision)
+    each.add_argument("--reason", required=True, help="the team reads it")
+    announce = commands.add_parser("announce", help="announce something on a board, as its organiser")
+    announce.add_argument("board", help="slug of the benchmark")
+    announce.add_argument("title")
+    announce.add_argument("--text", default="", help="Markdown")
+    announce.set_defaults(do=do_announce)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -769,19 +857,7 @@ def parser() -> argparse.ArgumentParser:
     scores = commands.add_parser("scores", help="show the scores of a submission")
     add_compare(commands.add_parser("compare", help="compare systems of a board, and test them"))
     add_measures(commands)
-    for show, title in SHOWS.items():
-        each = commands.add_parser(show, help=title)
-        each.add_argument("board", help="slug of the benchmark")
-        each.set_defaults(do=do_show, show=show)
-    enter = commands.add_parser("enter", help="show the terms of a benchmark, and take part")
-    enter.add_argument("board", help="slug of the benchmark")
-    enter.add_argument("--accept", type=int, default=0, metavar="N", help="version of the terms you accept")
-    enter.add_argument("--team", default="", help="slug of the team, if you have several")
-    enter.set_defaults(do=do_enter)
-    archive = commands.add_parser("archive", help="download all runs of a benchmark, as its organiser")
-    archive.add_argument("board", help="slug of the benchmark")
-    archive.add_argument("file", help="the zip to write")
-    archive.set_defaults(do=do_archive)
+    add_shared_task(commands)
     for change, title in CHANGES.items():
         each = commands.add_parser(change, help=title)
         each.add_argument("id", type=int)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -325,6 +326,53 @@ def test_inputs_are_downloaded_and_runs_cancelled_and_withdrawn(
         assert program.main(["--url", live, change, str(first["id"])]) == 0
         assert f"{first['id']}: {state}" in capfdbinary.readouterr().out.decode()
     assert program.main(["--url", live, "retry", str(first["id"])]) == 3
+
+
+def test_a_shared_task_is_run_by_the_client(
+    live: str, token: str, run_file: Path, tmp_path: Path, capsys: Any, broker: object,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    organiser = issue(User.objects.get(username="olga"), name="desk", scope="full")[1]
+
+    def say(who: str, *words: object) -> str:
+        monkeypatch.setenv("EVALSVC_TOKEN", who)
+        code = program.main(["--url", live, *map(str, words)])
+        shown = capsys.readouterr()
+        return str(shown.out if code == 0 else f"{code} {shown.err or shown.out}")
+
+    terms = tmp_path / "terms.md"
+    terms.write_text("Be *fair*, étudiants.", encoding="utf-8")
+    assert say(token, "terms", "rel", terms).startswith("3 not_allowed")
+    assert say(organiser, "terms", "rel", terms, "--approval", "yes") == (
+        "Terms: version 1. Teams are approved: yes.\n"
+    )
+    submit = ("submit", "rel", run_file, "--system", "Net", "--run", 1)
+    assert say(token, *submit).startswith("3 terms_not_accepted")
+    assert "étudiants" in say(token, "enter", "rel")
+    assert say(organiser, "announce", "rel", "x" * 121).startswith("3 invalid_input: title: ")
+    assert say(token, "enter", "rel", "--accept", 1) == "kelpie: asked.\n"
+    assert say(token, *submit).startswith("3 not_approved")
+    assert say(organiser, "turn-down", "rel", "kelpie", "--reason", "Who are you?") == (
+        "kelpie: declined. Who are you?\n"
+    )
+    assert "Who are you?" in say(token, *submit)
+    assert [
+        each["team"] for each in json.loads(say(organiser, "entrants", "rel", "--state", "declined"))
+    ] == ["kelpie"]
+    assert say(organiser, "approve", "rel", "kelpie") == "kelpie: approved.\n"
+    assert "queued" in say(token, *submit)
+    assert run_next("score")
+    assert say(token, "final", Submission.objects.get().pk).endswith(": scored\n")
+    assert "Dev closes" in say(organiser, "announce", "rel", "Dev closes", "--text", "At *noon*.")
+    assert json.loads(say(token, "announcements", "rel"))[0]["text"] == "At *noon*."
+    assert json.loads(say(token, "limits", "rel", "--team", "kelpie"))
+    assert json.loads(say(token, "board", "rel", "--setting", "main"))["rows"][0]["system"] == "Net"
+    packed = tmp_path / "all.zip"
+    assert say(token, "archive", "rel", packed).startswith("3 not_organiser")
+    assert say(organiser, "archive", "rel", packed) == ""
+    with zipfile.ZipFile(packed) as archive:
+        assert {"rel-archive/runs.jsonl", "rel-archive/SHA256SUMS"} <= set(archive.namelist())
+    assert not list(tmp_path.glob("*.part"))
 
 
 def test_systems_are_compared_and_the_tests_waited_for(

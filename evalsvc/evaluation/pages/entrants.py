@@ -26,7 +26,7 @@ from evalsvc.evaluation.models import Benchmark, Entrant, Setting, Submission, T
 from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.organise import organised
 
-STATE_TITLES = {"asked": "waits for approval", "approved": "approved", "declined": "declined"}
+STATE_TITLES = {"asked": "asked", "approved": "approved", "declined": "declined"}
 RUN_FILTERS = ("team", "phase", "state", "since", "until")
 NEW, TERMS, RULE = "announce", "terms", "approval"
 
@@ -233,6 +233,7 @@ def runs_page(request: HttpRequest, slug: str) -> HttpResponse:
         "runs": shown,
         "older": older,
         "by_team": True,
+        "one_benchmark": True,
         "query": query.urlencode(),
         "lead": f"{counted(found, 'run')} of all teams.",
         "empty": "No run matches." if form.changed_data else "No team has submitted a run yet.",

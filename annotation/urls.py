@@ -18,6 +18,12 @@ api_patterns = [
     path("test-sets/<slug:slug>/lines", testsets.Lines.as_view(), name="api-test-set-lines"),
     path("test-sets/<slug:slug>/release", testsets.ReleaseFolder.as_view(), name="api-test-set-release"),
     path("test-sets/<slug:slug>/changes", testsets.Changes.as_view(), name="api-test-set-changes"),
+    path("test-sets/<slug:slug>/publish", testsets.Publish.as_view(), name="api-test-set-publish"),
+    path("test-sets/<slug:slug>/withdraw", testsets.Withdraw.as_view(), name="api-test-set-withdraw"),
+    path("test-sets/<slug:slug>/downloads", testsets.Downloads.as_view(), name="api-test-set-downloads"),
+    path("releases/<slug:slug>", testsets.OneRelease.as_view(), name="api-release"),
+    path("releases/<slug:slug>/accept", testsets.AcceptTerms.as_view(), name="api-release-accept"),
+    path("releases/<slug:slug>/file", testsets.ReleaseFile.as_view(), name="api-release-file"),
     path("test-sets/<slug:slug>/card", testsets.OneCard.as_view(), name="api-test-set-card"),
     path("test-sets/<slug:slug>/export/<slug:key>", testsets.Export.as_view(), name="api-test-set-export"),
     path(

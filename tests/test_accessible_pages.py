@@ -30,6 +30,7 @@ FILES = {
         "submission-curve-csv",
         "test-set-lines",
         "test-set-release",
+        "release-file",
         "test-set-export-file",
         "judgments",
         "votes-jsonl",

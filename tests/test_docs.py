@@ -44,6 +44,7 @@ WHO = {
     "who holds it": {"anno"},
     "adjudicators, curators": {"adju", "cura"},
     "viewers, adjudicators, curators": {"view", "adju", "cura"},
+    "its curators, those it is published for": {"view", "cura"},
     "its organisers": {"orga"},
     "members of a team": {"memb", "ownr"},
     "its team, organisers": {"memb", "ownr", "orga"},

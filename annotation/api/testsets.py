@@ -26,11 +26,13 @@ from annotation.api.projects import (
     state_parameter,
 )
 from annotation.freezing import builder
-from annotation.models import Batch, Card
+from annotation.models import Batch, Card, Download, Publication
 from annotation.releases import card as cards
+from annotation.releases import publishing
 from annotation.releases.comparison import Cause, FactChange, LineChange
 from annotation.releases.earlier import compare_with
 from annotation.releases.folder import zip_stream
+from annotation.releases.publishing import record_download
 from annotation.testset import (
     BoardMove,
     Kind,
@@ -220,7 +222,9 @@ class ReleaseFolder(APIView):
         test_set = _test_set(request, slug)
         test_set.require_reader(person(request))
         with_gold = query_choices(request, gold=["0", "1"]).get("gold") != "0"
-        return zip_file(f"{test_set.slug}.zip", zip_stream(test_set, with_gold=with_gold))
+        parts = zip_stream(test_set, with_gold=with_gold)
+        record_download(test_set, person(request), "release" if with_gold else "release without gold")
+        return zip_file(f"{test_set.slug}.zip", parts)
 
 
 class CauseSerializer(serializers.Serializer[Cause]):
@@ -279,6 +283,137 @@ class Changes(APIView):
         return Response(ChangesSerializer(body | {"boards": board_moves(first, test_set, user)}).data)
 
 
+class PublicationSerializer(serializers.Serializer[Any]):
+    """What others may download, and under which terms."""
+
+    slug = serializers.CharField(source="test_set.slug", read_only=True)
+    title = serializers.CharField(source="test_set", read_only=True)
+    access = serializers.ChoiceField(choices=Publication.Access.choices)
+    with_gold = serializers.BooleanField(default=False)
+    terms = serializers.CharField(
+        required=False, allow_blank=True, default="", max_length=publishing.MAX_TERMS, help_text="Markdown."
+    )
+    usernames = serializers.ListField(
+        child=serializers.CharField(max_length=150), write_only=True, default=list, help_text="For `named`."
+    )
+    terms_sha256 = serializers.SerializerMethodField()
+    accepted = serializers.SerializerMethodField()
+    withdrawn_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    reason = serializers.CharField(read_only=True)
+
+    def get_terms_sha256(self, publication: Publication) -> str:
+        """Return the digest of the terms, which acceptance names."""
+        return publishing.terms_sha256(publication)
+
+    def get_accepted(self, publication: Publication) -> bool:
+        """Return True if you accepted these terms."""
+        return publishing.has_accepted(publication, self.context["user"])
+
+
+def _publication(request: Request, publication: Publication) -> Response:
+    return Response(PublicationSerializer(publication, context={"user": person(request)}).data)
+
+
+class WithdrawSerializer(serializers.Serializer[Any]):
+    reason = serializers.CharField(max_length=2_000, help_text="Shown on the page, which stays.")
+
+
+class Publish(APIView):
+    @extend_schema(
+        operation_id="test_set_publish",
+        request=PublicationSerializer,
+        responses={200: PublicationSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Publish a test set, or change its publication. For its curators or importer."""
+        test_set, by = _test_set(request, slug), person(request)
+        test_set.require_reader(by)
+        return _publication(
+            request, publishing.publish(test_set, by=by, **validated(request, PublicationSerializer))
+        )
+
+
+class Withdraw(APIView):
+    @extend_schema(
+        operation_id="test_set_withdraw",
+        request=WithdrawSerializer,
+        responses={200: PublicationSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Withdraw a published test set. For its curators or importer."""
+        test_set, by = _test_set(request, slug), person(request)
+        test_set.require_reader(by)
+        reason = validated(request, WithdrawSerializer)["reason"]
+        return _publication(request, publishing.withdraw(test_set, reason=reason, by=by))
+
+
+class DownloadSerializer(serializers.ModelSerializer[Download]):
+    user = serializers.CharField(source="user.username", default=None, allow_null=True)
+
+    class Meta:
+        model = Download
+        fields = ["user", "what", "at"]
+
+
+class Downloads(APIView):
+    @extend_schema(
+        operation_id="test_set_downloads",
+        responses={200: DownloadSerializer(many=True)} | problems(401, 403, 404, 409),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """List the latest 200 downloads. For its curators or importer."""
+        rows = publishing.downloads(_test_set(request, slug), by=person(request))
+        return Response(DownloadSerializer(rows, many=True).data)
+
+
+def _published(request: Request, slug: str) -> Publication:
+    publication = publishing.visible(person(request)).filter(test_set__slug=slug).first()
+    if publication is None:
+        raise Http404
+    return publication
+
+
+class OneRelease(APIView):
+    @extend_schema(operation_id="release", responses={200: PublicationSerializer} | problems(401, 404))
+    def get(self, request: Request, slug: str) -> Response:
+        """Get a published test set: access, terms, and whether it was withdrawn."""
+        return _publication(request, _published(request, slug))
+
+
+class AcceptSerializer(serializers.Serializer[Any]):
+    terms_sha256 = serializers.CharField(max_length=64, help_text="Digest of the terms you read.")
+
+
+class AcceptTerms(APIView):
+    @extend_schema(
+        operation_id="release_accept",
+        request=AcceptSerializer,
+        responses={200: PublicationSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Accept the terms of a published test set."""
+        publication = _published(request, slug)
+        sha256 = validated(request, AcceptSerializer)["terms_sha256"]
+        publishing.accept(publication, sha256=sha256, by=person(request))
+        return _publication(request, publication)
+
+
+class ReleaseFile(APIView):
+    @extend_schema(
+        operation_id="release_file",
+        responses={(200, "application/zip"): OpenApiTypes.BINARY} | problems(401, 403, 404, 409),
+    )
+    def get(self, request: Request, slug: str) -> StreamingHttpResponse:
+        """Download a published test set as one zip. Downloads are logged."""
+        publication, user = _published(request, slug), person(request)
+        publishing.require_download(publication, user)
+        test_set, with_gold = publication.test_set, publication.with_gold
+        parts = zip_stream(test_set, with_gold=with_gold)
+        what = "published release" if with_gold else "published release without gold"
+        record_download(test_set, user, what)
+        return zip_file(f"{test_set.slug}.zip", parts)
+
+
 class CardSerializer(serializers.ModelSerializer[Card]):
     words = serializers.CharField(required=False, allow_blank=True, max_length=cards.MAX_WORDS)
     authors = serializers.ListField(child=serializers.CharField(max_length=200), required=False)
@@ -318,6 +453,7 @@ class Lines(APIView):
         """Download the gold, byte for byte as hashed. For curators and importers."""
         test_set = _test_set(request, slug)
         test_set.require_reader(person(request))
+        record_download(test_set, person(request), "gold")
         headers = {"X-Content-SHA256": test_set.sha256}
         return jsonl_file(f"{test_set.slug}.jsonl", export_lines(test_set), **headers)
 
@@ -347,6 +483,7 @@ class Export(APIView):
         test_set = _test_set(request, slug)
         test_set.require_reader(person(request))
         made = conversion.export(test_set, key, **_export_options(request))
+        record_download(test_set, person(request), f"gold as {key}"[:40])
         return stored_nowhere_file(made.file, made.name)
 
 

@@ -1,4 +1,4 @@
-"""Pages of releases: the check of a copy, and what changed since an earlier one."""
+"""Pages of releases: the check of a copy, what changed since an earlier one, and publication."""
 
 from __future__ import annotations
 
@@ -6,18 +6,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from django import forms
+from django.contrib.auth.views import redirect_to_login
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
 
+from annotation.models import Publication
 from annotation.pages.testsets import visible
+from annotation.releases import publishing
+from annotation.releases.card import card_of
+from annotation.releases.card_text import bibtex, citation_text
 from annotation.releases.check import CheckResult, Opened, check
+from annotation.releases.composition import Composition
 from annotation.releases.earlier import compare_with, earlier_sets
-from annotation.releases.folder import manifest_sha256
-from annotation.testset import TestSet, board_moves
+from annotation.releases.folder import manifest_sha256, zip_stream
+from annotation.testset import TestSet, board_moves, count_hiding
+from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.web.downloads import zip_file
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.views import page
+from evalsvc.core.web.markdown import to_html
+from evalsvc.core.web.views import attempt, page, takes
 
 MAX_BYTES = 50_000_000  # a few seconds of a request; the command has no limit
 
@@ -91,3 +101,132 @@ def _known(request: HttpRequest, result: CheckResult) -> TestSet | None:
     """Return the set on this service that has exactly this manifest, if the person sees it."""
     sets = visible(request).frozen().filter(sha256=result.gold_sha256) if result.gold_sha256 else ()
     return next((test_set for test_set in sets if manifest_sha256(test_set) == result.manifest_sha256), None)
+
+
+# ---- publication ----------------------------------------------------------------------------------
+class PublishForm(PageForm):
+    access = forms.ChoiceField(
+        label="Who may download",
+        choices=[
+            ("anybody", "anybody, also without a login"),
+            ("terms", "whoever accepts the terms"),
+            ("named", "the people named below"),
+        ],
+        initial="anybody",
+        widget=forms.RadioSelect,
+    )
+    with_gold = forms.BooleanField(
+        required=False,
+        label="With the gold, its provenance and statistics; otherwise sentences to predict only",
+    )
+    terms = forms.CharField(
+        required=False,
+        max_length=publishing.MAX_TERMS,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        help_text="Markdown. Changed terms have to be accepted again.",
+    )
+    usernames = forms.CharField(
+        required=False,
+        label="User names",
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="One per line, for named people only.",
+    )
+
+
+class WithdrawForm(PageForm):
+    reason = forms.CharField(
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Shown on the page of the release, which stays.",
+    )
+    action = forms.CharField(widget=forms.HiddenInput, initial="withdraw")
+
+
+@page("GET", "POST")
+def publish(request: HttpRequest, slug: str) -> HttpResponse:
+    """Publish a test set, withdraw it, and show who downloaded it."""
+    test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
+    test_set.require_reader(user)
+    publication = Publication.objects.filter(test_set=test_set).first()
+    form = PublishForm(_if(request, "publish"), initial=_values(publication))
+    withdraw = WithdrawForm(_if(request, "withdraw"))
+    if form.is_valid():
+        values = form.cleaned_data | {"usernames": form.cleaned_data["usernames"].splitlines()}
+        if attempt(form, lambda: publishing.publish(test_set, by=user, **values)):
+            return redirect("test-set-publish", slug)
+    if withdraw.is_valid():
+        reason = withdraw.cleaned_data["reason"]
+        if attempt(withdraw, lambda: publishing.withdraw(test_set, reason=reason, by=user), "reason"):
+            return redirect("test-set-publish", slug)
+    context = {
+        "set": test_set,
+        "publication": publication,
+        "form": form,
+        "withdraw": withdraw,
+        "hiding": count_hiding(test_set),
+        "downloads": publishing.downloads(test_set, by=user),
+    }
+    return render(request, "annotation/publish.html", context)
+
+
+def _if(request: HttpRequest, action: str) -> Any:
+    """Return the data sent, if it is for this form of the page."""
+    sent = "withdraw" if request.POST.get("action") == "withdraw" else "publish"
+    return request.POST if request.method == "POST" and sent == action else None
+
+
+def _values(publication: Publication | None) -> dict[str, Any]:
+    if publication is None:
+        return {}
+    names = publication.readers.values_list("user__username", flat=True)
+    values = {name: getattr(publication, name) for name in ("access", "with_gold", "terms")}
+    return values | {"usernames": "\n".join(names)}
+
+
+@require_safe
+def published(request: HttpRequest) -> HttpResponse:
+    """List the published test sets that a person sees, withdrawn ones too."""
+    rows = publishing.visible(request.user).order_by("-at")[:MAX_LINES]
+    return render(request, "annotation/releases.html", {"publications": rows})
+
+
+def publication_or_404(request: HttpRequest, slug: str) -> Publication:
+    return get_object_or_404(publishing.visible(request.user), test_set__slug=slug)
+
+
+@takes(("terms",))
+@require_http_methods(["GET", "HEAD", "POST"])
+def release_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a published test set; accept its terms."""
+    publication = publication_or_404(request, slug)
+    if request.method == "POST":
+        if not isinstance(request.user, User):
+            return redirect_to_login(request.path)
+        publishing.accept(publication, sha256=request.POST.get("terms", ""), by=request.user)
+        return redirect("release", slug)
+    test_set = publication.test_set
+    context = {
+        "publication": publication,
+        "set": test_set,
+        "content": Composition(test_set),
+        "words": to_html(card_of(test_set).words),
+        "cite": citation_text(test_set),
+        "bibtex": bibtex(test_set),
+        "terms": to_html(publication.terms),
+        "terms_sha256": publishing.terms_sha256(publication),
+        "accepted": publishing.has_accepted(publication, request.user),
+        "manifest_sha256": manifest_sha256(test_set),
+    }
+    return render(request, "annotation/release.html", context)
+
+
+@require_safe
+def release_file(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Download a published test set as one zip, and log it."""
+    publication = publication_or_404(request, slug)
+    publishing.require_download(publication, request.user)
+    test_set, with_gold = publication.test_set, publication.with_gold
+    parts = zip_stream(test_set, with_gold=with_gold)
+    what = "published release" if with_gold else "published release without gold"
+    publishing.record_download(test_set, request.user, what)
+    return zip_file(f"{test_set.slug}{'' if with_gold else '-blind'}.zip", parts)

@@ -20,7 +20,8 @@ from annotation.releases import card as cards
 from annotation.releases.card_text import citation_text
 from annotation.releases.composition import Composition
 from annotation.releases.earlier import earlier_sets
-from annotation.releases.folder import manifest_sha256, zip_stream
+from annotation.releases.folder import manifest_sha256, require_complete, zip_stream
+from annotation.releases.publishing import record_download
 from annotation.testset import (
     Origin,
     TestSet,
@@ -228,6 +229,8 @@ def release_zip(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
     test_set.require_reader(user)
     with_gold = request.GET.get("gold") != "0"
+    require_complete(test_set)
+    record_download(test_set, user, "release" if with_gold else "release without gold")
     return zip_file(
         f"{test_set.slug}{'' if with_gold else '-blind'}.zip", zip_stream(test_set, with_gold=with_gold)
     )
@@ -238,6 +241,7 @@ def lines(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     """Download the lines of a test set, byte for byte as hashed."""
     test_set = get_object_or_404(visible(request), slug=slug)
     test_set.require_reader(person(request))
+    record_download(test_set, person(request), "gold")
     headers = {"X-Content-SHA256": test_set.sha256}
     return jsonl_file(f"{test_set.slug}.jsonl", export_lines(test_set), **headers)
 
@@ -275,4 +279,5 @@ def export_file(request: HttpRequest, slug: str) -> FileResponse:
     test_set = _exported(request, slug)
     options: dict[str, Any] = {name: request.GET.get(name, "") for name in EXPORT_OPTIONS}
     made = conversion.export(test_set, request.GET.get("format", ""), **options)
+    record_download(test_set, person(request), f"gold as {request.GET.get('format', '')}"[:40])
     return stored_nowhere_file(made.file, made.name)

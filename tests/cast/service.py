@@ -20,6 +20,7 @@ from annotation.freezing import builder
 from annotation.models import Batch, Item, Lease, Project, TestSet
 from annotation.ontology import inventory
 from annotation.queue import leases
+from annotation.releases import publishing
 from evalsvc.core.accounts import teams, tokens
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.formats.problems import FileRejected
@@ -179,6 +180,7 @@ class ServiceCast:
         run_job("freeze", self.test_set.pk)
         run_job("describe", self.test_set.pk)
         self.test_set.refresh_from_db()
+        publishing.publish(self.test_set, access="named", usernames=["vera"], by=self["cleo"])
 
     def _create_benchmarks(self) -> None:
         golds = [["born_in"], [], ["died_in"], ["born_in"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from datetime import timedelta
@@ -204,6 +205,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("test-set", "test-set-lines", "test-set-release", "test-set-card", "test-set-changes"), test_set
     ),
+    **dict.fromkeys(("test-set-publish", "release", "release-file"), test_set),
     **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source_set),
     **dict.fromkeys(("test-set:gold", "test-set-lines:gold", "test-set-release:gold"), gold),
     **dict.fromkeys(("test-set-export", "test-set-export-file"), test_set),
@@ -323,6 +325,8 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         ("api-test-set", "api-test-set-lines", "api-test-set-releases", "api-test-set-release"), test_set
     ),
     **dict.fromkeys(("api-test-set-card", "api-test-set-changes"), test_set),
+    **dict.fromkeys(("api-test-set-publish", "api-test-set-withdraw", "api-test-set-downloads"), test_set),
+    **dict.fromkeys(("api-release", "api-release-accept", "api-release-file"), test_set),
     **dict.fromkeys(("api-test-set-export", "api-test-set-losses"), exported(test_set)),
     **dict.fromkeys(("api-test-set-export:gold", "api-test-set-losses:gold"), exported(gold)),
     **dict.fromkeys(("api-test-set:twin", "api-test-set-lines:twin"), source_set),
@@ -455,6 +459,8 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "dispute": lambda cast: decision(cast) | {"choice": json.dumps({"spans": [], "relations": ["died_in"]})},
     "freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": "on"},
     "test-set": lambda cast: {"username": "olga"},
+    "test-set-publish": lambda cast: {"access": "named", "usernames": "vera"},
+    "release": lambda cast: {"terms": hashlib.sha256().hexdigest()},
     "release-check": lambda cast: {"copies": file(b"{}", "gold.jsonl")},
     "test-set-card": lambda cast: {"words": "From three papers.", "languages": "en"},
     "test-set-import": lambda cast: (
@@ -504,6 +510,9 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark-measure": lambda cast: {"admit": False},
     "api-versions": lambda cast: {"test_set": cast.gold.slug},
     "api-projects": lambda cast: {"title": "New one", "kind": "relations"},
+    "api-test-set-publish": lambda cast: {"access": "named", "usernames": ["vera"]},
+    "api-test-set-withdraw": lambda cast: {"reason": "Two texts were wrong."},
+    "api-release-accept": lambda cast: {"terms_sha256": hashlib.sha256().hexdigest()},
     "api-test-set-card": lambda cast: {"words": "From three papers."},
     "api-test-set-releases": lambda cast: {"username": "olga"},
     "api-freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": True},

@@ -1,0 +1,158 @@
+"""Publication: who may download, accepted terms, withdrawal, and the log of downloads."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from annotation.models import Download, Publication
+from annotation.releases import publishing
+from annotation.testset import TestSet
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.evaluation.benchmarks import creation
+from tests.annotation.releases.test_folder import released
+from tests.cast.basics import person
+from tests.cast.projects import curator, error_codes
+from tests.errors import code
+
+pytestmark = pytest.mark.django_db
+PAGE = "/releases/trial-1-0/"
+FILE = f"{PAGE}release.zip"
+
+
+def published(**options: Any) -> Publication:
+    return publishing.publish(released(), by=curator(), **({"access": "anybody"} | options))
+
+
+def names_in(response: Any) -> set[str]:
+    with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as archive:
+        return {name.partition("/")[2] for name in archive.namelist()}
+
+
+def test_anybody_downloads_what_is_published_for_anybody_and_it_is_logged(client: Client) -> None:
+    published()
+    assert "gold.jsonl" not in names_in(client.get(FILE))
+    client.force_login(person("sam"))
+    assert "blind.jsonl" in names_in(client.get(FILE))
+    logged = publishing.downloads(TestSet.objects.get(origin="annotated"), by=curator())
+    assert [(entry.user and entry.user.username, entry.what) for entry in logged] == [
+        ("sam", "published release without gold"),
+        (None, "published release without gold"),
+    ]
+
+
+def test_a_release_with_gold_has_all_files(client: Client) -> None:
+    published(with_gold=True)
+    assert {"gold.jsonl", "provenance.jsonl"} <= names_in(client.get(FILE))
+
+
+def test_gold_that_a_hidden_phase_uses_is_not_published() -> None:
+    by = curator()
+    by.may_organise = True
+    by.save()
+    labels = [{"name": name} for name in "ABC"]
+    board = creation.create(title="Own", slug="own", task="relations", labels=labels, negative="N/A", by=by)
+    creation.add_setting(
+        board, key="main", title="Main", test_set=released(), unit="sentence", main="macro_f1", by=by
+    )
+    test_set = TestSet.objects.get(origin="annotated")
+    with pytest.raises(Conflict, check=code("gold_hidden")):
+        publishing.publish(test_set, access="anybody", with_gold=True, by=by)
+    assert not publishing.publish(test_set, access="anybody", by=by).with_gold
+
+
+def test_terms_are_accepted_before_a_download_and_again_when_they_change(client: Client) -> None:
+    publication = published(access="terms", terms="Do not train on it.")
+    assert client.get(PAGE).status_code == 200
+    assert client.get(FILE).status_code == 403
+    sent = {"terms": publishing.terms_sha256(publication)}
+    assert client.post(PAGE, sent).headers["Location"] == f"/login/?next={PAGE}"
+    client.force_login(person("sam"))
+    assert client.get(FILE).status_code == 403
+    assert client.post(PAGE, sent).status_code == 302
+    assert names_in(client.get(FILE))
+    publishing.publish(publication.test_set, access="terms", terms="Cite it, too.", by=curator())
+    assert client.get(FILE).status_code == 403
+    assert client.post(PAGE, sent).status_code == 409
+    assert Download.objects.count() == 1
+
+
+def test_named_people_alone_see_and_download_it(client: Client) -> None:
+    sam = person("sam")
+    published(access="named", usernames=["sam"])
+    assert client.get(PAGE).status_code == 404
+    client.force_login(person("tim"))
+    assert (client.get(PAGE).status_code, client.get(FILE).status_code) == (404, 404)
+    assert PAGE not in client.get("/releases/").content.decode()
+    client.force_login(sam)
+    assert PAGE in client.get("/releases/").content.decode()
+    assert names_in(client.get(FILE))
+
+
+def test_a_withdrawn_release_keeps_its_page_and_says_why(client: Client) -> None:
+    publication = published()
+    with pytest.raises(DomainError, check=code("invalid_input")):
+        publishing.withdraw(publication.test_set, reason=" ", by=curator())
+    publishing.withdraw(publication.test_set, reason="Two texts were private.", by=curator())
+    page = client.get(PAGE)
+    assert (page.status_code, FILE in page.content.decode()) == (200, False)
+    assert "Two texts were private." in page.content.decode()
+    assert client.get(FILE).status_code == 409
+    publishing.publish(publication.test_set, access="anybody", by=curator())
+    assert client.get(FILE).status_code == 200
+
+
+def test_only_readers_of_the_gold_publish_and_see_the_log() -> None:
+    test_set, sam = released(), person("sam")
+    for act in (
+        lambda: publishing.publish(test_set, access="anybody", by=sam),
+        lambda: publishing.withdraw(test_set, reason="Mine.", by=sam),
+        lambda: publishing.downloads(test_set, by=sam),
+    ):
+        with pytest.raises(NotAllowed):
+            act()
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"access": "all"}, "access"),
+        ({"access": "terms"}, "terms"),
+        ({"access": "named"}, "usernames"),
+        ({"access": "named", "usernames": "nobody"}, "usernames"),
+    ],
+)
+def test_a_fault_of_the_form_is_named_at_its_field(
+    client: Client, options: dict[str, str], field: str
+) -> None:
+    test_set = released()
+    client.force_login(curator())
+    response = client.post(f"/test-sets/{test_set.slug}/publish/", options)
+    assert error_codes(response, field) in (["invalid_input"], ["invalid_choice"])
+    assert not Publication.objects.exists()
+
+
+def test_a_curator_publishes_and_withdraws_by_page_and_api_and_reads_the_log(client: Client) -> None:
+    test_set = released()
+    client.force_login(curator())
+    address = f"/test-sets/{test_set.slug}/publish/"
+    assert client.post(address, {"access": "anybody", "with_gold": "on"}).status_code == 302
+    assert names_in(client.get(FILE))
+    assert "published release" in client.get(address).content.decode()
+    assert client.post(address, {"action": "withdraw", "reason": "Private."}).status_code == 302
+    api = f"/api/v1/test-sets/{test_set.slug}/"
+    again = client.post(f"{api}publish", {"access": "terms", "terms": "Cite it."}, "application/json").json()
+    assert (again["access"], again["withdrawn_at"], again["accepted"]) == ("terms", None, False)
+    sent = {"terms_sha256": again["terms_sha256"]}
+    accepted = client.post("/api/v1/releases/trial-1-0/accept", sent, "application/json").json()
+    assert accepted["accepted"] is True
+    assert names_in(client.get("/api/v1/releases/trial-1-0/file"))
+    client.get(f"{api}lines")
+    log = client.get(f"{api}downloads").json()
+    assert [row["what"] for row in log] == ["gold", "published release without gold", "published release"]
+    done = client.post(f"{api}withdraw", {"reason": "Wrong."}, "application/json").json()
+    assert done["reason"] == "Wrong."

@@ -11,6 +11,7 @@ from evalsvc.core.formats.conll import first_tags
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import (
     Role,
+    by_magic,
     foreign_format_hint,
     formats,
     recognise,
@@ -41,6 +42,10 @@ PREDICTIONS_HINT = (
 
 def precheck(upload: BinaryIO, *, content: str, format: str = "", scheme: str = "", kind: str = "") -> None:
     """Reject a file by its first lines, naming the field to correct."""
+    binary = by_magic(upload)
+    if binary in formats(ROLES[content]) and format in ("", binary):
+        _require_kind(binary, kind)
+        return
     lines = _first_lines(upload)
     known, accepted = formats(), formats(ROLES[content])
     recognised = recognise(lines) or ""

@@ -141,7 +141,7 @@ ELSEWHERE = {
         "discontinuous_span",
         "left_out_annotation",
     ),
-    "bad_xml",
+    *("bad_xml", "bad_binary"),
     *("too_few_claims", "too_many_labels", "other_scheme"),
     *("overlapping_spans", "too_many_in_line", "long_answer", "textless_item", "too_slow"),
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -16,7 +16,7 @@ import msgspec
 
 from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.extras import require_extra
-from evalsvc.core.formats.json_documents import decode_documents, token_item
+from evalsvc.core.formats.json_documents import decode_documents, read_whole, token_item
 from evalsvc.core.formats.json_lines import Identifier, identifier
 from evalsvc.core.formats.pairs import json_lines, only_label, pairs, place
 from evalsvc.core.formats.problems import Problems
@@ -154,7 +154,53 @@ def read(
     source: Source, *, problems: Problems, names: Sequence[str] = (), limits: Limits = LIMITS
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item); `names` are those of the numbers, as in the card."""
-    for line, row in decode_documents(source, WireRow, problems=problems, limits=limits):
+    rows = decode_documents(source, WireRow, problems=problems, limits=limits)
+    yield from _items(rows, names, problems)
+
+
+def read_parquet(
+    source: Source, *, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[tuple[int, ItemLine]]:
+    """Yield (row, item); the schema has the names of the labels."""
+    require_extra("hf-parquet")
+    data = read_whole(source, problems=problems, limits=limits, accepted=PARQUET.magic)
+    parquet = import_module("pyarrow.parquet")
+    try:
+        file = parquet.ParquetFile(io.BytesIO(data))
+        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+        size = sum(group.total_byte_size for group in groups)
+        if size > limits.max_bytes or file.metadata.num_rows > limits.max_lines:
+            expected = f"at most {limits.max_bytes:,} bytes and {limits.max_lines:,} rows unpacked"
+            problems.stop(
+                "too_large", value=f"{size:,} bytes, {file.metadata.num_rows:,} rows", expected=expected
+            )
+        names = _names_of(file.schema_arrow.metadata or {})
+        columns = [name for name in WireRow.__struct_fields__ if name in file.schema_arrow.names]
+        rows = [
+            msgspec.convert(row, WireRow)
+            for batch in file.iter_batches(columns=columns)
+            for row in batch.to_pylist()
+        ]
+    except (ValueError, TypeError, KeyError, OSError) as error:  # pyarrow's and msgspec's too
+        problems.stop("bad_binary", value=str(error), expected="Parquet with the columns of a dataset")
+    problems.lines_read = len(rows)
+    yield from _items(enumerate(rows, 1), names, problems)
+
+
+def _names_of(metadata: Mapping[bytes, bytes]) -> list[str]:
+    """Return the names in the description that the library of datasets leaves in a schema."""
+    info = json.loads(metadata.get(b"huggingface", b"{}"))
+    features = info.get("info", {}).get("features", {})
+    for feature in (features.get("label", {}), features.get("ner_tags", {}).get("feature", {})):
+        if "names" in feature:
+            return [str(name) for name in feature["names"]]
+    return []
+
+
+def _items(
+    rows: Iterable[tuple[int, WireRow]], names: Sequence[str], problems: Problems
+) -> Iterator[tuple[int, ItemLine]]:
+    for line, row in rows:
         item = _tagged_item(row, names, line, problems) if row.tokens is not None else None
         if row.text is not None and row.head is not None and row.tail is not None:
             item = _pair_item(row, names, line, problems)
@@ -236,9 +282,12 @@ PARQUET = register(
         "Hugging Face rows (Parquet)",
         "A table with the names of the labels in its schema.",
         "PAR1",
-        roles=("exports",),
+        roles=("items", "gold"),
         rank=97,
         magic=b"PAR1",
+        readers={"items": Reader(read_parquet)},
+        merge_by="id",
+        negatives=(NEGATIVE,),
         writer=Writer(
             write_parquet,
             ("relations", "entities", "joint"),

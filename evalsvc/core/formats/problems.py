@@ -183,6 +183,7 @@ KINDS: dict[str, ProblemKind] = {
     "bad_xml": ProblemKind(
         "The XML is damaged or not allowed.", '<xmi:XMI xmlns:xmi="http://www.omg.org/XMI">', False
     ),
+    "bad_binary": ProblemKind("The binary file is damaged or has another content.", "corpus.spacy", False),
     "no_extra": ProblemKind(
         "The format needs an optional package.",
         "pip install --require-hashes -r requirements-formats.txt",

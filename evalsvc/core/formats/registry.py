@@ -20,7 +20,7 @@ from evalsvc.core.formats.documents import Document, Unit
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, PredictionLine, VoteLine
 from evalsvc.core.formats.tag_schemes import Repair, Scheme
-from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, peek, read_lines
+from evalsvc.core.formats.text_lines import LIMITS, LONGEST_MAGIC, Limits, Source, peek, read_lines
 
 SAMPLE = 50
 HTML = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)\b", re.IGNORECASE)
@@ -187,9 +187,9 @@ def recognise(first_lines: Sequence[str]) -> str | None:
     """Return the format of a file by its first lines, or None."""
     lines = [line for line in first_lines if line.strip()]
     if lines and lines[0].lstrip().startswith("["):
-        keys = _keys_of_array("\n".join(lines))
-        sample = Sample(lines, keys)
-        return next((each.key for each in formats().values() if keys and each.recognise(sample)), None)
+        sample = Sample(lines, _keys_of_array("\n".join(lines)))
+        arrays = (each for each in formats().values() if each.example.startswith("["))
+        return next((each.key for each in arrays if each.recognise(sample)), None)
     is_json = bool(lines) and lines[0].lstrip().startswith("{")
     for line in lines if is_json else lines[:1]:
         keys = _keys_of(line) if is_json else frozenset()
@@ -206,6 +206,21 @@ def _keys_of(line: str) -> frozenset[str]:
         return frozenset(msgspec.json.decode(line, type=dict[str, msgspec.Raw]))
     except (msgspec.DecodeError, RecursionError):
         return frozenset()
+
+
+def by_magic(source: Source) -> str:
+    """Return the format of imported items that a binary file begins like, or nothing."""
+    if hasattr(source, "seek"):
+        file: Any = source
+        position = file.tell()
+        head = file.read(LONGEST_MAGIC)
+        file.seek(position)
+    else:
+        head = source[:LONGEST_MAGIC] if isinstance(source, bytes) else b""
+    found = (
+        key for key, each in formats("items", "gold").items() if each.magic and head.startswith(each.magic)
+    )
+    return next(found, "")
 
 
 def _keys_of_array(text: str) -> frozenset[str]:
@@ -238,6 +253,9 @@ def recognise_source(
     Without `accepted`, any text format is accepted; without `catch_all`, none of those. A file object is
     read from its current position and set back to it.
     """
+    binary = by_magic(source)
+    if binary and (not accepted or binary in accepted):
+        return binary
     problems = Problems() if problems is None else problems
     file: Any = source if hasattr(source, "seek") else None
     position = file.tell() if file is not None else 0

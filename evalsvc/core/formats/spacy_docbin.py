@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalsvc.core.formats.registry import Format, Writer, register
+from evalsvc.core.formats.registry import Format, Reader, Writer, register
 
 FORMAT = register(
     Format(
@@ -11,9 +11,12 @@ FORMAT = register(
         'Documents of spaCy: doc.ents without overlaps, all spans in doc.spans["sc"], '
         "relations in doc._.rel.",
         "corpus.spacy",
-        roles=("exports",),
+        roles=("items", "gold"),
         rank=98,
         magic=b"x\x9c",
+        readers={"items": Reader(None, loader="workers.docbin")},
+        merge_by="id",
+        marks="spans",
         writer=Writer(
             None,
             ("entities", "joint"),

@@ -391,6 +391,13 @@ def test_parquet_has_the_rows_and_the_names() -> None:
     rows, _ = written("hf-jsonl", DOCUMENTS)
     assert table.to_pylist() == [json.loads(line) for line in rows["test.jsonl"].splitlines()]
     assert b'"B-PER"' in table.schema.metadata[b"huggingface"]
+    data = files["test-00000-of-00001.parquet"]
+    assert recognise_source(data) == "hf-parquet"
+    flat = [found.flat_spans for gold in DOCUMENTS if (found := document(gold))]
+    assert [item.spans for item in read(data, "hf-parquet")] == flat
+    with pytest.raises(FileRejected) as error:
+        read(data[:-40], "hf-parquet")
+    assert error.value.problems.first[0].code == "bad_binary"
 
 
 def test_every_format_of_exports_says_what_it_holds() -> None:

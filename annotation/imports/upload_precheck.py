@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any, BinaryIO
 
 from annotation.models import Batch
@@ -14,12 +16,13 @@ from evalsvc.core.formats.registry import (
     by_magic,
     foreign_format_hint,
     formats,
+    open_items,
     recognise,
     share_a_reader,
     stated_format,
 )
 from evalsvc.core.formats.tag_schemes import scheme_hint
-from evalsvc.core.formats.text_lines import peek, read_lines
+from evalsvc.core.formats.text_lines import Limits, peek, read_lines
 
 MAX_LINES, MAX_CHARACTERS = 5_000, 4_000_000
 SAMPLE = 50
@@ -29,6 +32,7 @@ ROLES: dict[str, Role] = {
     Batch.What.VOTES: "votes",
     Batch.What.SUGGESTIONS: "suggestions",
 }
+MOST_READ = 1 << 24
 PURPOSES = {
     Batch.What.ITEMS: "sentences to label",
     Batch.What.GOLD: "published gold",
@@ -40,7 +44,16 @@ PREDICTIONS_HINT = (
 )
 
 
-def precheck(upload: BinaryIO, *, content: str, format: str = "", scheme: str = "", kind: str = "") -> None:
+def precheck(
+    upload: BinaryIO,
+    *,
+    content: str,
+    format: str = "",
+    scheme: str = "",
+    kind: str = "",
+    unit: str = "",
+    names: Sequence[str] = (),
+) -> None:
     """Reject a file by its first lines, naming the field to correct."""
     binary = by_magic(upload)
     if binary in formats(ROLES[content]) and format in ("", binary):
@@ -78,6 +91,27 @@ def precheck(upload: BinaryIO, *, content: str, format: str = "", scheme: str = 
             hint=f"{scheme_hint(first_tags(sample))} Select the scheme it was written in.",
             field="scheme",
         )
+    _require_unit_and_names(upload, format_key, unit, names)
+
+
+def _require_unit_and_names(upload: BinaryIO, format_key: str, unit: str, names: Sequence[str]) -> None:
+    """Ask for what the file doesn't say, where its first documents can't be read without."""
+    reader = formats()[format_key].readers.get("items")
+    if reader is None or not {"unit", "names"} & set(reader.options):
+        return
+    options: dict[str, Any] = {"unit": unit or None, "names": names}
+    # a larger file is left to the job, which asks as well
+    limits = Limits(max_bytes=MOST_READ)
+    items = open_items(upload, format=format_key, problems=Problems(), limits=limits, **options)
+    try:
+        for _ in islice(items, SAMPLE):
+            pass
+    except FileRejected as error:
+        first = error.problems.first[0]
+        if first.code in ("no_unit", "no_names"):
+            raise DomainError(first.code, first.sentence(), field=first.code.removeprefix("no_")) from error
+    finally:
+        upload.seek(0)
 
 
 def _first_lines(upload: Any) -> list[str]:

@@ -135,7 +135,7 @@ class FileForm(PageForm):
         cleaned = super().clean() or {}
         if self.errors or "upload" not in cleaned:
             return cleaned
-        options = {name: cleaned.get(name, "") for name in ("format", "scheme")}
+        options = {name: cleaned.get(name, "") for name in ("format", "scheme", "unit", "names")}
         kind = self.project_kind or cleaned.get("kind", "")
         upload, beside = cleaned["upload"], cleaned.get("annotations")
         try:

@@ -34,18 +34,31 @@ class Sentence(NamedTuple):
 class Document(msgspec.Struct, frozen=True, dict=True):
     """A sentence or document with its gold.
 
-    `places` are those of the tokens. With `head` and `tail` the gold is `labels`, else `spans` and `links`.
+    With `head` and `tail` the gold is `labels`, else `spans` and `links`. `given` are the places of tokens
+    in a set that has some.
     """
 
     id: str
     text: str
-    places: tuple[tuple[int, int], ...]
+    given: tuple[tuple[int, int], ...] | None = None
     spans: tuple[Span, ...] = ()
     links: tuple[Link, ...] = ()
     head: Entity | None = None
     tail: Entity | None = None
     labels: tuple[str, ...] = ()
-    has_tokens: bool = False
+
+    @property
+    def has_tokens(self) -> bool:
+        return self.given is not None
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Return the places of the tokens: the given ones, else of words, cut at spans and mentions."""
+        if self.given is not None:
+            return self.given
+        marked = [(start, end) for start, end, _ in self.spans]
+        marked += [(entity.start or 0, entity.end or 0) for entity in (self.head, self.tail) if entity]
+        return tuple(tokenised(self.text, marked))
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
@@ -117,16 +130,11 @@ def document(gold: dict[str, Any]) -> Document | None:
         places = [(start, start + len(token)) for start, token in zip(starts, tokens, strict=True)]
         spans = [(places[start][0], places[end - 1][1], label) for start, end, label in spans]
     head, tail = ((_entity(gold[key], text, places) if key in gold else None) for key in "ht")
-    if tokens is None:
-        marked = [(start, end) for start, end, _ in spans]
-        marked += [(entity.start or 0, entity.end or 0) for entity in (head, tail) if entity]
-        places = tokenised(text, marked)
     found = gold.get("relations") or ()
     links = tuple((link[0], link[1], link[2]) for link in found if not isinstance(link, str))
     labels = tuple(name for name in found if isinstance(name, str))
-    return Document(
-        gold["id"], text, tuple(places), tuple(spans), links, head, tail, labels, tokens is not None
-    )
+    given = None if tokens is None else tuple(places)
+    return Document(gold["id"], text, given, tuple(spans), links, head, tail, labels)
 
 
 def _entity(mention: dict[str, Any], text: str, places: Sequence[tuple[int, int]]) -> Entity:

@@ -1,4 +1,4 @@
-"""A document of brat comes as two files, by page, API and command."""
+"""Imports of other tools' files: brat as two files, and what a file does not say is asked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from annotation.models import Batch, Item, SourceLabels
 from tests.cast.basics import run_job
-from tests.cast.projects import ProjectCast
+from tests.cast.projects import ProjectCast, error_codes
 
 TEXT = "Ada lives\r\nin 𝔅onn.".encode()
 ANN = "T1\tPER 0 3\tAda\nT2\tLOC 14 18\t𝔅onn\nR1\tlives_in Arg1:T1 Arg2:T2\t\n#1\tAnnotatorNotes T1\tsure\n"
@@ -81,3 +81,22 @@ def test_another_format_has_no_second_file(client: Client, cast: ProjectCast) ->
     page = client.post(reverse("project-import", args=["harbour"]), sent).content.decode()
     assert "Only brat has a file of annotations" in page
     assert not Batch.objects.exists()
+
+
+DOCCANO = '{"id":1,"text":"🚀 Ada met Bo","label":[[2,5,"PER"]],"Comments":[]}\n'
+ROWS = '{"id":"d1","tokens":["Ada"],"ner_tags":[1]}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "field", "value"), [(DOCCANO, "unit", "code-points"), (ROWS, "names", "O, B-PER, I-PER")]
+)
+def test_the_form_asks_for_what_a_file_does_not_say(
+    client: Client, cast: ProjectCast, content: str, field: str, value: str
+) -> None:
+    address = reverse("project-import", args=["harbour"])
+    sent = {"what": "items", "upload": SimpleUploadedFile("d.jsonl", content.encode())}
+    assert error_codes(client.post(address, sent), field) == [f"no_{field}"]
+    sent["upload"] = SimpleUploadedFile("d.jsonl", content.encode())
+    assert client.post(address, sent | {field: value}).status_code == 302
+    assert imported().state == "done"
+    assert len(SourceLabels.objects.get().labels["spans"]) == 1

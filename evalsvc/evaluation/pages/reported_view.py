@@ -82,4 +82,7 @@ def _d(d: float | None) -> str:
 
 
 def _range(least: float | None, most: float | None, text: Any) -> str:
-    return DASH if least is None and most is None else f"{text(least)} to {text(most)}"
+    if least is None and most is None:
+        return DASH
+    ends = dict.fromkeys((text(least), text(most)))  # once, if both read the same
+    return " to ".join(ends)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from evalsvc.evaluation.models import Benchmark
 
 ANYWHERE = "Etc/GMT+12"  # UTC−12, where a day ends last
 ANYWHERE_TITLE = "Anywhere on Earth (AoE, UTC−12)"
+FIRST, LAST = date(1970, 1, 1), date(9998, 12, 30)  # with a day beside them in every zone
 
 
 def zone_of(benchmark: Benchmark) -> ZoneInfo:
@@ -26,3 +27,16 @@ def stated(at: datetime, benchmark: Benchmark) -> str:
     if benchmark.time_zone == "UTC":
         return in_utc
     return f"{at.astimezone(zone_of(benchmark)):%Y-%m-%d %H:%M} {zone_title(benchmark)} ({in_utc})"
+
+
+def submitted_on(benchmark: Benchmark, *, since: date | None, until: date | None) -> dict[str, datetime]:
+    """Return filters of submissions by days in the zone of the benchmark, both included.
+
+    Computed here, as databases read the name Etc/GMT+12 as UTC+12.
+    """
+
+    def begin(day: date) -> datetime:
+        return datetime.combine(min(max(day, FIRST), LAST), time.min, zone_of(benchmark))
+
+    bounds = {"created_at__gte": begin(since)} if since else {}
+    return bounds | ({"created_at__lt": begin(until) + timedelta(days=1)} if until else {})

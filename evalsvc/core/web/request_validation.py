@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -197,6 +198,20 @@ def whole_number(request: Request, name: str, *, least: int = 1, most: int) -> i
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
         raise ValidationError({name: f"{text[:20]!r} is not a whole number from {least} to {most:,}."})
     return int(text)
+
+
+def query_day(request: Request, name: str) -> date | None:
+    """Return a date of the query, None without one, or answer 400."""
+    text = request.query_params.get(name, "")
+    if not text:
+        return None
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != text:
+        raise ValidationError({name: f"{text[:20]!r} is not a date, such as 2031-12-01."})
+    return day
 
 
 def query_choices(request: Request, **allowed: Sequence[str]) -> dict[str, str]:

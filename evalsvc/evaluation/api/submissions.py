@@ -25,10 +25,11 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.formatting import count
 from evalsvc.core.web.json_parser import StorableJSONParser
-from evalsvc.core.web.request_validation import Pages, query_choices
+from evalsvc.core.web.request_validation import Pages, query_choices, query_day
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.api.benchmarks import ComputationSerializer, WithGold, requested_version
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
+from evalsvc.evaluation.dates import submitted_on
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.computation import in_one_line
@@ -274,6 +275,12 @@ FILTERS = [
     OpenApiParameter("system", str, description="Name of the system."),
     OpenApiParameter("run", str, description="Name of the run."),
     OpenApiParameter("team", str, description="Slug of the team."),
+    OpenApiParameter(
+        "since",
+        OpenApiTypes.DATE,
+        description="First day of submission, in the time zone of the benchmark.",
+    ),
+    OpenApiParameter("until", OpenApiTypes.DATE, description="Last day of submission, likewise."),
 ]
 
 
@@ -330,7 +337,9 @@ class Submissions(generics.ListAPIView[Submission]):
             {"system": "system__name", "team": "system__team__slug", "run": "run"},
         )
         named = {field: query[name] for name, field in fields.items() if query.get(name)}
-        return visible.filter(**chosen, **named)
+        since, until = (query_day(self.request, name) for name in ("since", "until"))
+        days = submitted_on(benchmark, since=since, until=until)
+        return visible.filter(**chosen, **named, **days)
 
     @extend_schema(
         operation_id="submissions_list",

@@ -22,6 +22,7 @@ from evalsvc.core.web.views import attempt, page, row_id, submitted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.archive import archive_file
 from evalsvc.evaluation.benchmarks import announcements, entrants, file_contract
+from evalsvc.evaluation.dates import submitted_on, zone_title
 from evalsvc.evaluation.models import Benchmark, Entrant, Setting, Submission, Terms
 from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.organise import organised
@@ -205,14 +206,11 @@ class RunFilters(PageForm):
         runs = Submission.objects.filter(benchmark=benchmark)
         if not self.is_valid():
             return runs.none()
-        names = {
-            "team": "system__team__slug", "phase": "phase__in", "state": "state",
-            "since": "created_at__date__gte", "until": "created_at__date__lte",
-        }  # fmt: skip
+        names = {"team": "system__team__slug", "phase": "phase__in", "state": "state"}
         values = self.cleaned_data | {"phase": file_contract.sent_to(self.cleaned_data["phase"])}
-        return runs.filter(
-            **{field: values[name] for name, field in names.items() if self.cleaned_data[name]}
-        )
+        days = submitted_on(benchmark, since=values["since"], until=values["until"])
+        named = {field: values[name] for name, field in names.items() if self.cleaned_data[name]}
+        return runs.filter(**named, **days)
 
 
 @page()
@@ -232,6 +230,7 @@ def runs_page(request: HttpRequest, slug: str) -> HttpResponse:
         "teams": teams,
         "runs": shown,
         "older": older,
+        "zone": zone_title(benchmark),
         "by_team": True,
         "one_benchmark": True,
         "query": query.urlencode(),

@@ -10,8 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.evaluation.dates import ANYWHERE, stated
-from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.benchmarks import BenchmarkCast
+from tests.workers.handlers.test_score import LABEL_LINES
 
 END = datetime(2031, 12, 2, 11, 59, tzinfo=UTC)
 
@@ -57,6 +58,36 @@ def test_a_new_closing_date_that_has_passed_is_questioned(client: Client, cast: 
     assert Setting.objects.get().closes_at is None
     assert client.post(address, past | {"past_meant": "on"}).status_code == 302
     assert client.post(address, past | {"title": "Over"}).status_code == 302  # the date is not new
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("query", "n"),
+    [
+        ({"until": "2031-12-01"}, 1), ({"since": "2031-12-02"}, 0), ({"since": "2031-12-01"}, 1),
+        ({"until": "2031-11-30"}, 0), ({"since": "0001-01-01", "until": "9999-12-31"}, 1),
+    ],
+)  # fmt: skip
+def test_runs_are_filtered_by_days_in_the_zone_of_the_benchmark(
+    client: Client, cast: BenchmarkCast, query: dict[str, str], n: int
+) -> None:
+    benchmark = cast.relations(time_zone=ANYWHERE)
+    cast.submit(benchmark, LABEL_LINES)
+    Submission.objects.update(created_at=END)
+    client.force_login(cast.olga)
+    assert f"{n} run" in client.get(reverse("board-runs", args=["rel"]), query).content.decode()
+    listed = client.get(reverse("api-submissions", args=["rel"]), query).json()["results"]
+    assert len(listed) == n
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("day", ["yesterday", "20311201", "2031-12-32"])
+def test_a_filter_that_is_no_date_is_rejected(client: Client, cast: BenchmarkCast, day: str) -> None:
+    cast.relations()
+    client.force_login(cast.olga)
+    response = client.get(reverse("api-submissions", args=["rel"]), {"since": day})
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"] == "since"
 
 
 def fields(**more: Any) -> dict[str, Any]:

@@ -1,0 +1,111 @@
+"""Gold follows from votes, rule, ontology, decisions and exclusions, in whatever order they came."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation import projects
+from annotation.adjudication import decisions
+from annotation.consensus import item_state, majority
+from annotation.consensus.label_mapping import LabelMapping, Payload
+from annotation.models import Item, Project
+from annotation.ontology import inventory
+from annotation.queue import exclusions
+from tests.cast.basics import sentence
+from tests.cast.projects import answered_item, create_project, curator, import_lines
+from tests.cast.replay import replayed
+
+ANSWERS: dict[str, tuple[list[str], ...]] = {
+    "s0": (["A"], ["A"], ["B"]),
+    "s1": (["A"], ["B"], []),
+    "s2": (["C"], [], []),
+}
+POSITIONS = st.tuples(st.sampled_from(sorted(ANSWERS)), st.integers(0, 2))
+EVENTS = st.one_of(
+    st.tuples(st.just("exclude"), POSITIONS),
+    st.tuples(st.just("include"), POSITIONS),
+    st.tuples(st.just("policy"), st.sampled_from(["majority", "majority-na"])),
+    st.tuples(st.just("k"), st.sampled_from([2, 3])),
+    st.tuples(st.just("merge"), st.just(("A", "B"))),
+    st.tuples(st.just("delete"), st.just(("C",))),
+    st.tuples(st.just("undo"), st.none()),
+    st.tuples(st.just("decide"), st.tuples(st.sampled_from(sorted(ANSWERS)), st.sampled_from(["A", "C"]))),
+    st.tuples(st.just("reopen"), st.sampled_from(sorted(ANSWERS))),
+)
+
+
+@replayed
+def answered() -> Project:
+    project = create_project(k=3)
+    import_lines(project, [sentence(name) for name in ANSWERS])
+    projects.open_for_work(project, by=curator())
+    for name, answers in ANSWERS.items():
+        answered_item(project, *answers, item=name)
+    return project
+
+
+def happen(project: Project, event: str, value: Any) -> None:
+    """Let an event happen, if it can."""
+    project.refresh_from_db()
+    by = curator()
+    if event in ("exclude", "include"):
+        answer = project.items.get(external_id=value[0]).answers.order_by("position")[value[1]]
+        exclusions.exclude_answer(answer, excluded=event == "exclude", by=by)
+    elif event == "policy":
+        projects.set_policy(project, policy=value, by=by)
+    elif event == "k":
+        projects.set_k(project, k=value, by=by)
+    elif event in ("merge", "delete"):
+        if {*value} <= {choice.name for choice in inventory.inventory(project, "relation")}:
+            act = inventory.merge if event == "merge" else inventory.delete
+            act(project, value, by=by, **({"target": "A"} if event == "merge" else {}))
+    elif event == "undo":
+        if step := project.steps.filter(undone_at=None).last():
+            inventory.undo(step, by=by)
+    elif event == "decide":
+        item, payload = project.items.get(external_id=value[0]), {"relations": [value[1]]}
+        known = value[1] in item_state.label_names(project)
+        if item.state == Item.State.DISPUTED and known:
+            write = {"by": by, "client_id": uuid4(), "votes_key": item.votes_key}
+            decisions.decide(item, payload=payload, **write)
+    else:
+        item = project.items.get(external_id=value)
+        if item.state == Item.State.ADJUDICATED:
+            decisions.reopen(item, by=by)
+
+
+def expected(item: Item, project: Project) -> tuple[str, Payload | None]:
+    """State and gold from the rows alone, without any history."""
+    mapping = LabelMapping.from_steps(project.steps.filter(undone_at=None))
+    raw = [a.payload for a in item.answers.order_by("position") if not a.set_aside][: project.k]
+    mapped = [mapping.payload(payload).payload for payload in raw]
+    verdict = majority.decide(mapped, kind="relations", policy=project.policy, k=project.k)
+    key = item_state.votes_digest(raw, mapped) if raw else ""
+    names = {choice.name for choice in inventory.inventory(project, "relation")}
+    for decision in item.adjudications.applicable():
+        decided = mapping.payload(decision.payload).payload
+        if decision.votes_key == key and set(decided["relations"]) <= names:
+            return "adjudicated", decided
+    return verdict.state, verdict.gold
+
+
+@pytest.mark.django_db
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(EVENTS, min_size=3, max_size=7))
+def test_gold_follows_from_votes_rule_ontology_decisions_and_exclusions_alone(
+    events: list[tuple[str, Any]],
+) -> None:
+    with transaction.atomic():
+        project = answered()
+        for event, value in events:
+            happen(project, event, value)
+        project.refresh_from_db()
+        for item in project.items.all():
+            assert (item.state, item.gold) == expected(item, project), (item, events)
+        transaction.set_rollback(True)

@@ -347,7 +347,7 @@ def test_a_shared_task_is_run_by_the_client(
         "Terms: version 1. Teams are approved: yes.\n"
     )
     submit = ("submit", "rel", run_file, "--system", "Net", "--run", 1)
-    assert say(token, *submit).startswith("3 terms_not_accepted")
+    assert say(token, *submit).startswith("3 team_terms_not_accepted")
     assert "étudiants" in say(token, "enter", "rel")
     assert say(organiser, "announce", "rel", "x" * 121).startswith("3 invalid_input: title: ")
     assert say(token, "enter", "rel", "--accept", 1) == "kelpie: asked.\n"

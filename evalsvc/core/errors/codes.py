@@ -156,7 +156,7 @@ BENCHMARKS: dict[str, str] = {
     "bad_title": "The title of an announcement must have 1 to 120 characters.",
     "too_long": "The text is too long. See detail for the limit.",
     "reason_needed": "Declining a team needs a reason, which the team reads.",
-    "terms_not_accepted": "The team has not accepted the terms in force. Read and accept them first.",
+    "team_terms_not_accepted": "The team has not accepted the terms in force. Read and accept them first.",
     "not_approved": "The organisers have not approved the team. See detail for their decision.",
     "one_team": "A member of the team already submits for another one. Submit for one team per benchmark.",
     "phase_needed": "Several phases are open. Specify dev, test, or both.",

@@ -52,7 +52,7 @@ def enter(benchmark: Benchmark, team: Team, *, by: User, terms: int | None = Non
     current = terms_of(benchmark)
     if current is not None and terms != current.number:
         raise Conflict(
-            "terms_not_accepted",
+            "team_terms_not_accepted",
             f"Version {current.number} of the terms of {benchmark} is in force.",
             hint=f"Read it, and send its number, {current.number}, as terms.",
         )
@@ -76,7 +76,7 @@ def require_entered(benchmark: Benchmark, team: Team) -> None:
     address = f"POST /api/v1/benchmarks/{benchmark.slug}/entry, or use the page “Take part” of the board."
     if current is not None and (entrant is None or entrant.terms_id != current.pk):
         detail = f"{team} has not accepted version {current.number} of the terms of {benchmark}."
-        raise NotAllowed("terms_not_accepted", detail, hint=f"A member accepts them: {address}")
+        raise NotAllowed("team_terms_not_accepted", detail, hint=f"A member accepts them: {address}")
     if not benchmark.approval:
         return
     if entrant is None:

@@ -33,10 +33,10 @@ def test_a_team_submits_only_after_it_accepted_the_terms_in_force(
 ) -> None:
     first = entrants.set_terms(benchmark, "Do not *train* on dev.", by=cast.olga)
     assert first is not None
-    with pytest.raises(NotAllowed, check=code("terms_not_accepted")):
+    with pytest.raises(NotAllowed, check=code("team_terms_not_accepted")):
         cast.submit(benchmark, LABEL_LINES)
     for wrong in (None, 2):
-        with pytest.raises(Conflict, check=code("terms_not_accepted")):
+        with pytest.raises(Conflict, check=code("team_terms_not_accepted")):
             entrants.enter(benchmark, cast.kelpie, by=cast.kim, terms=wrong)
     entrants.enter(benchmark, cast.kelpie, by=cast.kim, terms=1)
     assert cast.submit(benchmark, LABEL_LINES).pk

@@ -15,6 +15,7 @@ from django.utils import timezone
 from bench.harness import Goal
 from bench.service import inputs
 from bench.service.editor import editor
+from bench.service.releases import release
 from bench.service.rescoring import rescoring
 from bench.service.running import Service, wait_until
 from evalsvc.core.jobs.models import Job
@@ -183,5 +184,6 @@ CASES: dict[str, Callable[[Service], Report]] = {
     "large": large,
     "killed": killed,
     "rescoring": rescoring,
+    "release": release,
     "editor": editor,
 }

@@ -43,7 +43,7 @@ OPTIONS: dict[str, frozenset[str]] = {
     Batch.What.ITEMS: frozenset(
         {"on_error", "labels", "negative", "scheme", "repair", "column", "known", "unit", "names"}
     ),
-    Batch.What.VOTES: frozenset({"on_error", "labels", "negative", "empty", "k"}),
+    Batch.What.VOTES: frozenset({"on_error", "labels", "negative", "empty", "k", "item"}),
     Batch.What.SUGGESTIONS: frozenset({"on_error", "negative"}),
     Batch.What.GOLD: frozenset(
         {"name", "version", "kind", "labels", "negative", "scheme", "repair", "column", "unit", "names"}
@@ -84,6 +84,7 @@ OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: _are_names(value) and bool(value),
         "a list of names, in the order of their numbers",
     ),
+    "item": (lambda value: isinstance(value, str) and 0 < len(value) <= 200, "the id of an item"),
     "labels": (lambda value: value == "add" or _are_names(value), "“add”, or a list of names"),
 }
 UNFINISHED_STATES = (Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)

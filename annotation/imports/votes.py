@@ -6,18 +6,18 @@ import uuid
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from django.db.models import Count, Max, Q
 
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload, is_empty
-from annotation.imports.staging import CHUNK, Staging
+from annotation.imports.staging import CHUNK, Staging, name_of
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology.inventory import lock_project
 from annotation.testset import Kind
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import VoteLine
+from evalsvc.core.formats.records import VoteLine, token_starts
 from evalsvc.core.formats.registry import open_votes
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress, fenced
@@ -30,7 +30,8 @@ Valid = tuple[int, VoteLine, Payload]
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read and stage the votes; the returned store counts them."""
     assert batch.project is not None
-    options = {"empty": batch.options["empty"]} if "empty" in batch.options else {}
+    options = {name: batch.options[name] for name in ("empty", "item") if name in batch.options}
+    options["name"] = name_of(batch.filename)
     lines = open_votes(file, format=batch.format, problems=problems, limits=limits, **options)
     staging = _Staging(batch, problems)
     while chunk := list(islice(lines, CHUNK)):
@@ -97,7 +98,9 @@ class _Staging(Staging):
             expected = "the id of an item of this project"
             self.problems.add("unknown_id", line=line, field="item", value=vote.item, expected=expected)
             return None
-        spans, relations = vote.payload["spans"], vote.payload["relations"]
+        spans, relations = self._spans(line, vote, item), vote.payload["relations"]
+        if spans is None:
+            return None
         named = [(entry if isinstance(entry, str) else entry[1], entry) for entry in relations]
         positive = [entry for name, entry in named if name not in self.negative]
         if positive and len(positive) < len(relations) and isinstance(relations[0], str):
@@ -111,6 +114,25 @@ class _Staging(Staging):
         self.count_labels(payload)
         blank = self.project.kind == Kind.RELATIONS and not relations and not vote.na
         return payload | {"blank": True} if blank else payload
+
+    def _spans(self, line: int, vote: VoteLine, item: Item) -> list[list[int | str]] | None:
+        """Return the spans in the unit of the item, or report one that covers other words there."""
+        spans: Any = vote.payload["spans"]
+        if vote.text is None or not spans:
+            return list(spans)
+        tokens = tuple(item.tokens or ())
+        places = {start: at for at, start in enumerate(token_starts(tokens))}
+        ends = {start + len(tokens[at]): at + 1 for start, at in places.items()}
+        found: list[list[int | str]] = []
+        for start, end, label in spans:
+            words = item.text[start:end]
+            if words != vote.text[start:end] or (tokens and not (start in places and end in ends)):
+                expected = vote.text[start:end] if item.tokens is None else "whole tokens of the item"
+                hint = "The item has another text than the file."
+                self.problems.add("wrong_words", line=line, value=words, expected=expected, hint=hint)
+                return None
+            found.append([places[start], ends[end], label] if tokens else [start, end, label])
+        return found
 
     def _in_kind(self, line: int, payload: Payload) -> bool:
         """Report spans among relations of a pair, and the reverse."""

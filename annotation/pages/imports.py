@@ -37,7 +37,7 @@ NAMES_END = re.compile(r"[,\n]")
 ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 OPTIONS: dict[str, tuple[str, ...]] = {
     Batch.What.ITEMS: ("scheme", "unit", "names"),
-    Batch.What.VOTES: ("empty", "k"),
+    Batch.What.VOTES: ("empty", "k", "item"),
     Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme", "unit", "names"),
 }
 CONTENT_TITLES = {
@@ -183,6 +183,12 @@ class ImportForm(FileForm):
         label="Empty cells in a table of answers",
         required=False,
         choices=[("no-vote", "no answer"), ("no-label", "an answer without a label (N/A)")],
+    )
+    item = forms.CharField(
+        label="Id of the document",
+        required=False,
+        max_length=200,
+        help_text="Only for a person’s file of INCEpTION: its document. The person is the name of the file.",
     )
     k = forms.IntegerField(
         label="Answers per sentence in this file",

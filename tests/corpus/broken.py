@@ -135,6 +135,7 @@ ELSEWHERE = {
     *(
         "no_unit",
         "no_names",
+        "no_item",
         "no_extra",
         "wrong_words",
         "cut_word",

@@ -15,10 +15,10 @@ from typing import Any
 from evalsvc.core.formats.brat import file_name
 from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.extras import require_extra
-from evalsvc.core.formats.json_documents import read_whole
+from evalsvc.core.formats.json_documents import read_whole, votes_of
 from evalsvc.core.formats.json_lines import identifier
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import ItemLine, Link, Span
+from evalsvc.core.formats.records import ItemLine, Link, Span, VoteLine
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import checked_spans
@@ -118,16 +118,24 @@ def read(
         yield 1, ItemLine(item_id, sofa, spans=checked[0], relations=checked[1])
 
 
+def read_votes(
+    source: Source, *, problems: Problems, name: str = "", item: str = "", limits: Limits = LIMITS
+) -> Iterator[tuple[int, VoteLine]]:
+    """Yield the answer of the person that the file is named after, as INCEpTION names its files."""
+    items = read(source, problems=problems, limits=limits)
+    yield from votes_of(items, item=item, annotator=name, problems=problems)
+
+
 FORMAT = register(
     Format(
         "cas-xmi",
         "UIMA CAS XMI (INCEpTION)",
         "A document per file. Spans are custom.Span, relations custom.Relation, each with the feature label.",
         '<xmi:XMI xmlns:xmi="http://www.omg.org/XMI">',
-        roles=("items", "gold"),
+        roles=("items", "gold", "votes"),
         rank=57,
         recognise=lambda sample: "<xmi:XMI" in "".join(sample.lines[:2])[:2000],
-        readers={"items": Reader(read, ("name",))},
+        readers={"items": Reader(read, ("name",)), "votes": Reader(read_votes, ("name", "item"))},
         writer=Writer(
             write,
             ("entities", "joint"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from evalsvc.core.formats.json_lines import Identifier, decode, identifier
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import ItemLine, Link, Span
+from evalsvc.core.formats.records import ItemLine, Link, Span, VoteLine, payload
 from evalsvc.core.formats.text_lines import Limits, Source, unpacked
 from evalsvc.core.formats.text_spans import checked_spans
 
@@ -70,6 +70,19 @@ def _objects(data: bytes, problems: Problems) -> Iterator[bytes]:
     if not rows:
         problems.stop("empty_file", value="an empty list", expected="at least one document")
     yield from (bytes(row) for row in rows)
+
+
+def votes_of(
+    items: Iterator[tuple[int, ItemLine]], *, item: str, annotator: str, problems: Problems
+) -> Iterator[tuple[int, VoteLine]]:
+    """Yield the documents of a file as answers of one annotator to one item."""
+    if not item:
+        hint = "A file of one person and one document doesn't say which document it is."
+        problems.stop("no_item", field="item", expected="the id of an item of the project", hint=hint)
+    for line, each in items:
+        links: Any = each.relations or ()
+        answer = payload(spans=each.spans or (), relations=links)
+        yield line, VoteLine(item, annotator, answer, not each.spans, each.text)
 
 
 def token_item(

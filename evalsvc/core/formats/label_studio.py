@@ -187,7 +187,8 @@ def read_votes(
             is_pair = task.data.h is not None
             names = tuple(name for name in labels if name != NEGATIVE)
             given = payload(relations=names) if is_pair else payload(spans=spans, relations=links)
-            yield line, VoteLine(item_id, who, given, not (names if is_pair else spans))
+            text = None if is_pair else task.data.text
+            yield line, VoteLine(item_id, who, given, not (names if is_pair else spans), text)
 
 
 def _entity(wire: WireMention, text: str, line: int, problems: Problems) -> Entity | None:

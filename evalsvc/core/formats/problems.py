@@ -162,6 +162,7 @@ KINDS: dict[str, ProblemKind] = {
     "cut_word": ProblemKind(
         "The span begins or ends within a word.", '{"unit": "graphemes"}', False, warning=True
     ),
+    "no_item": ProblemKind("The document that the answers are about is missing.", '{"item": "d1"}', False),
     "no_names": ProblemKind(
         "The names of the labels are missing. The file has their numbers only.",
         '{"names": ["O", "B-PER", "I-PER"]}',

@@ -154,13 +154,14 @@ PredictionLine = (
 class VoteLine(msgspec.Struct, frozen=True):
     """An annotator's answer to an item.
 
-    `na` is an explicit N/A, not an empty answer.
+    `na` is an explicit N/A, not an empty answer. `text` is that of the file, if spans count its code points.
     """
 
     item: str
     annotator: str
     payload: Payload
     na: bool
+    text: str | None = None
 
 
 def payload(*, spans: tuple[Span, ...] = (), relations: tuple[str, ...] | tuple[Link, ...] = ()) -> Payload:

@@ -419,9 +419,13 @@ def open_votes(
     problems: Problems,
     limits: Limits = LIMITS,
     empty: EmptyCell = "no-vote",
+    name: str = "document",
+    item: str = "",
 ) -> Iterator[tuple[int, VoteLine]]:
     """Yield (line, vote) of any vote format.
 
-    `empty` is the meaning of an empty cell in a table.
+    `empty` is the meaning of an empty cell in a table. A file of one person and one document is named after
+    the person (`name`) and is about `item`.
     """
-    return open_records(source, "votes", format=format, problems=problems, limits=limits, empty=empty)
+    options = {"empty": empty, "name": name, "item": item}
+    return open_records(source, "votes", format=format, problems=problems, limits=limits, **options)

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Batch, Item, SourceLabels
+from annotation.models import Batch, Item, SourceLabels, Vote
 from tests.cast.basics import run_job
 from tests.cast.projects import ProjectCast, error_codes
 
@@ -100,3 +100,41 @@ def test_the_form_asks_for_what_a_file_does_not_say(
     assert client.post(address, sent | {field: value}).status_code == 302
     assert imported().state == "done"
     assert len(SourceLabels.objects.get().labels["spans"]) == 1
+
+
+TSV = """#FORMAT=WebAnno TSV 3.3
+#T_SP=custom.Span|label
+#T_RL=custom.Relation|label|BT_custom.Span
+
+
+#Text=𝔅o met Ada.
+1-1\t0-3\t𝔅o\tPER\t_\t_\t
+1-2\t4-7\tmet\t_\t_\t_\t
+1-3\t8-11\tAda\tPER\tknows\t1-1\t
+1-4\t11-12\t.\t_\t_\t_\t
+"""
+
+
+@pytest.mark.parametrize(
+    ("document", "spans"),
+    [
+        ({"text": "𝔅o met Ada."}, [[0, 2, "PER"], [7, 10, "PER"]]),
+        ({"text": "𝔅o met Eva."}, None),
+        ({"tokens": ["𝔅o", "met", "Ada."]}, None),
+    ],
+)
+def test_a_persons_file_of_inception_is_an_answer(
+    client: Client, cast: ProjectCast, document: dict[str, Any], spans: list[Any] | None
+) -> None:
+    cast.import_lines({"id": "d1", "spans": [], **document})
+    sent = {"file": SimpleUploadedFile("ben.tsv", TSV.encode()), "what": "votes", "options": '{"item": "d1"}'}
+    assert client.post("/api/v1/projects/harbour/imports", sent).status_code == 202
+    batch = Batch.objects.get(what="votes")
+    run_job("import", batch.pk)
+    batch.refresh_from_db()
+    if spans is None:
+        assert [problem["code"] for problem in batch.problems] == ["wrong_words"]
+    else:
+        vote = Vote.objects.get()
+        assert (vote.annotator.name, vote.item.external_id) == ("ben", "d1")
+        assert vote.payload == {"spans": spans, "relations": [[0, "knows", 1]]}

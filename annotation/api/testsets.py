@@ -58,7 +58,7 @@ class NewGoldSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(choices=Kind.choices, default=Kind.RELATIONS)
     annotations = serializers.FileField(required=False, allow_empty_file=True, help_text=ANNOTATIONS_HELP)
     format = serializers.CharField(required=False, allow_blank=True, help_text=FORMAT_HELP)
-    options = OptionsField(required=False, help_text="labels, negative, scheme, repair, column")
+    options = OptionsField(required=False, help_text="labels, negative, source_of, scheme, repair, column")
 
 
 class NewFreezeSerializer(serializers.Serializer[Any]):

@@ -47,6 +47,7 @@ OPTIONS: dict[str, frozenset[str]] = {
     Batch.What.SUGGESTIONS: frozenset({"on_error", "negative"}),
     Batch.What.GOLD: frozenset(
         {"name", "version", "kind", "labels", "negative", "scheme", "repair", "column", "unit", "names"}
+        | {"source_of"}
     ),
 }
 CHOICES: dict[str, tuple[str, ...]] = {

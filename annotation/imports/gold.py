@@ -16,7 +16,8 @@ from annotation.imports.staging import by_frequency, read_item_lines, with_progr
 from annotation.models import Batch
 from annotation.ontology.presets import title_from_name
 from annotation.testset import Kind, Origin, TestSet
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.duplicates import MergedItem, find_repeats
 from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.core.formats.negative_class import USUAL, similar_to_negative, usual_negative
@@ -36,14 +37,31 @@ def create_test_set(batch: Batch) -> TestSet:
         raise DomainError(
             "unknown_kind", f"Unknown kind {kind!r}. Use one of: {', '.join(Kind.values)}.", field="kind"
         )
+    annotated = _annotated(str(options["source_of"]), kind, batch.by) if options.get("source_of") else None
     return writer.create_test_set(
         name=str(options.get("name", "")),
         version=str(options.get("version", "")),
-        origin=Origin.IMPORTED,
+        origin=Origin.SOURCE if annotated else Origin.IMPORTED,
         kind=kind,
         batch=batch,
         by=batch.by,
+        **({"twin": annotated} if annotated else {}),
     )
+
+
+def _annotated(slug: str, kind: str, by: User) -> TestSet:
+    """Return the imported gold beside which source labels are imported."""
+    annotated = TestSet.objects.frozen().filter(slug=slug, origin=Origin.IMPORTED).first()
+    if annotated is None or not annotated.readable_by(by):
+        detail = f"There is no imported test set {slug!r} that you may read."
+        raise DomainError("unknown_set", detail, field="source_of")
+    if not kind == annotated.kind == Kind.RELATIONS:
+        raise DomainError("other_kind", "Source labels are compared for relations only.", field="source_of")
+    TestSet.objects.filter(twin=annotated, state=TestSet.State.FAILED).delete()
+    if TestSet.objects.filter(twin=annotated).exists():
+        detail = f"{annotated} has source labels already."
+        raise Conflict("has_source_labels", detail, field="source_of")
+    return annotated
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
@@ -80,7 +98,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
         "without_text": summary.without_text,
     }
     manifest = {
-        "origin": Origin.IMPORTED,
+        "origin": test_set.origin,
         "file": {"name": batch.filename, "sha256": batch.sha256, "format": batch.format, "bytes": batch.size},
         "options": batch.options,
         "counts": batch.counts,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from msgspec import convert
@@ -19,7 +20,7 @@ from annotation.imports.upload_precheck import precheck
 from annotation.models import Batch, Project
 from annotation.ontology import inventory
 from annotation.pages.project_page import job_context, project_context, project_for
-from annotation.testset import Kind
+from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
@@ -38,7 +39,7 @@ ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.
 OPTIONS: dict[str, tuple[str, ...]] = {
     Batch.What.ITEMS: ("scheme", "unit", "names"),
     Batch.What.VOTES: ("empty", "k", "item"),
-    Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme", "unit", "names"),
+    Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme", "unit", "names", "source_of"),
 }
 CONTENT_TITLES = {
     Batch.What.ITEMS: "Sentences",
@@ -216,6 +217,24 @@ class GoldForm(FileForm):
         max_length=60,
         help_text="Its name in the file, for example NA, no_relation or Other. Leave empty if there is none.",
     )
+    source_of = forms.ChoiceField(
+        label="Source labels of",
+        required=False,
+        help_text="For labels of a source beside imported gold of the same ids. Its page shows quality.",
+    )
+
+    def __init__(self, *args: Any, golds: Iterable[TestSet] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["source_of"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", "none: this is the gold"), *((gold.slug, str(gold)) for gold in golds)]
+
+
+def _golds(user: User) -> QuerySet[TestSet]:
+    """Return the imported gold of relations that a person reads and that has no source labels."""
+    golds = TestSet.objects.frozen().filter(kind=Kind.RELATIONS, origin=Origin.IMPORTED)
+    golds = golds.exclude(source_twin__state__in=(TestSet.State.FROZEN, TestSet.State.BUILDING))
+    return (golds if user.is_superuser else golds.filter(by=user)).order_by("-pk")[:200]
 
 
 @page("GET", "POST")
@@ -231,7 +250,7 @@ def project_import(request: HttpRequest, slug: str) -> HttpResponse:
 @page("GET", "POST")
 def test_set_import(request: HttpRequest) -> HttpResponse:
     roles.require_organiser(person(request))
-    form = GoldForm(request.POST or None, request.FILES or None)
+    form = GoldForm(request.POST or None, request.FILES or None, golds=_golds(person(request)))
     if batch := form.receive(by=person(request)):
         return redirect("import", batch.pk)
     return render(request, "annotation/test_set_import.html", {"form": form})

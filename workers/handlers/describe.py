@@ -124,12 +124,12 @@ def _figure(value: float) -> float | None:
 
 def _quality(annotated: TestSet, source: TestSet) -> dict[str, Any]:
     """Compare source labels with gold on exactly the annotated sentences."""
-    names = [label["name"] for label in annotated.labels]
+    names = list(dict.fromkeys(label["name"] for label in [*annotated.labels, *source.labels]))
     gold = {line["id"]: line for line in read_rows(annotated)}
     labelled = {line["id"]: line for line in read_rows(source) if line["id"] in gold}
-    pairs: dict[Pair | None, int] = {}
+    pairs: dict[Pair | str, int] = {}
     for line in labelled.values():
-        pairs.setdefault(_pair(line), len(pairs))
+        pairs.setdefault(_bag(line), len(pairs))
     compared = {name: gold[name] for name in labelled}
     result = source_quality(_facts(labelled, pairs, names), _facts(compared, pairs, names))
     counts = result.counts
@@ -168,10 +168,15 @@ def _ends(hits: int, n: int) -> list[float] | None:
     return list(wilson_interval(hits, n)) if n else None
 
 
-def _facts(lines: dict[str, dict[str, Any]], pairs: dict[Pair | None, int], names: list[str]) -> Facts:
+def _bag(line: dict[str, Any]) -> Pair | str:
+    """Return the pair of a line; a line without entities is a bag of its own."""
+    return _pair(line) or str(line["id"])
+
+
+def _facts(lines: dict[str, dict[str, Any]], pairs: dict[Pair | str, int], names: list[str]) -> Facts:
     codes = {name: at for at, name in enumerate(names)}
     cells = [
-        (pairs[_pair(line)], codes[name])
+        (pairs[_bag(line)], codes[name])
         for line in lines.values()
         for name in line["relations"]
         if name in codes

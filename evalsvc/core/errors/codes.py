@@ -42,6 +42,7 @@ ANNOTATION: dict[str, str] = {
     "set_withdrawn": "The test set was withdrawn. Its page says why.",
     "terms_not_accepted": "The terms of the test set must be accepted before the first download.",
     "terms_changed": "The terms have changed since you read them. Read and accept them again.",
+    "has_source_labels": "The test set has source labels already. They cannot be replaced.",
     "bad_version": "The version is not two or three numbers with dots, such as 1.0 or 1.2.1.",
     "identical_freeze": "Nothing has changed since an earlier freeze. See detail for its name.",
     "bad_step": "The ontology change is incomplete, for example a merge without a second label.",

@@ -11,8 +11,10 @@ from annotation import projects
 from annotation.freezing import builder
 from annotation.models import Batch
 from annotation.testset import TestSet
-from tests.cast.basics import run_job, sentence
+from evalsvc.core.errors.exceptions import Conflict, DomainError
+from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import answered_item, create_project, curator, import_lines
+from tests.errors import code
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +55,37 @@ def test_spans_are_counted_by_type() -> None:
     found = described(gold(["Ada\tB-per", "saw\tO", "", "Rain\tO"], kind="entities", scheme="IOB2").test_set)
     assert (found["sentences"], found["entities"], found["na_sentences"]) == (2, 1, 1)
     assert found["labels"] == {"per": 1}
+
+
+def imported_source(gold: TestSet, labels: list[list[str]]) -> TestSet:
+    lines = [sentence(f"s{n}", tail=f"Q{n + 10}", relations=names) for n, names in enumerate(labels)]
+    values = {"name": "Key", "version": "1", "source_of": gold.slug}
+    return import_lines(None, lines, what="gold", **values).test_set
+
+
+def test_imported_source_labels_are_scored_against_imported_gold() -> None:
+    truth = [["A"], ["B"], ["C"], []]
+    lines = [sentence(f"s{n}", tail=f"Q{n + 10}", relations=names) for n, names in enumerate(truth)]
+    made = import_lines(None, lines, what="gold", name="Key", version="1").test_set
+    described(made)
+    source = imported_source(made, [["A"], ["A"], [], ["D"]])
+    assert (source.origin, source.twin, source.project) == ("source", made, None)
+    described(source)
+    made.refresh_from_db()
+    quality = made.statistics["source_quality"]
+    assert (quality["fact_precision"], quality["fact_recall"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert quality["relations"]["D"]["source_facts"] == 1
+    with pytest.raises(Conflict, check=code("has_source_labels")):
+        imported_source(made, [["A"]])
+
+
+def test_source_labels_are_imported_beside_readable_gold_of_relations_only() -> None:
+    made = gold([sentence("s0", relations=["A"])]).test_set
+    sam = person("sam", may_organise=True)
+    for by, slug in ((sam, made.slug), (curator(), "none")):
+        sent = {"name": "Own", "version": "1", "source_of": slug}
+        with pytest.raises(DomainError, check=code("unknown_set")):
+            import_lines(None, [sentence("s0", relations=["A"])], what="gold", by=by, **sent)
 
 
 def test_source_labels_are_scored_against_the_gold_of_annotated_sentences() -> None:

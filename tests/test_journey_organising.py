@@ -55,7 +55,7 @@ def create_benchmark(page: Page, tmp_path: Path) -> None:
     assert_options_of_the_task_only(page)
     page.get_by_label("Beta").fill("0.5")
     page.get_by_label("Submissions per day").fill("2")
-    page.get_by_label("Time zone of the daily quota").select_option("Europe/Vienna")
+    page.get_by_label("Time zone of dates and of the daily quota").select_option("Europe/Vienna")
     page.get_by_text("Training data", exact=True).click()
     page.get_by_label("Training counts").set_input_files(counts)
     press(page, "Create benchmark")
@@ -95,7 +95,7 @@ def add_setting(page: Page) -> None:
     press(page, "Add setting")
     assert "closing time" in page.locator("#id_closes_at_error").inner_text()
     assert barriers(page) == []
-    page.get_by_label("Closes, UTC").fill("2045-01-02T08:30")
+    page.get_by_label("Closes, Europe/Vienna").fill("2045-01-02T08:30")
     page.get_by_label("Sealed").uncheck()
     page.get_by_text("Display", exact=True).click()
     page.get_by_label("Digits").fill("2")

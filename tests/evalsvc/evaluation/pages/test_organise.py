@@ -176,7 +176,7 @@ SETTING = {"title": "Test", "key": "test", "unit": "sentence", "main": "macro_f1
         ({"main": "tau"}, "main", "tau"),
         ({"sealed": "on"}, "closes_at", "closing time"),
         (
-            {"opens_at": "2026-01-03T00:00", "closes_at": "2026-01-02T00:00"},
+            {"opens_at": "2099-01-03T00:00", "closes_at": "2099-01-02T00:00"},
             "closes_at",
             "closes before it opens",
         ),

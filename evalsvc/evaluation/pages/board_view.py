@@ -22,6 +22,7 @@ from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.board_tests import BoardComparison
+from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
@@ -208,6 +209,11 @@ def facts(setting: Setting, version: SettingVersion) -> list[tuple[str, str]]:
         ("Main measure", f"{measure.title}, {way} is better"),
         ("Runs shown", row_rules.title(setting)),
         ("Accepts submissions", PHASE_TITLES[setting.phase]),
+        *(
+            (title, stated(at, setting.benchmark))
+            for title, at in (("Opens", setting.opens_at), ("Closes", setting.closes_at))
+            if at
+        ),
         *in_words(of_setting(setting, version, gold=gold_digest.of_version(version))),
     ]
 

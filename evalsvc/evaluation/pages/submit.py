@@ -25,6 +25,7 @@ from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import entrants, file_contract
 from evalsvc.evaluation.benchmarks.quotas import allowances_of
+from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.computation import missing_words, of_setting
 from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
@@ -174,7 +175,14 @@ def _page(
         "teams": teams,
         "quotas": quotas_of(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
-        "open_settings": [(each, file_contract.count_items(each)) for each in open_settings],
+        "open_settings": [
+            (
+                each,
+                file_contract.count_items(each),
+                stated(each.closes_at, benchmark) if each.closes_at else "",
+            )
+            for each in open_settings
+        ],
         "inputs": list(_inputs(benchmark, phases)),
         "labels": labels,
         "relations": relations,

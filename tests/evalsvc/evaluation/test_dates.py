@@ -47,6 +47,18 @@ def test_forms_take_and_show_dates_in_the_zone_of_the_benchmark(client: Client, 
 
 
 @pytest.mark.django_db
+def test_the_board_and_the_form_for_runs_state_when_a_setting_closes(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    cast.relations(time_zone=ANYWHERE)
+    Setting.objects.update(closes_at=END)
+    client.force_login(cast.kim)
+    for name in ("board", "submit"):
+        page = client.get(reverse(name, args=["rel"])).content.decode()
+        assert "2031-12-01 23:59 AoE (2031-12-02 11:59 UTC)" in page
+
+
+@pytest.mark.django_db
 def test_a_new_closing_date_that_has_passed_is_questioned(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     client.force_login(cast.olga)

@@ -204,7 +204,9 @@ class _Staging(Staging):
             Vote(
                 item_id=items[vote.item].pk,
                 annotator_id=self.annotators[vote.annotator],
-                client_id=uuid.uuid5(uuid.NAMESPACE_OID, f"batch {self.batch.pk} line {line}"),
+                client_id=uuid.uuid5(
+                    uuid.NAMESPACE_OID, f"batch {self.batch.pk} line {line} item {vote.item}"
+                ),
                 number=1,
                 act=Vote.Act.ANSWER,
                 payload=payload,

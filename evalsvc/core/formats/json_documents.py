@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -35,14 +35,17 @@ def read_whole(source: Source, *, problems: Problems, limits: Limits, accepted: 
 def decode_documents(
     source: Source, shape: type[Shape], *, problems: Problems, limits: Limits
 ) -> Iterator[tuple[int, Shape]]:
-    """Yield (line where it begins, object); report objects of another shape."""
+    """Yield (line where it begins, object); report objects of another shape.
+
+    In an array that has several objects on a line, objects are numbered instead: readers of whole files tell
+    items apart by their lines.
+    """
     data = read_whole(source, problems=problems, limits=limits)
     decoder = msgspec.json.Decoder(shape)
-    line, at = 1, 0
-    for raw in _objects(data, problems):
-        start = data.index(raw, at)
-        line += data.count(b"\n", at, start)
-        at = start
+    raws = list(_objects(data, problems))
+    lines = _lines(data, raws)
+    lines = lines if len(set(lines)) == len(lines) else list(range(1, len(raws) + 1))
+    for line, raw in zip(lines, raws, strict=True):
         problems.lines_read = line
         try:
             text = raw.decode()
@@ -52,9 +55,19 @@ def decode_documents(
         struct = decode(decoder, text, line=line, problems=problems)
         if struct is not None:
             yield line, struct
+    problems.lines_read = max(lines, default=0)
+
+
+def _lines(data: bytes, raws: Sequence[bytes]) -> list[int]:
+    """Return the line on which each object begins."""
+    lines, line, at = [], 1, 0
+    for raw in raws:
+        start = data.index(raw, at)
+        line += data.count(b"\n", at, start)
+        lines.append(line)
         line += raw.count(b"\n")
-        at += len(raw)
-    problems.lines_read = data.count(b"\n") + (not data.endswith(b"\n"))
+        at = start + len(raw)
+    return lines
 
 
 def _objects(data: bytes, problems: Problems) -> Iterator[bytes]:

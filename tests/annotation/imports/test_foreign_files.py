@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,20 @@ def test_a_persons_file_of_inception_is_an_answer(
         vote = Vote.objects.get()
         assert (vote.annotator.name, vote.item.external_id) == ("ben", "d1")
         assert vote.payload == {"spans": spans, "relations": [[0, "knows", 1]]}
+
+
+def test_documents_on_one_line_are_told_apart(client: Client, cast: ProjectCast) -> None:
+    spans = [{"id": "a", "type": "labels", "value": {"start": 0, "end": 3, "labels": ["PER"]}}]
+    people = [{"completed_by": number, "result": spans} for number in (1, 2)]
+    tasks = [
+        {"data": {"text": f"Ada {name}.", "doc_id": name}, "annotations": people}
+        for name in ("d1", "d2", "d2")
+    ]
+    for what in ("items", "votes"):
+        file = SimpleUploadedFile("tasks.json", json.dumps(tasks).encode())
+        client.post("/api/v1/projects/harbour/imports", {"file": file, "what": what})
+        run_job("import", Batch.objects.get(what=what).pk)
+    assert list(Item.objects.values_list("external_id", flat=True)) == ["d1", "d2"]
+    assert sorted(Vote.objects.values_list("item__external_id", "annotator__name")) == [
+        ("d1", "1"), ("d1", "2"), ("d2", "1"), ("d2", "2"),
+    ]  # fmt: skip

@@ -23,6 +23,7 @@ from evalsvc.evaluation.pages import (
     submissions,
     submit,
     system,
+    tables_api,
     team,
 )
 
@@ -108,6 +109,9 @@ api_patterns = [
     ),
     path("benchmarks/<slug:slug>/inputs", benchmarks.AllInputs.as_view(), name="api-benchmark-inputs"),
     path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
+    path("benchmarks/<slug:slug>/view", tables_api.BoardView.as_view(), name="api-board-view"),
+    path("benchmarks/<slug:slug>/systems/<int:pk>", tables_api.SystemTables.as_view(), name="api-system"),
+    path("benchmarks/<slug:slug>/errors", tables_api.Errors.as_view(), name="api-errors"),
     path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),
     path(
         "benchmarks/<slug:slug>/measures",

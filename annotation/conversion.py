@@ -6,6 +6,7 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
 from shutil import copyfileobj
@@ -72,25 +73,28 @@ def export(
         return _own(test_set)
     target = _target(test_set, scheme, unit)
     files = _files(test_set, chosen, target)
-    name, pieces = next(files)
-    first = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the response closes it
-    first.writelines(pieces)
-    first.seek(0)
-    second = next(files, None)
-    if second is None:
-        return Exported(name, cast(IO[bytes], first), _counts(target))
-    packed = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - as above
-    with zipfile.ZipFile(packed, "w") as archive, first:
-        with archive.open(_entry(name), "w", force_zip64=True) as entry:
-            copyfileobj(first, entry)
-        while second is not None:
-            name, pieces = second
+    with ExitStack() as opened:  # what is returned stays open, and the response closes it
+        name, pieces = next(files)
+        first = opened.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))
+        first.writelines(pieces)
+        first.seek(0)
+        second = next(files, None)
+        if second is None:
+            opened.pop_all()
+            return Exported(name, cast(IO[bytes], first), _counts(target))
+        packed = opened.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))
+        with zipfile.ZipFile(packed, "w") as archive, first:
             with archive.open(_entry(name), "w", force_zip64=True) as entry:
-                for piece in pieces:
-                    entry.write(piece)
-            second = next(files, None)
-    packed.seek(0)
-    return Exported(f"{test_set.slug}-{format}.zip", cast(IO[bytes], packed), _counts(target))
+                copyfileobj(first, entry)
+            while second is not None:
+                name, pieces = second
+                with archive.open(_entry(name), "w", force_zip64=True) as entry:
+                    for piece in pieces:
+                        entry.write(piece)
+                second = next(files, None)
+        packed.seek(0)
+        opened.pop_all()
+        return Exported(f"{test_set.slug}-{format}.zip", cast(IO[bytes], packed), _counts(target))
 
 
 def losses(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "") -> dict[str, int]:

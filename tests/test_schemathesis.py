@@ -73,10 +73,9 @@ VALIDATED_BY_CONTENT = {
     ("post", "api-reported"): "measures are those of the unit, figures written as papers print them",
     ("get", "api-version-moves"): "number is one of the setting's versions after the first",
     ("post", "api-quality"): "one number limits another",
-    ("post", "api-entry"): "team is one of your teams, terms the version in force",
-    ("post", "api-entrant"): "declining needs a reason",
     ("post", "api-freeze"): "the version is a semantic one",
     ("get", "api-test-set-changes"): "since is a test set",
+    ("get", "api-test-set-losses"): "scheme and unit are options of the format",
     ("get", "api-board-view"): "columns are measures of the benchmark, dates are days",
     ("get", "api-errors"): "shares are from 0 to 1",
 }

@@ -31,7 +31,7 @@ from annotation.releases import card as cards
 from annotation.releases import publishing
 from annotation.releases.comparison import Cause, FactChange, LineChange
 from annotation.releases.earlier import compare_with
-from annotation.releases.folder import zip_stream
+from annotation.releases.folder import zip_of
 from annotation.releases.publishing import record_download
 from annotation.testset import (
     BoardMove,
@@ -222,7 +222,7 @@ class ReleaseFolder(APIView):
         test_set = _test_set(request, slug)
         test_set.require_reader(person(request))
         with_gold = query_choices(request, gold=["0", "1"]).get("gold") != "0"
-        parts = zip_stream(test_set, with_gold=with_gold)
+        parts = zip_of(test_set, with_gold=with_gold)
         record_download(test_set, person(request), "release" if with_gold else "release without gold")
         return zip_file(f"{test_set.slug}.zip", parts)
 
@@ -408,7 +408,7 @@ class ReleaseFile(APIView):
         publication, user = _published(request, slug), person(request)
         publishing.require_download(publication, user)
         test_set, with_gold = publication.test_set, publication.with_gold
-        parts = zip_stream(test_set, with_gold=with_gold)
+        parts = zip_of(test_set, with_gold=with_gold)
         what = "published release" if with_gold else "published release without gold"
         record_download(test_set, user, what)
         return zip_file(f"{test_set.slug}.zip", parts)

@@ -20,7 +20,7 @@ from annotation.releases.card_text import bibtex, citation_text
 from annotation.releases.check import CheckResult, Opened, check
 from annotation.releases.composition import Composition
 from annotation.releases.earlier import compare_with, earlier_sets
-from annotation.releases.folder import manifest_sha256, zip_stream
+from annotation.releases.folder import manifest_sha256, zip_of
 from annotation.testset import TestSet, board_moves, count_hiding
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -226,7 +226,7 @@ def release_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     publication = publication_or_404(request, slug)
     publishing.require_download(publication, request.user)
     test_set, with_gold = publication.test_set, publication.with_gold
-    parts = zip_stream(test_set, with_gold=with_gold)
+    parts = zip_of(test_set, with_gold=with_gold)
     what = "published release" if with_gold else "published release without gold"
     publishing.record_download(test_set, request.user, what)
     return zip_file(f"{test_set.slug}{'' if with_gold else '-blind'}.zip", parts)

@@ -20,7 +20,7 @@ from annotation.releases import card as cards
 from annotation.releases.card_text import citation_text
 from annotation.releases.composition import Composition
 from annotation.releases.earlier import earlier_sets
-from annotation.releases.folder import manifest_sha256, require_complete, zip_stream
+from annotation.releases.folder import manifest_sha256, require_complete, zip_of
 from annotation.releases.publishing import record_download
 from annotation.testset import (
     Origin,
@@ -232,7 +232,7 @@ def release_zip(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     require_complete(test_set)
     record_download(test_set, user, "release" if with_gold else "release without gold")
     return zip_file(
-        f"{test_set.slug}{'' if with_gold else '-blind'}.zip", zip_stream(test_set, with_gold=with_gold)
+        f"{test_set.slug}{'' if with_gold else '-blind'}.zip", zip_of(test_set, with_gold=with_gold)
     )
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -28,9 +26,8 @@ from annotation.releases.layout import (
 )
 from annotation.testset import GoldChanged, Origin, TestSet, export_lines, provenance_lines, verified_batches
 from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.web.zip_stream import with_sums, zip_stream
 
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can state
-CHUNK_BYTES = 1 << 18
 MANY_LINES = 1_000_000  # from here on a file may exceed 2 GB, which must be stated before it
 
 
@@ -156,18 +153,7 @@ def manifest_sha256(test_set: TestSet) -> str:
 # ---- ways out -------------------------------------------------------------------------------------
 def streams(test_set: TestSet, *, with_gold: bool = True) -> Iterator[tuple[str, Iterator[bytes]]]:
     """Yield name and bytes of each file, the checksums last; read each before the next."""
-    sums: list[str] = []
-    for file in files(test_set, with_gold=with_gold):
-        digest = hashlib.sha256()
-
-        def digested(parts: Iterator[bytes], digest: Any = digest) -> Iterator[bytes]:
-            for part in parts:
-                digest.update(part)
-                yield part
-
-        yield file.name, digested(file.parts())
-        sums.append(f"{digest.hexdigest()}  {file.name}\n")
-    yield SUMS, iter(["".join(sums).encode()])
+    return with_sums((file.name, file.parts()) for file in files(test_set, with_gold=with_gold))
 
 
 def write_folder(test_set: TestSet, folder: Path, *, with_gold: bool = True) -> int:
@@ -184,53 +170,8 @@ def write_folder(test_set: TestSet, folder: Path, *, with_gold: bool = True) -> 
     return count
 
 
-def zip_stream(test_set: TestSet, *, with_gold: bool = True) -> Iterator[bytes]:
+def zip_of(test_set: TestSet, *, with_gold: bool = True) -> Iterator[bytes]:
     """Return the folder as one zip in parts, without ever holding it."""
     require_complete(test_set)  # before the response begins
-    return _zip(test_set, with_gold)
-
-
-def _zip(test_set: TestSet, with_gold: bool) -> Iterator[bytes]:
-    sink = _Sink()
-    with zipfile.ZipFile(sink, "w") as archive:
-        for name, parts in streams(test_set, with_gold=with_gold):
-            entry = zipfile.ZipInfo(f"{test_set.slug}/{name}", EPOCH)
-            entry.compress_type, entry._compresslevel = zipfile.ZIP_DEFLATED, 1  # type: ignore[attr-defined]
-            entry.create_system, entry.external_attr = 3, 0o100644 << 16
-            with archive.open(entry, "w", force_zip64=test_set.rows > MANY_LINES) as file:
-                for part in _joined(parts):
-                    file.write(part)
-                    yield from sink.taken()
-            yield from sink.taken()
-    yield from sink.taken()
-
-
-def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Join short lines, of which each would be compressed alone."""
-    held: list[bytes] = []
-    size = 0
-    for part in parts:
-        held.append(part)
-        size += len(part)
-        if size >= CHUNK_BYTES:
-            yield b"".join(held)
-            held, size = [], 0
-    yield b"".join(held)
-
-
-class _Sink(io.RawIOBase):
-    """Takes what is written and hands it on; it cannot seek."""
-
-    def __init__(self) -> None:
-        self._held: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._held.append(bytes(data))
-        return len(data)
-
-    def taken(self) -> list[bytes]:
-        held, self._held = self._held, []
-        return held
+    parts = streams(test_set, with_gold=with_gold)
+    return zip_stream(parts, folder=test_set.slug, large=test_set.rows > MANY_LINES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
@@ -12,40 +11,23 @@ from django.http import StreamingHttpResponse
 from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.web.downloads import STORED_NOWHERE
-from evalsvc.core.web.zip_stream import zip_stream
+from evalsvc.core.web.zip_stream import with_sums, zip_stream
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.api.submissions import EvaluationSerializer
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission
 from evalsvc.evaluation.submissions.file_store import open_file
 
 BLOCK, BATCH = 1 << 16, 50
-SUMS = "SHA256SUMS"
 
 
 def archive_file(benchmark: Benchmark, *, person: User) -> StreamingHttpResponse:
     """Return the archive as a download; the caller has made sure that the person organises it."""
     name = f"{benchmark.slug}-archive"
     return StreamingHttpResponse(
-        zip_stream((f"{name}/{path}", parts) for path, parts in _with_sums(_entries(benchmark, person))),
+        zip_stream(with_sums(_entries(benchmark, person)), folder=name),
         content_type="application/zip",
         headers={"Content-Disposition": f'attachment; filename="{name}.zip"'} | STORED_NOWHERE,
     )
-
-
-def _with_sums(entries: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Add the digests of all files as the last one."""
-    sums: list[str] = []
-
-    def digested(path: str, parts: Iterable[bytes]) -> Iterator[bytes]:
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(part)
-            yield part
-        sums.append(f"{digest.hexdigest()}  {path}\n")
-
-    for path, parts in entries:
-        yield path, digested(path, parts)
-    yield SUMS, iter(["".join(sums).encode()])
 
 
 def _entries(benchmark: Benchmark, person: User) -> Iterator[tuple[str, Iterable[bytes]]]:

@@ -68,7 +68,7 @@ def frozen(project: Project, version: str = "1.0") -> TestSet:
 
 
 def unpacked(test_set: TestSet, **more: Any) -> dict[str, bytes]:
-    data = b"".join(folder.zip_stream(test_set, **more))
+    data = b"".join(folder.zip_of(test_set, **more))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None
         prefix = f"{test_set.slug}/"
@@ -92,18 +92,18 @@ def test_the_folder_has_every_file_and_its_checksum() -> None:
 
 def test_zip_and_folder_have_the_same_bytes_each_time(tmp_path: Path) -> None:
     test_set = released()
-    assert b"".join(folder.zip_stream(test_set)) == b"".join(folder.zip_stream(test_set))
+    assert b"".join(folder.zip_of(test_set)) == b"".join(folder.zip_of(test_set))
     call_command("export", test_set.slug, "--folder", str(tmp_path / "out"), verbosity=0)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == unpacked(test_set)
 
 
 def test_votes_after_the_freeze_change_no_byte_of_the_release() -> None:
     test_set = released()
-    before = b"".join(folder.zip_stream(test_set))
+    before = b"".join(folder.zip_of(test_set))
     exclusions.exclude_answer(Answer.objects.filter(item__external_id="s0").earliest("pk"), by=curator())
     decisions.reopen(test_set.project.items.get(external_id="s2"), by=curator())
     projects.set_guideline(test_set.project, by=curator(), guideline="Another one.")
-    assert b"".join(folder.zip_stream(test_set)) == before
+    assert b"".join(folder.zip_of(test_set)) == before
 
 
 def test_the_file_for_predicting_has_no_label() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import FileResponse, Http404, StreamingHttpResponse
+from django.http import Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers
@@ -478,7 +478,7 @@ class Export(APIView):
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY}
         | problems(400, 401, 403, 404, 409),
     )
-    def get(self, request: Request, slug: str, key: str) -> FileResponse:
+    def get(self, request: Request, slug: str, key: str) -> StreamingHttpResponse:
         """Download the gold in the format of another tool; several files come as a zip."""
         test_set = _test_set(request, slug)
         test_set.require_reader(person(request))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import urlencode
 
@@ -274,7 +274,7 @@ def export_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @page()
-def export_file(request: HttpRequest, slug: str) -> FileResponse:
+def export_file(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     """Download a test set in the format of another tool."""
     test_set = _exported(request, slug)
     options: dict[str, Any] = {name: request.GET.get(name, "") for name in EXPORT_OPTIONS}

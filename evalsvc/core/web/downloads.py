@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from io import SEEK_END
 from itertools import chain
 from typing import IO
 
-from django.http import FileResponse, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 
 from evalsvc.core.web.svg import literal
 
 # Wide forms too: some spreadsheets read them like the narrow ones.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
+BLOCK_BYTES = 1 << 16
 STORED_NOWHERE = {"Cache-Control": "private, no-store"}  # gold, votes and inputs
 
 
@@ -76,10 +78,27 @@ def zip_file(name: str, parts: Iterable[bytes]) -> StreamingHttpResponse:
     )
 
 
-def stored_nowhere_file(file: IO[bytes], name: str) -> FileResponse:
-    """Stream a file that was made for this response, and close it."""
-    headers = STORED_NOWHERE | _attached(name)
-    return FileResponse(file, content_type="application/octet-stream", headers=headers)
+def stored_nowhere_file(file: IO[bytes], name: str) -> StreamingHttpResponse:
+    """Stream a file that was made for this response, and close it at its end or with the response."""
+    size = file.seek(0, SEEK_END)
+    file.seek(0)
+    headers = STORED_NOWHERE | _attached(name) | {"Content-Length": str(size)}
+    return StreamingHttpResponse(_Blocks(file), content_type="application/octet-stream", headers=headers)
+
+
+class _Blocks:
+    """Blocks of a file, which is closed after the last: some servers of tests never close a response."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self.file:
+            while block := self.file.read(BLOCK_BYTES):
+                yield block
+
+    def close(self) -> None:
+        self.file.close()
 
 
 def _attached(name: str) -> dict[str, str]:

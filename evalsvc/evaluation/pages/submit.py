@@ -175,14 +175,7 @@ def _page(
         "teams": teams,
         "quotas": quotas_of(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
-        "open_settings": [
-            (
-                each,
-                file_contract.count_items(each),
-                stated(each.closes_at, benchmark) if each.closes_at else "",
-            )
-            for each in open_settings
-        ],
+        "open_settings": [_open_setting(each, benchmark) for each in open_settings],
         "inputs": list(_inputs(benchmark, phases)),
         "labels": labels,
         "relations": relations,
@@ -195,6 +188,12 @@ def _page(
         "curl": curl(request, benchmark),
     }
     return render(request, "evaluation/submit.html", context | more, status=status)
+
+
+def _open_setting(setting: Setting, benchmark: Benchmark) -> tuple[Setting, int, str]:
+    """Return a setting with its number of items and when it closes."""
+    closes = stated(setting.closes_at, benchmark) if setting.closes_at else ""
+    return setting, file_contract.count_items(setting), closes
 
 
 def _inputs(benchmark: Benchmark, phases: Iterable[str]) -> Iterator[tuple[str, str, int]]:

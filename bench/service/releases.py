@@ -114,12 +114,12 @@ def main() -> None:
     import django
 
     django.setup()
-    from annotation.releases.folder import zip_stream
+    from annotation.releases.folder import zip_of
     from annotation.testset import TestSet
 
     test_set = TestSet.objects.get(slug=sys.argv[1])
     digest, size, begun = hashlib.sha256(), 0, time.perf_counter()
-    for part in zip_stream(test_set):
+    for part in zip_of(test_set):
         digest.update(part)
         size += len(part)
     seconds = time.perf_counter() - begun

@@ -54,6 +54,9 @@ def django_db_setup(
     django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: Any
 ) -> Iterator[None]:
     """The SQLite file of this process, also for `sqlite` and `postgres`."""
+    from tests.cast import periodic
+
+    periodic.pause()
     TransactionTestCase._fixture_teardown = lambda _: empty()  # type: ignore[method-assign]
     with django_db_blocker.unblock():
         path = Path(settings.DATABASES["default"]["TEST"]["NAME"])

@@ -86,7 +86,7 @@ async def live(
         await asyncio.sleep(due - time.perf_counter())
         if (now := time.perf_counter()) < until:
             await person.act(now if closed else due)
-        else:
+        elif not closed:  # a closed loop plans no times, so it can't miss any
             record.missed += 1
         due = (time.perf_counter() if closed else due) + rng.expovariate(factor / person.seconds)
 

@@ -109,6 +109,19 @@ def test_a_sentence_answered_in_one_tab_is_not_shown_in_the_other(page: Page, st
     assert page.locator("#conflicts").inner_text() == other.locator("#conflicts").inner_text() == ""
 
 
+def test_a_draft_of_one_tab_does_not_hold_its_answered_sentence_in_the_other(
+    page: Page, start: Start
+) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    press(page, "1")
+    other = other_tab(page)
+    wait_for_reserve(other, 7)
+    assert chosen(other) == ["lived_in"]
+    press(page, "Enter")
+    see(other, 2)
+
+
 def test_a_started_answer_stays_when_another_tab_answers_the_sentence(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)

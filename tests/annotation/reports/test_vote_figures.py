@@ -15,6 +15,7 @@ from annotation.reports import project_stats, vote_figures, workload
 from evalsvc.core.jobs.models import Job
 from tests.annotation.reports.test_project_stats import labelled
 from tests.cast.basics import run_job
+from tests.cast.periodic import look
 from tests.cast.projects import annotators, answer_item, curator, response_of, seen
 
 pytestmark = pytest.mark.django_db
@@ -27,8 +28,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def queued() -> int:
-    vote_figures._next_look = 0.0
-    vote_figures.queue_outdated()
+    look(vote_figures)
     return Job.objects.filter(kind=vote_figures.KIND, state="queued").count()
 
 

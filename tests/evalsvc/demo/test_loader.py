@@ -24,6 +24,7 @@ from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.models import Score, Setting, Submission
 from evalsvc.evaluation.reported import shown
 from tests.cast.basics import run_job
+from tests.cast.periodic import look
 
 # From the database of the build that generated the data; frozen lines have the types of mentions since.
 TEST_SETS = {
@@ -73,7 +74,7 @@ def check_corrected(setting: Setting) -> None:
     before = leaderboard.board(setting, version=1)
     means = [[row.figures["micro_f1"].mean for row in each.rows] for each in (before, board)]
     assert means[0] != means[1]
-    board_tests.queue_outdated()
+    look(board_tests)
     for subject in Job.objects.filter(kind=board_tests.KIND).values_list("subject", flat=True):
         run_job(board_tests.KIND, subject)
     lead = Client().get("/boards/harbour-relations/").context["reversals_lead"]

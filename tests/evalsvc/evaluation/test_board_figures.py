@@ -16,6 +16,7 @@ from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.models import Setting, StoredBoard, Submission
 from evalsvc.evaluation.pages.overviews import Summary, overviews
 from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.periodic import look
 from tests.evalsvc.evaluation.test_leaderboard import answers, scored
 from workers.runner import run_next
 
@@ -32,10 +33,9 @@ def setting(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> Setting:
     return benchmark.settings.get()
 
 
-def store(monkeypatch: pytest.MonkeyPatch) -> int:
+def store() -> int:
     """Queue what is outdated, and compute it; return the number of boards."""
-    monkeypatch.setattr(board_figures, "_next_look", 0.0)
-    board_figures.queue_outdated()
+    look(board_figures)
     queued = Job.objects.filter(kind=board_figures.KIND, state=Job.State.QUEUED).count()
     while run_next("ingest"):
         pass
@@ -60,7 +60,7 @@ def test_a_stored_board_equals_the_computed_one_for_every_reader(
         setting = Setting.objects.get()
         computed = [content(leaderboard.board(setting, person=person)) for person in (None, cast.olga)]
         assert (computed[0] == computed[1]) == (disclosure == "open")
-        assert store(monkeypatch) == 1
+        assert store() == 1
         with monkeypatch.context() as patch:
             patch.delattr(leaderboard, "_read_values")  # nothing is computed
             assert [
@@ -70,9 +70,9 @@ def test_a_stored_board_equals_the_computed_one_for_every_reader(
 
 @pytest.mark.parametrize("change", ["run", "withdrawal"])
 def test_an_outdated_board_says_so_until_it_is_computed_again(
-    cast: BenchmarkCast, setting: Setting, change: str, monkeypatch: pytest.MonkeyPatch
+    cast: BenchmarkCast, setting: Setting, change: str
 ) -> None:
-    store(monkeypatch)
+    store()
     before = leaderboard.board(setting)
     assert before.computed_at is None
     if change == "run":
@@ -82,7 +82,7 @@ def test_an_outdated_board_says_so_until_it_is_computed_again(
     outdated = leaderboard.board(setting)
     assert content(outdated) == content(before)
     assert outdated.computed_at is not None
-    assert store(monkeypatch) == 1
+    assert store() == 1
     after = leaderboard.board(setting)
     assert after.computed_at is None
     assert [row.system.name for row in after.rows] != [row.system.name for row in before.rows]
@@ -100,39 +100,39 @@ def test_a_board_that_was_overtaken_while_it_was_computed_says_so(
 
 
 def test_a_summary_of_an_outdated_board_is_replaced_with_the_board(
-    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
+    cast: BenchmarkCast, setting: Setting
 ) -> None:
     """The rows don't change when the board is computed again: they did before."""
-    store(monkeypatch)
+    store()
     before = summary(setting)
     scored(cast, setting.benchmark, "Best", 6)
     assert summary(setting) == before
-    store(monkeypatch)
+    store()
     assert summary(setting).front.startswith("Best")
 
 
 @pytest.mark.parametrize("state", ["queued", "invalid", "failed"])
 def test_a_run_without_scores_leaves_the_board_up_to_date(
-    cast: BenchmarkCast, setting: Setting, state: str, monkeypatch: pytest.MonkeyPatch
+    cast: BenchmarkCast, setting: Setting, state: str
 ) -> None:
     """Else the board would tell everybody that somebody's file was refused."""
-    store(monkeypatch)
+    store()
     run = cast.submit(setting.benchmark, answers(2), system="Secret")
     Submission.objects.filter(pk=run.pk).update(state=state)
     Job.objects.filter(kind="score", state="queued").delete()
     assert leaderboard.board(setting).computed_at is None
-    assert store(monkeypatch) == 0
+    assert store() == 0
 
 
 def test_a_run_in_a_sealed_phase_leaves_the_board_beside_it_up_to_date(
-    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
+    cast: BenchmarkCast, setting: Setting
 ) -> None:
     Setting.objects.update(phase="dev")
     values = {"title": "Test", "unit": "sentence", "main": "accuracy", "phase": "test", "sealed": True}
     values |= {"test_set": setting.test_set, "closes_at": timezone.now() + timedelta(days=1)}
     creation.add_setting(setting.benchmark, key="test", by=cast.olga, **values)
     setting = Setting.objects.get(phase="dev")
-    store(monkeypatch)
+    store()
     run = cast.submit(setting.benchmark, answers(2), system="Secret", phase="test")
     run_next("score")
     assert run.evaluations.exists()
@@ -143,9 +143,9 @@ def test_a_run_in_a_sealed_phase_leaves_the_board_beside_it_up_to_date(
 
 @pytest.mark.parametrize("rules", [{"disclosure": "hidden"}, {"measures": ["micro_f1"]}])
 def test_figures_from_before_a_change_of_the_rules_are_not_shown(
-    setting: Setting, rules: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    setting: Setting, rules: dict[str, Any]
 ) -> None:
-    store(monkeypatch)
+    store()
     exact = content(leaderboard.board(setting))
     Setting.objects.update(**rules)
     changed = leaderboard.board(Setting.objects.get())
@@ -157,47 +157,41 @@ def test_a_board_is_queued_once_and_only_if_large_and_outdated(
     cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(2):
-        monkeypatch.setattr(board_figures, "_next_look", 0.0)
-        board_figures.queue_outdated()
+        look(board_figures)
     assert Job.objects.filter(kind=board_figures.KIND).count() == 1
-    assert store(monkeypatch) == 1
-    assert store(monkeypatch) == 0
+    assert store() == 1
+    assert store() == 0
     StoredBoard.objects.all().delete()
     monkeypatch.setattr(board_figures, "LARGE", 5)
-    assert store(monkeypatch) == 0
+    assert store() == 0
 
 
-def test_a_page_reads_on_in_a_board_that_is_replaced_meanwhile(
-    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store(monkeypatch)
+def test_a_page_reads_on_in_a_board_that_is_replaced_meanwhile(cast: BenchmarkCast, setting: Setting) -> None:
+    store()
     expected, begun = content(leaderboard.board(setting)), leaderboard.board(setting)
     for right in (6, 2):
         scored(cast, setting.benchmark, f"New {right}", right)
-    store(monkeypatch)
+    store()
     assert content(begun) == expected
     assert len(leaderboard.board(setting).rows) == 5
     assert StoredBoard.objects.count() == 2
 
 
-def test_a_failed_board_is_not_queued_again_at_once(
-    cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(board_figures, "_next_look", 0.0)
-    board_figures.queue_outdated()
+def test_a_failed_board_is_not_queued_again_at_once(cast: BenchmarkCast, setting: Setting) -> None:
+    look(board_figures)
     Job.objects.filter(kind=board_figures.KIND).update(state="failed", ended_at=Now())
-    assert store(monkeypatch) == 0
+    assert store() == 0
     Job.objects.filter(kind=board_figures.KIND).update(ended_at=Now() - timedelta(hours=2))
-    assert store(monkeypatch) == 1
+    assert store() == 1
 
 
 def test_a_board_that_takes_long_is_computed_for_a_share_of_the_time(
     cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store(monkeypatch)
+    store()
     StoredBoard.objects.update(seconds=60.0)
     monkeypatch.setattr(board_figures, "SHARE_OF_TIME", 10)
     scored(cast, setting.benchmark, "Best", 6)
-    assert store(monkeypatch) == 0
+    assert store() == 0
     StoredBoard.objects.update(seconds=0.0)
-    assert store(monkeypatch) == 1
+    assert store() == 1

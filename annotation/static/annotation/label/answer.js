@@ -1,7 +1,7 @@
 // The answer to the sentence on screen: choices, undo and redo. Every change is saved as a draft.
 
 import { $, choiceOf, relations, showError } from "./page.js";
-import { draftOf, saveDraft } from "./drafts.js";
+import { draftOf, isFromOtherTab, saveDraft } from "./drafts.js";
 import { keyOf } from "./keys.js";
 import { readback } from "./sentence.js";
 import { keysOf } from "../spans/document.js";
@@ -17,7 +17,7 @@ export function begin(work) {
   if (initial) Object.assign(current, choiceOf(initial));
   if (!work.payload && current.spans.length) current.guesses = keysOf({ spans: current.spans, relations: current.chosen });
   const draft = draftOf(work.item.id);
-  Object.assign(current, draft, { drafted: Boolean(draft) });
+  Object.assign(current, draft, { drafted: Boolean(draft) && !isFromOtherTab(draft) });
   showError("");
   showComment();
   showAnswer();

@@ -24,6 +24,7 @@ from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.upkeep import registry, stored_files
 from evalsvc.evaluation.models import PredictionFile
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
+from tests.cast.periodic import look
 from workers.runner import run_inline
 
 LONG_AGO = time.time() - 7_200
@@ -153,16 +154,14 @@ def test_the_upkeep_job_sweeps_and_fails_with_the_first_cure(cast: BenchmarkCast
 def test_the_upkeep_job_is_queued_once_in_its_interval(db: None, settings: Any, monkeypatch: Any) -> None:
     settings.UPKEEP_SECONDS = 60
     for _ in range(2):
-        monkeypatch.setattr(registry, "_next_look", 0.0)
-        registry.queue_when_due()
+        look(registry)
     assert Job.objects.filter(kind=registry.KIND).count() == 1
 
 
 def test_upkeep_jobs_check_one_share_after_the_other(db: None, settings: Any, monkeypatch: Any) -> None:
     settings.UPKEEP_SECONDS = 60
     for _ in range(17):
-        monkeypatch.setattr(registry, "_next_look", 0.0)
-        registry.queue_when_due()
+        look(registry)
         Job.objects.update(state=Job.State.DONE, created_at="2026-01-01T00:00:00Z")
     shares = [registry.share_of(job.subject) for job in Job.objects.order_by("pk")]
     assert "".join(shares) == "0123456789abcdef0"

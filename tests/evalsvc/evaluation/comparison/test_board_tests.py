@@ -16,6 +16,7 @@ from evalsvc.evaluation.comparison.board_tests import Band
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, BoardTests, Score, Setting, Submission, System
 from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.periodic import look
 from tests.evalsvc.evaluation.test_leaderboard import answers
 from workers.runner import run_next
 
@@ -57,12 +58,11 @@ def add(
     return submission
 
 
-def compute(monkeypatch: pytest.MonkeyPatch) -> int:
+def compute() -> int:
     """Queue what is outdated, and compute it; return the number of jobs."""
-    monkeypatch.setattr(board_tests, "_next_look", 0.0)
     ended = Job.objects.filter(kind=board_tests.KIND, state=Job.State.DONE)
     before = ended.count()
-    board_tests.queue_outdated()
+    look(board_tests)
     while run_next("ingest"):
         pass
     return ended.count() - before
@@ -75,30 +75,26 @@ def bands(setting: Setting, key: str = "micro_f1") -> dict[str, str]:
     return {names[pk]: str(band) for pk, band in tests.bands(key).items()} if tests else {}
 
 
-def test_a_band_has_the_ranks_that_tests_leave_open(
-    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_band_has_the_ranks_that_tests_leave_open(cast: BenchmarkCast) -> None:
     setting = begin(cast)
     assert bands(setting) == {}
-    assert compute(monkeypatch) == 1
+    assert compute() == 1
     assert bands(setting) == {"Alder": "1–2", "Birch": "1–2", "Cedar": "3"}
     assert bands(setting, "macro_f1") == {"Alder": "3", "Birch": "2", "Cedar": "1"}
     assert (Band(1, 2, 3).leads, Band(1, 3, 3).leads, Band(3, 3, 3).leads) == (True, False, False)
-    assert compute(monkeypatch) == 0
+    assert compute() == 0
 
 
 @pytest.mark.parametrize("change", ["run", "withdrawal"])
-def test_tests_of_other_runs_are_not_shown(
-    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, change: str
-) -> None:
+def test_tests_of_other_runs_are_not_shown(cast: BenchmarkCast, change: str) -> None:
     setting = begin(cast)
-    compute(monkeypatch)
+    compute()
     if change == "run":
         add(cast, setting.benchmark, "Cedar", "9", 0.53, 0.73)
     else:
         submission_states.withdraw(Submission.objects.get(system__name="Solo"), by=cast.kim)
     assert bands(setting) == {}
-    assert compute(monkeypatch) == 1
+    assert compute() == 1
     assert bands(setting)["Cedar"] == "3"
 
 
@@ -111,24 +107,22 @@ def test_runs_that_come_while_the_tests_are_computed_outdate_them(cast: Benchmar
     assert BoardTests.objects.get().outdated
 
 
-def test_a_sealed_board_is_tested_once_it_has_closed(
-    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sealed_board_is_tested_once_it_has_closed(cast: BenchmarkCast) -> None:
     begin(cast)
     Job.objects.filter(kind=board_tests.KIND).delete()  # a worker may have looked while the runs were scored
     Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(days=1))
-    assert compute(monkeypatch) == 0
+    assert compute() == 0
     Setting.objects.update(closes_at=timezone.now())
-    assert compute(monkeypatch) == 1
+    assert compute() == 1
 
 
 def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
-    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+    client: Client, cast: BenchmarkCast
 ) -> None:
     begin(cast)
     before = client.get(reverse("board", args=["rel"]))
     assert "ranks by the figures alone, without a test" in before.content.decode()
-    compute(monkeypatch)
+    compute()
     response = client.get(reverse("board", args=["rel"]), {"columns": "macro_f1"})
     lines = response.context["table"].rows
     assert [(line.row.system.name, line.rank, line.first.leads) for line in lines] == [
@@ -156,7 +150,7 @@ def test_hidden_gold_withholds_tests_within_a_team(
     setting = begin(cast)
     Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
     setting.refresh_from_db()
-    compute(monkeypatch)
+    compute()
     assert bands(setting) == {"Alder": "1–3", "Birch": "1–3", "Cedar": "1–3"}
     System.objects.filter(name="Cedar").update(team=cast.lugworm)
     assert bands(setting) == {"Alder": "1–2", "Birch": "1–2", "Cedar": "3"}

@@ -280,12 +280,12 @@ def measured(setting: Setting, person: Any = None) -> dict[tuple[str, str, str],
 
 
 def test_a_system_scored_here_is_tested_against_printed_moments_by_its_runs(
-    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, client: Client
+    cast: BenchmarkCast, client: Client
 ) -> None:
     setting = scored_here(cast)
     enter(setting, cast, "harbecke-3")
     assert measured(setting) == {}  # until a job has tested them
-    assert board_runs.compute(monkeypatch) == 1
+    assert board_runs.compute() == 1
     tests = measured(setting)
     assert {name for name, _, _ in tests} == {"Net"}
     micro = tests["Net", "RECENT", "micro_f1"]
@@ -310,16 +310,14 @@ def test_a_system_scored_here_is_tested_against_printed_moments_by_its_runs(
     assert round(first["d"], 2) == 2.83
 
 
-def test_what_cannot_be_tested_is_named_with_its_reason(
-    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, client: Client
-) -> None:
+def test_what_cannot_be_tested_is_named_with_its_reason(cast: BenchmarkCast, client: Client) -> None:
     setting = scored_here(cast)
     rows = [
         add(setting, cast, runs=1, micro_f1="70.0"),
         add(setting, cast, runs=None, micro_f1="70.0 ± 0.2"),
         add(setting, cast, runs=5, micro_f1="70.0"),
     ]
-    board_runs.compute(monkeypatch)
+    board_runs.compute()
     assert measured(setting) == {}
     client.force_login(cast.kim)
     body = client.get("/api/v1/benchmarks/rel/settings/main/reported").json()
@@ -332,30 +330,26 @@ def test_what_cannot_be_tested_is_named_with_its_reason(
     assert "as the paper prints no deviation" in client.get("/boards/rel/").content.decode()
 
 
-def test_hidden_gold_lets_out_no_test_against_figures_that_somebody_entered(
-    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hidden_gold_lets_out_no_test_against_figures_that_somebody_entered(cast: BenchmarkCast) -> None:
     setting = scored_here(cast)
     enter(setting, cast, "harbecke-3")
-    board_runs.compute(monkeypatch)
+    board_runs.compute()
     assert measured(setting, cast.kim)
     Setting.objects.update(disclosure="hidden")
     setting.refresh_from_db()
     assert measured(setting, cast.kim) == measured(setting, cast.olga) == {}
     BoardTests.objects.update(outdated=True)
-    board_runs.compute(monkeypatch)
+    board_runs.compute()
     assert BoardTests.objects.get().reported == {}
 
 
-def test_tests_of_runs_that_have_changed_are_not_shown(
-    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tests_of_runs_that_have_changed_are_not_shown(cast: BenchmarkCast) -> None:
     setting = scored_here(cast)
     enter(setting, cast, "harbecke-3")
-    board_runs.compute(monkeypatch)
+    board_runs.compute()
     board_runs.add(cast, setting.benchmark, "Net", "6", 0.9, 0.9)
     assert measured(setting) == {}
-    board_runs.compute(monkeypatch)
+    board_runs.compute()
     assert round(measured(setting)["Net", "PTR", "micro_f1"].difference or 0, 2) == round(17.5 / 6, 2)
 
 

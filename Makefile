@@ -50,7 +50,7 @@ format: $(VENV)/dev.stamp ## format the code
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/dev.stamp ## measure speed and memory; writes bench/results
-	@failed=; for part in bench bench.service bench.pages bench.queue; do \
+	@failed=; for part in bench bench.service bench.imports bench.pages bench.queue; do \
 	  $(BIN)/python -m $$part || failed="$$failed $$part"; done; \
 	  test -z "$$failed" || { echo "Failed or missed a goal:$$failed" >&2; exit 1; }
 

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.utils.text import slugify
 
 from annotation.testset import Origin, TestSet, TestSetRow, export_lines, provenance_lines
+from evalsvc.core.database import insert_many
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.records import canonical_line
 from evalsvc.core.jobs.exceptions import RetryLater
@@ -77,7 +78,7 @@ def write_rows(test_set: TestSet, lines: Iterable[FrozenLine], *, progress: Prog
             for at, line in enumerate(chunk, 1)
         ]
         with fenced():
-            TestSetRow.objects.bulk_create(rows, batch_size=500)
+            insert_many(rows)
         count += len(rows)
         progress(count, total, f"writing {test_set}")
     return count

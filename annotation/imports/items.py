@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from annotation.consensus.label_mapping import Payload
 from annotation.imports.staging import CHUNK, Staging, fitting_lines, read_item_lines, with_progress
 from annotation.models import Batch, Item, KnownAnswer, SourceLabels
-from evalsvc.core.database import count_anew
+from evalsvc.core.database import count_anew, insert_many
 from evalsvc.core.formats.duplicates import FactCounter, MergedItem, find_repeats
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, payload
@@ -128,16 +128,16 @@ class _Staging(Staging):
             )
             for rank, (key, entry) in enumerate(fresh, self.rank + 1)
         ]
-        rows = Item.objects.bulk_create(rows, batch_size=500)
+        rows = insert_many(rows)
         self.rank += len(rows)
         self.stored += len(rows)
         pairs = [(row, self.source(entry.item)) for row, (_, entry) in zip(rows, fresh, strict=True)]
         if self.use:
             answers = [KnownAnswer(item=row, payload=labels) for row, labels in pairs if labels is not None]
-            KnownAnswer.objects.bulk_create(answers, batch_size=500)
+            insert_many(answers)
         else:
             sealed = [SourceLabels(item=row, labels=labels) for row, labels in pairs if labels is not None]
-            SourceLabels.objects.bulk_create(sealed, batch_size=500)
+            insert_many(sealed)
 
     def _repeats(self, entry: MergedItem) -> list[dict[str, Any]]:
         file = self.batch.filename

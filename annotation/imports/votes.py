@@ -16,6 +16,7 @@ from annotation.imports.staging import CHUNK, Staging, name_of
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology.inventory import lock_project
 from annotation.testset import Kind
+from evalsvc.core.database import insert_many
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import VoteLine, token_starts
 from evalsvc.core.formats.registry import open_votes
@@ -215,7 +216,7 @@ class _Staging(Staging):
             for line, vote, payload in votes
         ]
         answers = []
-        for vote in Vote.objects.bulk_create(rows, batch_size=500):
+        for vote in insert_many(rows):
             self.positions[vote.item_id] += 1
             answer = Answer(
                 item_id=vote.item_id,
@@ -227,7 +228,7 @@ class _Staging(Staging):
                 aside_id=self.exclusions.get(vote.annotator_id),
             )
             answers.append(answer)
-        Answer.objects.bulk_create(answers, batch_size=500)
+        insert_many(answers)
         self.stored += len(answers)
         self.without_label += sum(is_empty(answer.payload) for answer in answers)
 

@@ -9,13 +9,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import count
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db import Error, InterfaceError, InternalError, OperationalError, connection
+import msgspec
+from django.db import Error, InterfaceError, InternalError, OperationalError, connection, transaction
 from django.db.migrations import Migration
-from django.db.models import Model, QuerySet
+from django.db.models import AutoField, JSONField, Model, QuerySet
+from django.db.models.expressions import DatabaseDefault
 
 M = TypeVar("M", bound=Model)
 ROWS_PER_READ = 2_000
@@ -24,6 +26,7 @@ LIMIT_EXCEEDED = "54"  # PostgreSQL's class of statements beyond its limits
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
 INDEX = re.compile(r"\{by (\w+)\}")  # SQLite prefers a look-up of whole rows; PostgreSQL chooses itself
 log = logging.getLogger(__name__)
+_JSON = msgspec.json.Encoder()
 
 
 def is_database_away(error: BaseException | None) -> bool:
@@ -64,6 +67,41 @@ def in_batches(rows: QuerySet[Any, Any]) -> Iterator[Any]:
     keys = list(rows.values_list("pk", flat=True))
     for at in range(0, len(keys), ROWS_PER_READ):
         yield from list(rows.filter(pk__in=keys[at : at + ROWS_PER_READ]))
+
+
+def insert_many(rows: Sequence[M]) -> list[M]:
+    """Insert new rows of one model, and give them their keys: by COPY on PostgreSQL.
+
+    Columns with a default of the database get it. No signals are sent, as with `bulk_create`.
+    """
+    if connection.vendor != "postgresql" or not rows:
+        return type(rows[0])._default_manager.bulk_create(rows, batch_size=500) if rows else []
+    table = type(rows[0])._meta
+    fields = [
+        field
+        for field in table.concrete_fields
+        if not isinstance(getattr(rows[0], field.attname), DatabaseDefault)
+    ]
+    in_order = attrgetter(*(field.attname for field in fields))
+    documents = [at for at, field in enumerate(fields) if isinstance(field, JSONField)]
+    quote = connection.ops.quote_name
+    columns = ", ".join(quote(str(field.column)) for field in fields)
+    with transaction.atomic(), connection.cursor() as cursor:
+        if isinstance(table.pk, AutoField):
+            keys = "SELECT nextval(pg_get_serial_sequence(%s, %s)) FROM generate_series(1, %s)"
+            cursor.execute(keys, [quote(table.db_table), table.pk.column, len(rows)])
+            for row, (key,) in zip(rows, cursor.fetchall(), strict=True):
+                row.pk = key
+        with cursor.copy(f"COPY {quote(table.db_table)} ({columns}) FROM STDIN") as copy:
+            for row in rows:
+                values = list(in_order(row))
+                for at in documents:
+                    if values[at] is not None:
+                        values[at] = _JSON.encode(values[at]).decode()
+                copy.write_row(values)
+    for row in rows:
+        row._state.adding, row._state.db = False, "default"
+    return list(rows)
 
 
 def count_anew(table: type[Model] | None = None) -> None:

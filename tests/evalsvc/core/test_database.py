@@ -1,0 +1,39 @@
+"""Rows inserted many at once, on both databases."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.forms.models import model_to_dict
+
+from annotation.models import Annotator, Batch, Item, ItemCount, Vote
+from evalsvc.core.database import insert_many
+from tests.cast.projects import create_project
+
+
+@pytest.mark.usefixtures("either_database")
+def test_many_rows_are_inserted_as_one_by_one() -> None:
+    project = create_project()
+    batch = Batch.objects.create(project=project, what="items", by=project.created_by, size=1)
+    values: dict[str, Any] = {
+        "project": project, "batch": batch, "text": "a\\b\tc\nd, “é” 𝄞 \\N",
+        "head": {"id": "Q\\1", "name": '"\t'}, "tokens": None, "repeats": [{"line": 1}],
+    }  # fmt: skip
+    rows = [
+        Item(**values, external_id=f"s{number}", content_key=str(number), rank=number) for number in range(3)
+    ]
+    inserted = insert_many(rows)
+    one = Item.objects.create(**values, external_id="one", content_key="one", rank=3)
+    stored = list(Item.objects.order_by("pk"))
+    assert stored == [*inserted, one]
+    own = {"id", "external_id", "content_key", "rank", "key"}
+    kept = [{key: value for key, value in model_to_dict(row).items() if key not in own} for row in stored]
+    assert kept[0] == kept[3]
+    assert [row.external_id for row in stored] == ["s0", "s1", "s2", "one"]
+    assert ItemCount.objects.filter(batch=batch).total() == 4
+    ann = Annotator.objects.create(project=project, name="ann")
+    votes = insert_many([Vote(item=one, annotator=ann, client_id=uuid4(), number=1, act="skip")])
+    assert Vote.objects.get(pk=votes[0].pk).at is not None
+    assert insert_many([]) == []

@@ -39,6 +39,7 @@ HANDLER_PATHS = {
     "recompute": "workers.handlers.annotation:recompute",
     "board": "workers.handlers.score:board",
     "compare": "workers.handlers.compare:compare",
+    "compare parts": "workers.handlers.compare:compare_parts",
     "board tests": "workers.handlers.compare:compare_board",
     "reported": "workers.handlers.compare:compare_reported",
     "describe": "workers.handlers.describe:describe",

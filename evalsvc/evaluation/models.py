@@ -606,6 +606,20 @@ class StoredComparison(models.Model):
         return f"{len(self.systems)} systems under {self.setting}"
 
 
+class ComparisonPart(models.Model):
+    """Tests of one pair of systems, kept until all pairs are tested."""
+
+    comparison = models.ForeignKey(StoredComparison, on_delete=models.CASCADE, related_name="parts")
+    number = models.PositiveSmallIntegerField(help_text="Place among the pairs of the comparison.")
+    tests = models.JSONField(help_text="By measure, as in the comparison, not adjusted yet.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["comparison", "number"], name="a_pair_is_kept_once")]
+
+    def __str__(self) -> str:
+        return f"pair {self.number} of {self.comparison}"
+
+
 class ReportedSystem(models.Model):
     """Figures of a system as a paper prints them.
 

@@ -1,22 +1,32 @@
-"""Handlers of the job kinds `compare` and `reported`: tests between systems of a board."""
+"""Handlers of `compare`, `compare parts`, `board tests` and `reported`: tests between systems of a board."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+import random
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 
 import msgspec
 
-from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.lease import Progress, fenced
+from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.transitions import Store
+from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import StoredTest
 from evalsvc.evaluation.measures.menu import MENU, menu_of
-from evalsvc.evaluation.models import Evaluation, ReportedSystem, Score, Setting, StoredComparison
+from evalsvc.evaluation.models import (
+    ComparisonPart,
+    Evaluation,
+    ReportedSystem,
+    Score,
+    Setting,
+    StoredComparison,
+)
 from evalsvc.evaluation.reported.entries import PrintedFigure, ReportedTest, figures_of, why_untested
 from workers.handlers import score
 from workers.metrics.systems import FEW_RUNS, Printed, holm, spread, welch_of_printed
@@ -33,19 +43,45 @@ NO_RUNS = "a side has no run with figures of its own"
 EARLIER_GOLD = "a side has one run, and the setting has another gold by now"
 ITEMS = {"sentence": "sentences", "bag": "bags", "document": "documents"}
 Pair = tuple[int, int]
+Part = dict[str, list[object]]  # stored tests of a pair, by measure
+Tests = dict[str, list[list[object]]]
 
 
 def compare(subject: int, progress: Progress) -> Store:
-    """Test every pair by every measure; Holm over the pairs of a measure."""
-    related = ("version", "setting__benchmark", "setting__test_set", "setting__only")
-    row = StoredComparison.objects.select_related(*related).get(pk=subject)
+    """Test every pair by every measure; Holm over the pairs of a measure.
+
+    Each pair is stored when it is tested: an attempt that was interrupted goes on from there, and jobs of
+    the kind `compare parts` test other pairs meanwhile. A pair has the same figures whoever tests it.
+    """
+    row = _row(subject)
     with uncollected():
-        found = _Compared(row, progress).tests()
+        compared_ = _Compared(row, progress)
+        while missing := compared_.missing():
+            compared_.store_part(missing[0])
 
     def store() -> None:
-        StoredComparison.objects.filter(pk=row.pk).update(tests=found)
+        tests = compared_.merged(dict(row.parts.values_list("number", "tests")))
+        StoredComparison.objects.filter(pk=row.pk).update(tests=tests)
+        row.parts.all().delete()
 
     return store
+
+
+def compare_parts(subject: int, progress: Progress) -> Store:
+    """Test pairs of a comparison beside the job `compare`, which puts them together."""
+    row = _row(subject)
+    with uncollected():
+        compared_ = _Compared(row, progress)
+        # pairs that another job tests at this moment are tested twice, to the same figures
+        while missing := compared_.missing()[1:]:
+            if not compared_.store_part(random.choice(missing)):  # noqa: S311 - nothing secret
+                break
+    return lambda: None
+
+
+def _row(subject: int) -> StoredComparison:
+    related = ("version", "setting__benchmark", "setting__test_set", "setting__only")
+    return StoredComparison.objects.select_related(*related).get(pk=subject)
 
 
 def compare_board(subject: int, progress: Progress) -> Store:
@@ -77,15 +113,47 @@ class _Compared:
         self.submissions = compared.submissions(row)
         self.cases: dict[int, ScoringCase] = {}
 
-    def tests(self) -> dict[str, list[list[object]]]:
-        pairs = list(combinations(range(len(self.row.systems)), 2))
-        by_measure: dict[str, list[tuple[Pair, str, ComparedMeasure]]] = {}
-        for done, pair in enumerate(pairs):
-            self.report = (done, len(pairs), f"Pair {done + 1} of {len(pairs)}")
-            self.progress(*self.report)
-            name, rows = self._pair(*pair)
-            for row in rows:
-                by_measure.setdefault(row.measure, []).append((pair, name, row))
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        return list(combinations(range(len(self.row.systems)), 2))
+
+    def tests(self) -> Tests:
+        """Return the tests of all pairs by measure."""
+        return self.merged({number: self._part(number) for number in range(len(self.pairs))})
+
+    def missing(self) -> list[int]:
+        """Return the numbers of the pairs without stored tests."""
+        stored = set(self.row.parts.values_list("number", flat=True))
+        missing = [number for number in range(len(self.pairs)) if number not in stored]
+        done, total = len(self.pairs) - len(missing), len(self.pairs)
+        self.report = (done, total, f"{done} of {counted(total, 'pair')} tested")
+        self.progress(*self.report)
+        return missing
+
+    def store_part(self, number: int) -> bool:
+        """Test a pair, and store it; return False if nobody waits for it any more."""
+        tests = self._part(number)
+        with fenced():
+            row = StoredComparison.objects.select_for_update().select_related("job").get(pk=self.row.pk)
+            if row.tests is not None or (row.job is not None and row.job.state in Job.ENDED):
+                return False
+            ComparisonPart.objects.get_or_create(comparison=row, number=number, defaults={"tests": tests})
+        return True
+
+    def _part(self, number: int) -> Part:
+        """Return the tests of a pair by measure, not adjusted yet."""
+        self.report = (number, len(self.pairs), f"{number} of {counted(len(self.pairs), 'pair')} tested")
+        self.progress(*self.report)
+        a, b = self.pairs[number]
+        name, rows = self._pair(a, b)
+        return {row.measure: _stored(a, b, name, row) for row in rows}
+
+    def merged(self, parts: Mapping[int, Part]) -> Tests:
+        """Put the tests of all pairs together, adjusted over the pairs of a measure."""
+        by_measure: dict[str, list[StoredTest]] = {}
+        for number in range(len(self.pairs)):
+            for measure, test in parts[number].items():
+                by_measure.setdefault(measure, []).append(msgspec.convert(test, StoredTest))
         return {measure: _adjusted(rows) for measure, rows in by_measure.items()}
 
     def tests_against_reported(self) -> dict[str, object]:
@@ -151,25 +219,29 @@ class _Compared:
         return self.cases[evaluation]
 
 
-def _adjusted(rows: list[tuple[Pair, str, ComparedMeasure]]) -> list[list[object]]:
+def _stored(a: int, b: int, name: str, row: ComparedMeasure) -> list[object]:
+    test = StoredTest(
+        a,
+        b,
+        name,
+        difference=score.number(row.difference),
+        low=score.number(row.low),
+        high=score.number(row.high),
+        p=score.number(row.p),
+        d=score.number(row.d),
+        word=row.word,
+        detectable=score.number(row.detectable),
+        reason=row.reason,
+    )
+    built: list[object] = msgspec.to_builtins(test)
+    return built
+
+
+def _adjusted(rows: list[StoredTest]) -> list[list[object]]:
     """Return the stored rows of a measure, adjusted over its pairs."""
-    adjusted = holm([row.p for _, _, row in rows]).tolist()
+    adjusted = holm([math.nan if row.p is None else row.p for row in rows]).tolist()
     stored = [
-        StoredTest(
-            a,
-            b,
-            name,
-            difference=score.number(row.difference),
-            low=score.number(row.low),
-            high=score.number(row.high),
-            p=score.number(row.p),
-            p_holm=score.number(p_holm),
-            d=score.number(row.d),
-            word=row.word,
-            detectable=score.number(row.detectable),
-            reason=row.reason,
-        )
-        for ((a, b), name, row), p_holm in zip(rows, adjusted, strict=True)
+        msgspec.structs.replace(row, p_holm=score.number(p)) for row, p in zip(rows, adjusted, strict=True)
     ]
     built: list[list[object]] = msgspec.to_builtins(stored)
     return built

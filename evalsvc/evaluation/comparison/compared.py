@@ -9,15 +9,21 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
+from itertools import combinations
 
 import msgspec
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.upkeep.registry import register_sweep
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.disclosure.policy import is_hidden
@@ -27,11 +33,13 @@ from evalsvc.evaluation.measures.menu import board_measures
 from evalsvc.evaluation.models import Setting, StoredComparison, Submission
 from evalsvc.evaluation.roles import Person
 
-KIND = "compare"
+KIND, PARTS = "compare", "compare parts"
+HELPERS = 3  # jobs beside the first that test pairs over items, which takes longest
 FORMAT = 1  # of stored tests; those of another one are computed again
 LEAST, MOST = 2, 10
 AT_ONCE = 3  # comparisons of a person that wait or run
 REPLICATES, SEED = 1_000, 0
+SWEPT_AT_ONCE = 500
 _TESTS = dict[str, list[StoredTest]]
 
 
@@ -194,6 +202,9 @@ def start(comparison: Comparison, *, by: User) -> None:
                 raise Conflict("too_many_comparisons", detail, hint="Wait for one, or cancel it.")
             row.job, row.by = queueing.enqueue(KIND, row.pk, lane=f"user {by.pk}"), by
             row.save(update_fields=["job", "by"])
+            over_items = sum(min(map(len, pair)) == 1 for pair in combinations(row.runs, 2))
+            for _ in range(min(HELPERS, over_items - 1)):
+                queueing.enqueue(PARTS, row.pk, lane=f"user {by.pk}")
     comparison.__dict__.pop("stored", None)
 
 
@@ -220,3 +231,19 @@ def submissions(row: StoredComparison) -> dict[int, Submission]:
     """Return the submissions of a comparison by key, with what reading them needs."""
     keys = [submission for runs in row.runs for submission, _ in runs]
     return Submission.objects.select_related("benchmark", "file", "system").in_bulk(keys)
+
+
+# ---- upkeep ------------------------------------------------------------------------------------------
+def sweep() -> int:
+    """Delete comparisons begun KEEP_DAYS ago; computed again, they have the same figures."""
+    if not settings.KEEP_DAYS:
+        return 0
+    old = StoredComparison.objects.filter(created_at__lt=Now() - timedelta(days=settings.KEEP_DAYS))
+    old = old.filter(Q(job=None) | Q(job__state__in=Job.ENDED))
+    keys = list(old.values_list("pk", flat=True)[:SWEPT_AT_ONCE])
+    StoredComparison.objects.filter(pk__in=keys).delete()
+    return len(keys)
+
+
+def register() -> None:
+    register_sweep("old comparisons", sweep)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models.functions import Now
 
 from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -17,7 +20,7 @@ from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import scored
 from workers.handlers import compare
 from workers.metrics.systems import welch
-from workers.runner import run_next
+from workers.runner import run_inline, run_next
 
 
 def of(cast: BenchmarkCast, benchmark: Benchmark, *names: str, person: Any = None) -> Comparison:
@@ -143,3 +146,79 @@ def test_a_person_has_a_few_comparisons_at_once(
     compared.start(of(cast, benchmark, "Net", "Tree"), by=cast.kim)
     with pytest.raises(Conflict, match="waiting or running"):
         compared.start(of(cast, benchmark, "Net", "Rules"), by=cast.kim)
+
+
+def stored_tests(cast: BenchmarkCast, benchmark: Benchmark, first: str) -> Any:
+    """Tests of four systems; jobs of this kind run before the others, one after another."""
+    StoredComparison.objects.all().delete()
+    compared.start(of(cast, benchmark, "Net", "Tree", "Rules", "Copy"), by=cast.kim)
+    jobs = Job.objects.filter(kind__in=(compared.KIND, compared.PARTS), state=Job.State.QUEUED)
+    for job in sorted(jobs, key=lambda job: (job.kind != first, job.pk)):
+        assert run_inline(job).state == Job.State.DONE
+    row = StoredComparison.objects.get()
+    assert row.parts.count() == 0
+    return row.tests
+
+
+def test_any_number_of_jobs_in_any_order_give_the_same_figures(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tested: list[tuple[str, int]] = []
+    original = compare._Compared._part
+
+    def noted(self: Any, number: int) -> Any:
+        tested.append((self.progress._lease.job.kind, number))
+        return original(self, number)
+
+    monkeypatch.setattr(compare._Compared, "_part", noted)
+    with_help = stored_tests(cast, benchmark, first=compared.PARTS)
+    assert Job.objects.filter(kind=compared.PARTS).count() == 3
+    assert [number for kind, number in tested if kind == compared.KIND] == [0]
+    monkeypatch.setattr(compared, "HELPERS", 0)
+    tested.clear()
+    assert stored_tests(cast, benchmark, first=compared.KIND) == with_help
+    assert [number for _, number in tested] == [0, 1, 2, 3, 4, 5]
+
+
+def test_an_interrupted_comparison_goes_on_behind_its_last_pair(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tested: list[int] = []
+    original = compare._Compared._part
+
+    def killed_at_the_third(self: Any, number: int) -> Any:
+        tested.append(number)
+        if tested == [0, 1, 2]:
+            raise RetryLater("stopped")
+        return original(self, number)
+
+    monkeypatch.setattr(compared, "HELPERS", 0)
+    expected = stored_tests(cast, benchmark, first=compared.KIND)
+    StoredComparison.objects.all().delete()
+    compared.start(of(cast, benchmark, "Net", "Tree", "Rules", "Copy"), by=cast.kim)
+    monkeypatch.setattr(compare._Compared, "_part", killed_at_the_third)
+    job = Job.objects.filter(kind=compared.KIND).latest("pk")
+    assert run_inline(job).state == Job.State.QUEUED
+    Job.objects.update(run_after=job.run_after)
+    assert run_inline(job).state == Job.State.DONE
+    assert tested == [0, 1, 2, 2, 3, 4, 5]
+    assert StoredComparison.objects.get().tests == expected
+
+
+def test_a_helper_that_comes_late_stores_nothing(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    compared.start(of(cast, benchmark, "Net", "Tree", "Rules"), by=cast.kim)
+    row = StoredComparison.objects.get()
+    late = compare._Compared(row, lambda *report: None)
+    for job in Job.objects.filter(kind=compared.KIND):
+        run_inline(job)
+    assert late.store_part(0) is False
+    assert row.parts.count() == 0
+
+
+def test_old_comparisons_are_deleted(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    computed(cast, benchmark, "Net", "Tree")
+    compared.start(of(cast, benchmark, "Net", "Rules"), by=cast.kim)  # waits
+    assert compared.sweep() == 0
+    StoredComparison.objects.update(created_at=Now() - timedelta(days=91))
+    assert compared.sweep() == 1
+    assert StoredComparison.objects.get().job.state == Job.State.QUEUED  # type: ignore[union-attr]

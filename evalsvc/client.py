@@ -72,6 +72,7 @@ class Comparison(TypedDict):
     state: str
     reason: str
     sentences: list[str]
+    joint: list[dict[str, Any]]
     tests: list[dict[str, Any]]
     method: str
 
@@ -633,7 +634,7 @@ def do_compare(client: Client, arguments: argparse.Namespace) -> int:
     if arguments.json:
         write(json.dumps(comparison, ensure_ascii=False, indent=2))
     else:
-        for sentence in comparison["sentences"]:
+        for sentence in (*comparison["sentences"], *(each["sentence"] for each in comparison["joint"])):
             write(sentence)
         for test in comparison["tests"]:
             write(f"{test['title']:<28} {test['a']} − {test['b']}: {in_words(test)}")

@@ -16,6 +16,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.benchmarks import ComputationSerializer, RowSerializer, setting_of
 from evalsvc.evaluation.comparison import compared, words
+from evalsvc.evaluation.comparison.across_settings import AcrossSettings, TwoSettings, across
 from evalsvc.evaluation.comparison.compared import LEAST, MOST, Comparison
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import of_setting
@@ -51,6 +52,38 @@ class SystemTestSerializer(serializers.Serializer[Any]):
     ahead = serializers.CharField(allow_blank=True, help_text="The system ahead by the test, if one is.")
 
 
+class SystemInSettingsSerializer(serializers.Serializer[Any]):
+    system = serializers.CharField()
+    first = serializers.FloatField()
+    second = serializers.FloatField()
+
+
+class TwoSettingsSerializer(serializers.Serializer[Any]):
+    first = serializers.CharField(source="first.key", help_text="The setting whose order is counted from.")
+    second = serializers.CharField(source="second.key")
+    measure = serializers.CharField(source="column.measure.key")
+    systems = serializers.SerializerMethodField()
+    kept = serializers.IntegerField(help_text="Pairs of systems in the same order in both.")
+    turned = serializers.IntegerField()
+    tied = serializers.IntegerField()
+    tau_b = serializers.FloatField(allow_null=True, help_text="Kendall's; null without an order.")
+
+    @extend_schema_field(SystemInSettingsSerializer(many=True))
+    def get_systems(self, found: TwoSettings) -> list[dict[str, Any]]:
+        return [{"system": name, "first": first, "second": second} for name, first, second in found.rows]
+
+
+class JointTestSerializer(serializers.Serializer[Any]):
+    a = serializers.CharField(help_text="As team/system.")
+    b = serializers.CharField()
+    settings = serializers.IntegerField(help_text="Settings in which the pair was tested.")
+    a_ahead = serializers.IntegerField(help_text="Settings in which A is ahead, by Holm over the settings.")
+    b_ahead = serializers.IntegerField()
+    ahead = serializers.CharField(allow_blank=True, help_text="The system ahead in every setting, if one is.")
+    p = serializers.FloatField(allow_null=True, help_text="The greatest p of the settings, if one is ahead.")
+    sentence = serializers.CharField()
+
+
 class ComparisonSerializer(serializers.Serializer[Comparison]):
     setting = serializers.CharField(source="setting.key")
     version = serializers.IntegerField(source="board.version.number")
@@ -63,6 +96,8 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
     systems = RowSerializer(source="rows", many=True)
     tests = serializers.SerializerMethodField(help_text="A row per measure and pair.")
     sentences = serializers.SerializerMethodField(help_text="For a paper; nothing else is claimed.")
+    two_settings = serializers.SerializerMethodField(help_text="The main measure beside other settings.")
+    joint = serializers.SerializerMethodField(help_text="Pairs over all settings with computed tests.")
     method = serializers.SerializerMethodField()
     computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
 
@@ -83,6 +118,32 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
 
     def get_sentences(self, comparison: Comparison) -> list[str]:
         return words.paragraph(comparison)
+
+    @extend_schema_field(TwoSettingsSerializer(many=True))
+    def get_two_settings(self, comparison: Comparison) -> list[dict[str, Any]]:
+        return list(TwoSettingsSerializer(self._together().drawn, many=True).data)
+
+    @extend_schema_field(JointTestSerializer(many=True))
+    def get_joint(self, comparison: Comparison) -> list[dict[str, Any]]:
+        together = self._together()
+        names = [f"{row.system.team_slug}/{row.system.name}" for row in comparison.rows]
+        return [
+            {
+                "a": names[each.places[0]],
+                "b": names[each.places[1]],
+                "settings": each.settings,
+                "a_ahead": each.ahead[0],
+                "b_ahead": each.ahead[1],
+                "ahead": "" if each.winner is None else names[each.winner],
+                "p": each.p,
+                "sentence": together.sentence(each),
+            }
+            for each in together.joint
+        ]
+
+    def _together(self) -> AcrossSettings:
+        together: AcrossSettings = self.context["together"]
+        return together
 
     def get_method(self, comparison: Comparison) -> str:
         return words.METHOD
@@ -110,7 +171,7 @@ class Comparisons(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """Compare systems: figures, and tests once they are computed."""
-        return Response(ComparisonSerializer(requested(request, slug)).data)
+        return _answer(request, requested(request, slug), status=200)
 
     @extend_schema(
         operation_id="comparison_compute",
@@ -122,7 +183,7 @@ class Comparisons(APIView):
         """Compute the tests, unless they are stored."""
         comparison = requested(request, slug)
         compared.start(comparison, by=users.person(request))
-        return _answer(comparison)
+        return _answer(request, comparison)
 
 
 class CancelComparison(APIView):
@@ -138,9 +199,10 @@ class CancelComparison(APIView):
         """Cancel tests that wait or run."""
         comparison = requested(request, slug)
         compared.cancel(comparison, by=users.person(request))
-        return _answer(comparison)
+        return _answer(request, comparison)
 
 
-def _answer(comparison: Comparison) -> Response:
+def _answer(request: Request, comparison: Comparison, *, status: int | None = None) -> Response:
     waits = comparison.state in (Job.State.QUEUED, Job.State.RUNNING)
-    return Response(ComparisonSerializer(comparison).data, status=202 if waits else 200)
+    shown = ComparisonSerializer(comparison, context={"together": across(comparison, person=request.user)})
+    return Response(shown.data, status=status or (202 if waits else 200))

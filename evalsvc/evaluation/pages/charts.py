@@ -385,3 +385,35 @@ def dots(
                 x = left + (right - left) * value / most
                 parts.append(element("path", tip, class_=f"f{colour} halo", d=f"M{x:.1f} {y:.1f}{mark}"))
     return drawing(right + 20, bottom + 8, f"{title}: {', '.join(names)}", *parts, class_=class_)
+
+
+def dumbbell(
+    lines: Sequence[tuple[str, float, float]],
+    *,
+    names: tuple[str, str],
+    title: str,
+    narrow: bool = False,
+    class_: str | None = None,
+) -> SafeString:
+    """A line per system between its figures in two settings, in percent."""
+    left, right, row = (110, 272, 26) if narrow else (220, 760, 26)
+    top = 30 + 18 * len(names)
+    bottom = top + row * len(lines)
+    scale = Scale([value for _, *both in lines for value in both], start=left, stop=right)
+    parts = legend(names, top=10, left=10)
+    for tick in scale.ticks():
+        x = scale(tick)
+        parts.append(element("path", class_="grid", d=f"M{x:.1f} {top}V{bottom}"))
+        text = f"{100 * tick:.4g}"
+        parts.append(element("text", text, class_="ax", x=x, y=top - 6, text_anchor="middle"))
+    for at, (label, *values) in enumerate(lines):
+        y = top + row * at + row / 2
+        text = clip(label, letters=14 if narrow else 28)
+        parts.append(element("text", text, class_="lab", x=left - 12, y=y + 4, text_anchor="end"))
+        one, two = (scale(value) for value in values)
+        parts.append(element("path", class_="axis", d=f"M{one:.1f} {y:.1f}H{two:.1f}"))
+        for place, (value, x) in enumerate(zip(values, (one, two), strict=True)):
+            colour, mark, _ = series_style(place)
+            tip = element("title", f"{label}, {names[place]}: {percent(value)}")
+            parts.append(element("path", tip, class_=f"f{colour} halo", d=f"M{x:.1f} {y:.1f}{mark}"))
+    return drawing(right + 20, bottom + 8, f"{title}: {' and '.join(names)}", *parts, class_=class_)

@@ -23,6 +23,14 @@ from evalsvc.core.web.svg import Scale
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.comparison import compared, words
+from evalsvc.evaluation.comparison.across_settings import (
+    JOINT_METHOD,
+    AcrossSettings,
+    across,
+    caption,
+    joint_table,
+    settings_table,
+)
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import run_figures
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
@@ -42,21 +50,32 @@ def requested(request: HttpRequest, slug: str) -> Comparison:
     return compared.requested(setting, request.GET.getlist("systems"), person=request.user)
 
 
-@takes((), compute=(), cancel=())
+@takes((), compute=(), cancel=(), settings=())
 @require_http_methods(["GET", "HEAD", "POST"])
 def compare_page(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and not request.user.is_authenticated:
         return redirect_to_login(request.get_full_path())
     comparison = requested(request, slug)
     if request.method == "POST":
-        act = compared.cancel if request.POST.get("action") == "cancel" else compared.start
-        act(comparison, by=users.person(request))
+        _act(request, comparison)
         return redirect(request.get_full_path())
     waits = comparison.state in (Job.State.QUEUED, Job.State.RUNNING)
     response = render(request, "evaluation/compare.html", _context(request, comparison) | {"waits": waits})
     if request.headers.get("HX-Request") and not waits:
         response["HX-Refresh"] = "true"
     return response
+
+
+def _act(request: HttpRequest, comparison: Comparison) -> None:
+    """Compute or cancel the tests, or compute those of the other settings."""
+    person, action = users.person(request), request.POST.get("action")
+    if action == "cancel":
+        compared.cancel(comparison, by=person)
+    elif action == "settings":
+        for other in across(comparison, person=person).others:
+            compared.start(other, by=person)
+    else:
+        compared.start(comparison, by=person)
 
 
 @require_safe
@@ -73,7 +92,10 @@ def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
         return download(words.tests_table(comparison), format)
     if name == "matrix":
         return download(_matrix_table(comparison), format)
-    part = _drawn(comparison).get(name)
+    together = across(comparison, person=request.user)
+    if name == "joint":
+        return download(joint_table(together), format)
+    part = (_drawn(comparison) | _drawn_across(together)).get(name)
     if part is None:
         raise Http404
     return svg_file(part.drawing, f"{slug}-{name}.svg") if format == "svg" else download(part.table, format)
@@ -125,7 +147,23 @@ def _drawn(comparison: Comparison) -> dict[str, Drawn]:
     return drawn
 
 
-def _charts(comparison: Comparison, query: str) -> list[Figure]:
+def _drawn_across(together: AcrossSettings) -> dict[str, Drawn]:
+    """Return a drawing for each other setting, where figures are shares of one."""
+    drawn = {}
+    for found in together.drawn if together.column.measure.unit == "%" else ():
+        names = (found.first.title, found.second.title)
+        draw = partial(charts.dumbbell, found.rows, names=names, title=found.column.title)
+        drawn[f"{found.first.key}-{found.second.key}"] = Drawn(
+            f"{found.first.title} and {found.second.title}",
+            caption(found),
+            draw(),
+            draw(class_="wide-only") + draw(narrow=True, class_="narrow-only"),
+            settings_table(found),
+        )
+    return drawn
+
+
+def _charts(comparison: Comparison, drawn: dict[str, Drawn], query: str) -> list[Figure]:
     address = reverse("board-compare-file", args=[comparison.setting.benchmark.slug, "svg"])
     csv = reverse("board-compare-file", args=[comparison.setting.benchmark.slug, "csv"])
     return [
@@ -141,7 +179,7 @@ def _charts(comparison: Comparison, query: str) -> list[Figure]:
             svg_url=f"{address}?{query}&table={name}",
             csv_url=f"{csv}?{query}&table={name}",
         )
-        for name, part in _drawn(comparison).items()
+        for name, part in drawn.items()
     ]
 
 
@@ -154,6 +192,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
     job = stored.job if stored else None
     has_errors = not comparison.board.policy.hidden and setting.unit != setting.Unit.BAG
     a, b = (systems[place] for place in pair)
+    together = across(comparison, person=request.user)
     return {
         "errors_query": urlencode({"setting": setting.key, "a": a, "b": b}) if has_errors else "",
         "benchmark": setting.benchmark,
@@ -166,7 +205,11 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
         "may_cancel": compared.may_cancel(comparison, request.user),
         "held_back": comparison.board.held_back,
-        "charts": _charts(comparison, query),
+        "charts": _charts(comparison, _drawn(comparison), query),
+        "settings_charts": _charts(comparison, _drawn_across(together), query),
+        "joint": [(together.sentence(each), each.winner is not None) for each in together.joint],
+        "joint_method": JOINT_METHOD,
+        "untested": [each.setting.title for each in together.others if each.state == "absent"],
         "main": comparison.board.ordering,
         "paragraph": words.paragraph(comparison),
         "matrix": _matrix(comparison),

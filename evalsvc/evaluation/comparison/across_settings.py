@@ -1,0 +1,249 @@
+"""The same systems in several settings of a benchmark: turned orders, and joint significance.
+
+Everything is taken from what the reader sees of each setting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from annotation.testset import Origin
+from evalsvc.core.web.formatting import DASH, counted, measured, signed
+from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.comparison.compared import LEAST, Comparison
+from evalsvc.evaluation.leaderboard import Column
+from evalsvc.evaluation.models import Setting
+from evalsvc.evaluation.roles import Person
+
+ALPHA = 0.05
+JOINT_METHOD = (
+    "Ahead in every setting: the greatest p of the settings is below .05 (intersection–union test). Ahead in"
+    " some: Holm over the settings. p are those after Holm over the pairs of a setting."
+)
+
+
+@dataclass(frozen=True)
+class TwoSettings:
+    """Means of the same systems by one measure in two settings, in the order of the first.
+
+    `kept`, `turned` and `tied` count pairs of systems; tau_b is Kendall's, None without an order.
+    """
+
+    first: Setting
+    second: Setting
+    column: Column
+    rows: list[tuple[str, float, float]]
+    kept: int
+    turned: int
+    tied: int
+    tau_b: float | None
+
+    @property
+    def pairs(self) -> int:
+        return self.kept + self.turned + self.tied
+
+
+def two_settings(
+    first: Setting, second: Setting, column: Column, rows: Sequence[tuple[str, float, float]]
+) -> TwoSettings:
+    """Order systems by their means in the first setting, and count pairs that the second one turns.
+
+    A pair is tied if either setting has equal means. τ-b (Kendall 1945) corrects for ties.
+    """
+    better = 1 if column.measure.higher_is_better else -1
+    ordered = sorted(rows, key=lambda row: (-better * row[1], row[0]))
+    pairs = [(_sign(a[1] - b[1]), _sign(a[2] - b[2])) for a, b in combinations(ordered, 2)]
+    signs = Counter(one * two for one, two in pairs)
+    distinct = math.prod(sum(pair[side] != 0 for pair in pairs) for side in (0, 1))
+    tau = (signs[1] - signs[-1]) / math.sqrt(distinct) if distinct else None
+    return TwoSettings(first, second, column, ordered, signs[1], signs[-1], signs[0], tau)
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Two systems by a measure in all settings in which they were tested.
+
+    `places` are those of the comparison. `ahead` counts the settings in which the first, or the second, is
+    ahead by Holm over the settings. `winner` is the place of the system that is ahead in every setting, and
+    p the greatest of the settings, None while only ranges are shown.
+    """
+
+    places: tuple[int, int]
+    settings: int
+    ahead: tuple[int, int]
+    winner: int | None
+    p: float | None
+
+
+def joint(
+    places: tuple[int, int], winners: Sequence[int | None], p_values: Sequence[float | None]
+) -> Joint | None:
+    """Test a pair over several settings; None with fewer than two.
+
+    `winners` are the places of the systems ahead by the test of each setting, `p_values` its p after Holm
+    over the pairs of the setting, None where only a range is shown. All winners the same: significant in
+    every setting at once without adjustment (intersection–union, Berger 1982). How many are at once, which
+    settings left open: Holm over the settings (Dror et al. 2017); without p, none of several is counted.
+    """
+    if len(winners) < LEAST:
+        return None
+    unanimous = len(set(winners)) == 1 and winners[0] is not None
+    if None in p_values:
+        counts = Counter(winners) if unanimous else Counter[int | None]()
+        p = None
+    else:
+        known = [each for each in p_values if each is not None]
+        counts, p = Counter(winners if unanimous else _kept_by_holm(winners, known)), max(known)
+    ahead = (counts[places[0]], counts[places[1]])
+    winner = winners[0] if unanimous else None
+    return Joint(places, len(winners), ahead, winner, p if unanimous else None)
+
+
+def _kept_by_holm(winners: Sequence[int | None], p_values: Sequence[float]) -> list[int | None]:
+    """Return the winners of the settings whose p stays below .05 by Holm (1979)."""
+    kept: list[int | None] = []
+    for place, (p, at) in enumerate(sorted((p, at) for at, p in enumerate(p_values))):
+        if p * (len(p_values) - place) >= ALPHA:
+            break
+        kept.append(winners[at])
+    return kept
+
+
+@dataclass(frozen=True)
+class AcrossSettings:
+    """A comparison beside those of the same systems in the other settings."""
+
+    here: Comparison
+    others: list[Comparison]
+
+    @property
+    def column(self) -> Column:
+        """The main measure, by which settings are compared."""
+        return self.here.board.ordering
+
+    @property
+    def drawn(self) -> list[TwoSettings]:
+        """This setting with each other one; the one with labels by hand first."""
+        found = []
+        for other in self.others:
+            key = self.column.measure.key
+            there = other.board.columns.get(key)
+            rows = [
+                (name, mine.mean, yours.mean)
+                for name, row in zip(self.here.names, self.here.rows, strict=True)
+                if (mine := self.column.figures.get(row.system.pk)) and mine.mean is not None
+                if there and (yours := there.figures.get(row.system.pk)) and yours.mean is not None
+            ]
+            if len(rows) < LEAST:
+                continue
+            here, beside = self.here.setting, other.setting
+            if is_held_out(here) and not is_held_out(beside):
+                turned = [(name, second, first) for name, first, second in rows]
+                found.append(two_settings(beside, here, self.column, turned))
+            else:
+                found.append(two_settings(here, beside, self.column, rows))
+        return found
+
+    @property
+    def joint(self) -> list[Joint]:
+        """Every pair over the settings whose tests are computed."""
+        return [
+            found
+            for places in combinations(range(len(self.here.rows)), 2)
+            if (found := self._joint(places)) is not None
+        ]
+
+    def _joint(self, places: tuple[int, int]) -> Joint | None:
+        systems = [self.here.rows[place].system.pk for place in places]
+        winners: list[int | None] = []
+        p_values: list[float | None] = []
+        for comparison in (self.here, *self.others):
+            there = {row.system.pk: place for place, row in enumerate(comparison.rows)}
+            if not all(system in there for system in systems):
+                continue
+            a, b = (there[system] for system in systems)
+            test = comparison.test(self.column.measure.key, a, b)
+            if test is None or test.reason:
+                continue
+            winners.append(None if test.winner is None else places[(a, b).index(test.winner)])
+            p_values.append(test.p_holm)
+        return joint(places, winners, p_values)
+
+    def sentence(self, found: Joint) -> str:
+        """State what may be claimed of a pair over the settings."""
+        a, b = (self.here.names[place] for place in found.places)
+        title, n = self.column.title, found.settings
+        if found.winner is not None:
+            first, second = (a, b) if found.winner == found.places[0] else (b, a)
+            p = "< .05 in each" if found.p is None else f"{found.p:.2g} at most"
+            return f"{first} is ahead of {second} by {title} in all {n} settings (p {p})."
+        if not any(found.ahead):
+            return f"No difference between {a} and {b} by {title} could be shown in any of {n} settings."
+        ahead = " and ".join(
+            f"{name} is ahead in {count}" for name, count in zip((a, b), found.ahead, strict=True) if count
+        )
+        return f"{a} and {b} by {title} in {n} settings: {ahead}."
+
+
+def is_held_out(setting: Setting) -> bool:
+    """True for labels of a source, without people."""
+    return bool(setting.test_set.origin == Origin.SOURCE)
+
+
+def across(here: Comparison, *, person: Person | None) -> AcrossSettings:
+    """Find the systems of a comparison in the other settings of their benchmark that a person may see."""
+    related = here.setting.benchmark.settings.select_related("benchmark", "test_set", "only")
+    settings = list(related.exclude(pk=here.setting.pk).order_by("rank", "pk"))
+    chosen = {row.system.pk for row in here.rows}
+    found = []
+    for board in leaderboard.boards(settings, person=person) if settings else ():
+        rows = [] if board.sealed else [row for row in board.rows if row.system.pk in chosen]
+        if len(rows) >= LEAST:
+            found.append(Comparison(board, rows))
+    return AcrossSettings(here, found)
+
+
+# ---- tables --------------------------------------------------------------------------------------
+def settings_table(found: TwoSettings) -> PaperTable:
+    measure = found.column.measure
+    heads = [Head("system", "System", numeric=False)]
+    heads += [Head(setting.key, setting.title) for setting in (found.first, found.second)]
+    rows = [
+        [Cell(name, name), *(Cell(value, measured(value, measure)) for value in values)]
+        for name, *values in found.rows
+    ]
+    return PaperTable(f"{found.first.key}-{found.second.key}", caption(found), heads, rows)
+
+
+def caption(found: TwoSettings) -> str:
+    tau = DASH if found.tau_b is None else signed(found.tau_b, digits=2)
+    return (
+        f"{found.column.title}, by {found.first.title}. Of {counted(found.pairs, 'pair')},"
+        f" {found.second.title} keeps the order of {found.kept} and turns {found.turned};"
+        f" {found.tied} have equal figures. Kendall’s τ-b {tau}."
+    )
+
+
+def joint_table(found: AcrossSettings) -> PaperTable:
+    heads = [
+        Head("a", "A", numeric=False), Head("b", "B", numeric=False), Head("settings", "Settings"),
+        Head("a_ahead", "A ahead"), Head("b_ahead", "B ahead"), Head("p", "p"),
+        Head("ahead", "Ahead in all", numeric=False),
+    ]  # fmt: skip
+    rows = []
+    for each in found.joint:
+        names = [found.here.names[place] for place in each.places]
+        winner = "" if each.winner is None else found.here.names[each.winner]
+        cells = [Cell(name, name) for name in names]
+        cells += [Cell(count, str(count)) for count in (each.settings, *each.ahead)]
+        rows.append([*cells, Cell(each.p, DASH if each.p is None else f"{each.p:.2g}"), Cell(winner, winner)])
+    return PaperTable("joint", f"By {found.column.title}. {JOINT_METHOD}", heads, rows)

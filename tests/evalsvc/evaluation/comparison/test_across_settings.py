@@ -1,0 +1,117 @@
+"""Systems in several settings: turned orders as in Gao et al. 2021, and joint significance."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.comparison.across_settings import Joint, joint, two_settings
+from evalsvc.evaluation.models import Benchmark, Setting
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
+from tests.evalsvc.evaluation.test_leaderboard import scored
+from workers.runner import run_next
+
+# AUC of held-out and manual evaluation, Gao et al. 2021, Table 4
+TABLE_4 = [
+    ("CNN sent AVG", 20.0, 48.7), ("CNN sent ONE", 21.2, 50.5), ("PCNN sent AVG", 20.4, 49.4),
+    ("PCNN sent ONE", 21.4, 51.1), ("PCNN bag AVG", 28.4, 52.9), ("PCNN bag ONE", 28.4, 53.4),
+    ("PCNN bag ATT", 32.2, 56.8), ("RL-DSRE", 32.6, 55.1), ("BGWA", 31.0, 47.8), ("RESIDE", 33.4, 35.8),
+    ("BERT sent AVG", 50.5, 60.3), ("BERT sent ONE", 50.5, 61.3), ("BERT bag AVG", 43.0, 56.7),
+    ("BERT bag ONE", 38.5, 58.1), ("BERT bag ATT", 27.8, 51.2),
+]  # fmt: skip
+
+
+def test_turned_pairs_of_the_printed_table_are_counted() -> None:
+    column: Any = SimpleNamespace(measure=SimpleNamespace(higher_is_better=True))
+    setting: Any = None
+    found = two_settings(setting, setting, column, [(name, human, held) for name, held, human in TABLE_4])
+    assert (found.pairs, found.kept, found.turned, found.tied) == (105, 83, 20, 2)
+    assert found.tau_b == pytest.approx(0.6057972360964814)
+    assert [name for name, *_ in found.rows][:2] == ["BERT sent ONE", "BERT sent AVG"]
+    alike = two_settings(setting, setting, column, [("A", 0.5, 0.1), ("B", 0.5, 0.2)])
+    assert (alike.tied, alike.tau_b) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("winners", "p_values", "expected"),
+    [
+        ([0], [0.01], None),
+        # each p alone is below .05: ahead everywhere, without adjustment
+        ([0, 0, 0], [0.04, 0.01, 0.03], Joint((0, 1), 3, (3, 0), 0, 0.04)),
+        # of three settings, .02 · 3 and .03 · 3 are too much
+        ([0, None, 0], [0.03, 0.6, 0.02], Joint((0, 1), 3, (0, 0), None, None)),
+        ([1, None, 0], [0.01, 0.6, 0.02], Joint((0, 1), 3, (1, 1), None, None)),
+        # ranges alone, where the gold is hidden
+        ([1, 1], [None, None], Joint((0, 1), 2, (0, 2), 1, None)),
+        ([1, None], [None, None], Joint((0, 1), 2, (0, 0), None, None)),
+        ([None, None], [0.2, 0.3], Joint((0, 1), 2, (0, 0), None, None)),
+    ],
+)
+def test_a_pair_is_ahead_in_all_settings_or_in_those_that_holm_leaves(
+    winners: list[int | None], p_values: list[float | None], expected: Joint | None
+) -> None:
+    assert joint((0, 1), winners, p_values) == expected
+
+
+@pytest.fixture
+def beside(cast: BenchmarkCast) -> Benchmark:
+    """Two systems, each ahead in one setting: by people, and by labels of a source."""
+    benchmark = cast.relations(main="accuracy")
+    other = [line | {"relations": ["part_of"]} for line in RELATION_GOLD]
+    held = freeze("held", other, by=cast.olga, origin="source")
+    fields = {"test_set": held, "unit": "sentence", "main": "accuracy", "disclosure": "open", "by": cast.olga}
+    creation.add_setting(benchmark, key="held", title="Held-out", **fields)
+    scored(cast, benchmark, "Net", 5, 6)
+    scored(cast, benchmark, "Tree", 1, 2)
+    return benchmark
+
+
+def address(cast: BenchmarkCast, view: str = "board-compare", *args: str, **query: str) -> str:
+    systems = {"systems": [f"{cast.kelpie.slug}/{name}" for name in ("Net", "Tree")]}
+    return reverse(view, args=["rel", *args], query=systems | query)
+
+
+def test_a_page_shows_the_systems_in_the_other_settings(
+    client: Client, cast: BenchmarkCast, beside: Benchmark
+) -> None:
+    client.force_login(cast.kim)
+    page = client.get(address(cast)).content.decode()
+    assert "In several settings" in page
+    assert "The systems are not tested yet in: Held-out." in page
+    for action in ("compute", "settings"):
+        assert client.post(address(cast), {"action": action}).status_code == 302
+    while run_next("heavy"):
+        pass
+    # the order is that of the setting labelled by people, from either page
+    for setting in ("main", "held"):
+        page = client.get(address(cast, setting=setting)).content.decode()
+        assert "not tested yet" not in page
+        assert "Of 1 pair, Held-out keeps the order of 0 and turns 1; 0 have equal figures." in page
+        assert "by accuracy could be shown in any of 2 settings." in page
+        assert page.count("Kendall’s τ-b −1.00") == 1
+        svg = client.get(address(cast, "board-compare-file", "svg", setting=setting, table="main-held"))
+        assert svg.content.startswith(b"<svg")
+    table = client.get(address(cast, "board-compare-file", "csv", table="main-held")).content.decode()
+    assert table.splitlines()[1].startswith("Net,0.91")
+    assert (
+        "a,b,settings,a_ahead,b_ahead"
+        in client.get(address(cast, "board-compare-file", "csv", table="joint")).content.decode()
+    )
+
+
+def test_the_api_tells_of_other_settings_what_the_reader_may_see(
+    client: Client, cast: BenchmarkCast, beside: Benchmark
+) -> None:
+    client.force_login(cast.kim)
+    query = f"systems={cast.kelpie.slug}/Net&systems={cast.kelpie.slug}/Tree"
+    url = f"/api/v1/benchmarks/rel/compare?{query}"
+    [found] = client.get(url).json()["two_settings"]
+    assert (found["first"], found["second"], found["turned"], found["tau_b"]) == ("main", "held", 1, -1)
+    assert [each["system"] for each in found["systems"]] == ["Net", "Tree"]
+    Setting.objects.filter(key="held").update(sealed=True, closes_at="2999-01-01T00:00Z")
+    assert client.get(url).json()["two_settings"] == []

@@ -149,8 +149,7 @@ def _results(
         options = scoring_identity.options_of(contract, setting, submission)
         case = ScoringCase.of(gold, predictions, scoring_options(options))
         report = with_contributed(report_of(case), case, setting)
-        outcomes = outcomes_of(case)
-        packed = None if outcomes is None else pack(outcomes)
+        packed = pack(outcomes_of(case))
         detail = detail_of(case, report)
         result = SettingResult(setting, options, report, detail, answers_digest(case), packed)
         if positives := near_duplicates.positives_if_hidden(setting):

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 from django.db.models import QuerySet
 
 from annotation.testset import GoldChanged
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
-from evalsvc.evaluation.disclosure.outcomes import pack
+from evalsvc.evaluation.disclosure.outcomes import pack, unpack
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Evaluation, EvaluationOutcomes, SettingVersion, Submission
 from workers.handlers import score
@@ -127,11 +128,10 @@ def _compare(found: Verified, gold: Gold, predictions: Predictions) -> None:
 def _same_outcomes(evaluation: Evaluation, case: ScoringCase) -> bool:
     """True if the outcomes of items are equal, or none were stored at the time."""
     rows = EvaluationOutcomes.objects.filter(evaluation=evaluation).values_list("content", flat=True)
-    outcomes = outcomes_of(case)
-    again = None if outcomes is None else zlib.decompress(pack(outcomes))  # libraries compress differently
+    again = unpack(pack(outcomes_of(case)))
     try:
-        return all(zlib.decompress(content) == again for content in rows)
-    except zlib.error:
+        return all(unpack(content) == again for content in rows)
+    except (zlib.error, msgspec.DecodeError):
         return False
 
 

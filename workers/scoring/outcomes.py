@@ -30,6 +30,7 @@ from workers.metrics.matching import pair_spans
 from workers.metrics.ratios import Floats
 from workers.metrics.relations import Links, distinct_links, kinds_of_claims
 from workers.metrics.spans import Spans
+from workers.metrics.text_answers import Answer
 from workers.metrics.wrf import gammas, words_of_spans, wrf, wrf_counts
 from workers.scoring.scorer import ScoringCase
 
@@ -39,13 +40,15 @@ EQUAL = 1e-9  # WRF and CoNLL F1 of a document that differ by less are equal
 WIDEST = 20
 NONE = -1
 Cells = list[tuple[int, int, float]]
+FOREIGN = "not in the inventory"  # the label of answers with another one
+_AnswerRows = list[list[tuple[tuple[str, ...], int, int]]]  # texts, label and kind, by document
 
 
-def outcomes_of(case: ScoringCase) -> Outcomes | None:
-    """Return the outcome of each sentence or document; None for bags and answers without offsets."""
-    if case.options.unit == "bag" or case.form in TEXT_FORMS:
-        return None
-    return _documents(case) if case.options.unit == "document" else _sentences(case)
+def outcomes_of(case: ScoringCase) -> Outcomes:
+    """Return the outcome of each sentence, bag or document."""
+    if case.form in TEXT_FORMS:
+        return _answers(case)
+    return _documents(case) if case.options.unit == "document" else _label_sets(case)
 
 
 def _column(type: str, values: NDArray[np.generic]) -> Column:
@@ -66,9 +69,9 @@ def _f1(right: Ints, gold: Ints, predicted: Ints) -> Floats:
     return np.divide(2.0 * right, size, out=np.full(len(size), np.nan), where=size > 0)
 
 
-# ---- sentences -----------------------------------------------------------------------------------
-def _sentences(case: ScoringCase) -> Outcomes:
-    n, width = case.n_items, case.facts.n_relations
+# ---- sentences and bags --------------------------------------------------------------------------
+def _label_sets(case: ScoringCase) -> Outcomes:
+    n, width, bag = case.facts.n_pairs, case.facts.n_relations, case.bag_of_item
     gold = np.sort(case.facts.cells)
     item, label = case.predicted_sets
     predicted = distinct(item * width + label)
@@ -81,7 +84,8 @@ def _sentences(case: ScoringCase) -> Outcomes:
     return Outcomes(
         labels=list(case.options.labels),
         relations=[],
-        ids=list(case.gold.index),
+        ids=list(case.gold.index) if bag is None else [" → ".join(pair) for pair in case.gold.pairs],
+        sentences=None if bag is None else _sentences_of(bag, list(case.gold.index), n),
         mask=_column("H", 1 << kind),
         f1=_column("f", _f1(size[2], size[0], size[1])),
         wrf=None,
@@ -94,6 +98,14 @@ def _sentences(case: ScoringCase) -> Outcomes:
         confusion=_confusion_of_sets(gold[found] % width, missed, spurious, width, size[0] + size[1] == 0),
         apart=[],
     )
+
+
+def _sentences_of(bag: Ints, ids: list[str], n: int) -> list[list[str]]:
+    """Return the sentences of each bag."""
+    sentences: list[list[str]] = [[] for _ in range(n)]
+    for name, at in zip(ids, bag.tolist(), strict=True):
+        sentences[at].append(name)
+    return sentences
 
 
 def _turned(labels: list[str], missed: Ints, spurious: Ints) -> Ints:
@@ -155,6 +167,63 @@ def _add_several(cells: dict[tuple[int, int], float], sides: list[Ints], width: 
 
 def _rows(cells: dict[tuple[int, int], float]) -> Cells:
     return [(g, p, weight) for (g, p), weight in sorted(cells.items())]
+
+
+# ---- answers without offsets ---------------------------------------------------------------------
+def _answers(case: ScoringCase) -> Outcomes:
+    """Compare the distinct answers of each document, as the set measures do."""
+    names = case.options.labels if case.form == "entity_texts" else case.options.relations
+    sides: tuple[_AnswerRows, _AnswerRows] = ([], [])
+    masks: list[int] = []
+    f1_scores: list[float] = []
+    for gold, predicted in zip(case.gold_texts.sets, case.predicted_texts.sets, strict=True):
+        kinds = [_kinds_of_answers(gold, predicted, MISSED), _kinds_of_answers(predicted, gold, SPURIOUS)]
+        for side, of_side in zip(sides, kinds, strict=True):
+            side.append(sorted((answer.texts, answer.label, kind) for answer, kind in of_side.items()))
+        masks.append(sum({1 << kind for of_side in kinds for kind in of_side.values()}))
+        size = len(gold) + len(predicted)
+        f1_scores.append(2 * len(gold & predicted) / size if size else np.nan)
+    return Outcomes(
+        labels=[*names, FOREIGN],
+        relations=[],
+        ids=list(case.gold.index),
+        mask=_column("H", np.array(masks, dtype=np.int64)),
+        f1=_column("f", np.array(f1_scores)),
+        wrf=None,
+        gold=_claims_of_answers(sides[0], len(names)),
+        predicted=_claims_of_answers(sides[1], len(names)),
+        gold_links=None,
+        predicted_links=None,
+        confusion=[],
+        apart=[],
+        answers=(_texts_of(sides[0]), _texts_of(sides[1])),
+    )
+
+
+def _kinds_of_answers(answers: frozenset[Answer], others: frozenset[Answer], alone: int) -> dict[Answer, int]:
+    """Return the kind of each answer against those of the other side."""
+    texts = {other.texts: other.label for other in others}
+
+    def kind(answer: Answer) -> int:
+        if answer in others:
+            return RIGHT
+        if answer.texts in texts:
+            return TYPE if len(answer.texts) == 1 else RELATION
+        turned = answer._replace(texts=answer.texts[::-1])
+        return DIRECTION if len(answer.texts) > 1 and turned in others else alone
+
+    return {answer: kind(answer) for answer in answers}
+
+
+def _texts_of(rows: _AnswerRows) -> list[list[str]]:
+    return [list(texts) for of_item in rows for texts, _, _ in of_item]
+
+
+def _claims_of_answers(rows: _AnswerRows, n_labels: int) -> Claims:
+    item = np.repeat(np.arange(len(rows)), [len(of_item) for of_item in rows])
+    label = np.array([min(label, n_labels) for of_item in rows for _, label, _ in of_item], dtype=np.int64)
+    kind = np.array([kind for of_item in rows for _, _, kind in of_item], dtype=np.int64)
+    return _claims(item, label, kind, len(rows))
 
 
 # ---- documents -----------------------------------------------------------------------------------

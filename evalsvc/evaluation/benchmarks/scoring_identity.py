@@ -9,7 +9,6 @@ from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.measures.computation import FORMS_OF_KIND, SCORER
@@ -134,10 +133,6 @@ def existing(
 
 
 def without_outcomes(settings: Iterable[Setting]) -> QuerySet[Evaluation]:
-    """Return evaluations on the present gold from before the outcomes of items were stored.
-
-    Bags and answers without offsets have none.
-    """
+    """Return evaluations on the present gold from before the outcomes of items were stored."""
     stored = Evaluation.objects.filter(setting__in=[each.pk for each in settings], outcomes=None)
-    present = stored.filter(gold_sha256=F("setting__test_set__sha256"), scorer=SCORER)
-    return present.exclude(setting__unit=Setting.Unit.BAG).exclude(options__form__in=TEXT_FORMS)
+    return stored.filter(gold_sha256=F("setting__test_set__sha256"), scorer=SCORER)

@@ -58,9 +58,13 @@ class Claims(msgspec.Struct, frozen=True, dict=True):
 
     def of(self, item: int) -> list[tuple[int, int, int, int]]:
         """Return label, kind and places of the claims of an item."""
-        first, label, kind, a, b = self.columns
-        rows = range(first[item], first[item + 1])
+        _, label, kind, a, b = self.columns
+        rows = self.rows(item)
         return [(label[i], kind[i], a[i] if a else 0, b[i] if b else 0) for i in rows]
+
+    def rows(self, item: int) -> range:
+        first = self.columns[0]
+        return range(first[item], first[item + 1])
 
 
 class Outcomes(msgspec.Struct, frozen=True, dict=True):
@@ -86,6 +90,10 @@ class Outcomes(msgspec.Struct, frozen=True, dict=True):
     """Documents whose WRF lies above, at, below CoNLL F1, and those left out."""
     widest: list[tuple[int, float, float]] = []
     """Item, WRF and CoNLL F1 where they differ most."""
+    sentences: list[list[str]] | None = None
+    """Ids of the sentences of each bag."""
+    answers: tuple[list[list[str]], list[list[str]]] | None = None
+    """Texts of each gold claim and each predicted one, of answers without offsets."""
 
     @cached_property
     def masks(self) -> array[Any]:
@@ -103,6 +111,10 @@ class Outcomes(msgspec.Struct, frozen=True, dict=True):
 
 def pack(outcomes: Outcomes) -> bytes:
     return zlib.compress(msgspec.msgpack.encode(outcomes), 1)
+
+
+def unpack(content: bytes | memoryview) -> Outcomes:
+    return msgspec.msgpack.decode(zlib.decompress(content), type=Outcomes)
 
 
 def why_closed(policy: Policy, gold_sha256: str, person: Person | None) -> str:
@@ -127,4 +139,4 @@ def outcomes_of(disclosed: Disclosed, person: Person | None) -> Outcomes | None:
         return None
     rows = EvaluationOutcomes.objects.filter(evaluation=disclosed.pk)
     content = rows.values_list("content", flat=True).first()
-    return None if content is None else msgspec.msgpack.decode(zlib.decompress(content), type=Outcomes)
+    return None if content is None else unpack(content)

@@ -190,7 +190,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
     pair = _pair(request, systems)
     stored = comparison.stored
     job = stored.job if stored else None
-    has_errors = not comparison.board.policy.hidden and setting.unit != setting.Unit.BAG
+    has_errors = not comparison.board.policy.hidden
     a, b = (systems[place] for place in pair)
     together = across(comparison, person=request.user)
     return {

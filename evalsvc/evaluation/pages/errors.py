@@ -17,7 +17,6 @@ from django.utils.safestring import SafeString
 from annotation.testset import TestSetRow, label_titles
 from evalsvc.core.accounts import users
 from evalsvc.core.formats import jsonl_items
-from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine
 from evalsvc.core.formats.registry import open_gold
@@ -36,6 +35,7 @@ from evalsvc.evaluation.pages import board_view
 from evalsvc.evaluation.pages.boards import chosen
 
 SHOWN, LISTED = 20, 50  # items on a page; systems to choose from
+OF_BAG = 3  # sentences shown of a bag
 LANES = {"A": "lane--a", "B": "lane--b"}
 KIND_TITLES = {
     "missed": "missed",
@@ -54,8 +54,7 @@ KIND_TITLES = {
     "spurious relation": "relation: spurious",
 }
 ORDER_TITLES = {"f1": "lowest F1 of A first", "errors": "most errors first", "file": "order of the file"}
-NO_BAGS = "Bags have no sentences of their own to show. Choose a setting over sentences or documents."
-NO_OFFSETS = "The answers of this system have no offsets."
+TWO_FORMS = "One of the two systems answers with offsets, the other without. Choose two of one form."
 NOT_STORED = "The scores of this system were computed before errors were stored."
 WAITING = "Its runs are being scored again."
 
@@ -120,19 +119,17 @@ def requested(request: HttpRequest, slug: str) -> Browser:
         median = leaderboard.median_run(board, leaderboard.open_runs(board, row.system.pk, request.user))
         outcomes = outcomes_of(median[1], request.user) if median else None
         if median is None or outcomes is None:
-            reason = _no_outcomes(setting, median[0] if median else None)
+            reason = _no_outcomes(median[0] if median else None)
             break
         sides.append(Side(letter, names[row.system.pk], _value(row), median[0], outcomes))
-    if len(sides) == 2 and not same_gold(sides[0].outcomes, sides[1].outcomes):
+    if len({side.outcomes.answers is None for side in sides}) == 2:
+        reason = TWO_FORMS
+    elif len(sides) == 2 and not same_gold(sides[0].outcomes, sides[1].outcomes):
         reason = NOT_STORED
     return Browser(board, [] if reason else sides, wanted, reason)
 
 
-def _no_outcomes(setting: Setting, run: Submission | None) -> str:
-    if setting.unit == Setting.Unit.BAG:
-        return NO_BAGS
-    if run is not None and run.form in TEXT_FORMS:
-        return NO_OFFSETS
+def _no_outcomes(run: Submission | None) -> str:
     waiting = run is not None and run.state != Submission.State.SCORED
     return f"{NOT_STORED} {WAITING}" if waiting else NOT_STORED
 
@@ -209,7 +206,7 @@ def _shown(request: HttpRequest, browser: Browser) -> dict[str, Any]:
         raise Http404(f"The setting has no item {item[:200]!r}.")
     items = [ids.index(item)] if item else selection.items
     pages = Paginator(items, SHOWN).get_page(query.get("page"))
-    lines = _lines(browser, [ids[at] for at in pages])
+    lines = _lines(browser, [name for at in pages for name in _shown_sentences(sides[0].outcomes, at)])
     wanted = browser.wanted
     return {
         "a": sides[0],
@@ -231,7 +228,7 @@ def _shown(request: HttpRequest, browser: Browser) -> dict[str, Any]:
         "pages": pages,
         "previous": _query(request, page=pages.previous_page_number()) if pages.has_previous() else "",
         "next": _query(request, page=pages.next_page_number()) if pages.has_next() else "",
-        "shown": [_item(request, browser, at, lines.get(ids[at])) for at in pages],
+        "shown": [_item(request, browser, at, lines) for at in pages],
         "against": _against(request, browser),
     }
 
@@ -258,7 +255,7 @@ def _lead(browser: Browser) -> str:
     n = len(browser.sides[0].outcomes.ids)
     if len(browser.sides) > 1:
         by_who, (a, b) = selection.by_who, browser.sides
-        right = "right about a gold claim" if browser.setting.unit == Setting.Unit.DOCUMENT else "right"
+        right = "right about a gold claim" if a.outcomes.gold.places is not None else "right"
         return (
             f"Of {counted(n, noun)}, {a.name} alone is {right} in {by_who['a']:,} and {b.name} alone in "
             f"{by_who['b']:,}; neither is in {by_who['neither']:,}."
@@ -304,7 +301,8 @@ class ShownItem:
 
     id: str
     link: str
-    text: SafeString | str
+    texts: list[SafeString | str]
+    more: str
     f1: list[tuple[str, str]]
     heads: list[str]
     rows: list[list[Verdict]]
@@ -321,8 +319,15 @@ def _lines(browser: Browser, ids: Sequence[str]) -> dict[str, ItemLine]:
     return {item.id: item for _, item in found}
 
 
-def _item(request: HttpRequest, browser: Browser, at: int, line: ItemLine | None) -> ShownItem:
+def _shown_sentences(outcomes: Outcomes, at: int) -> list[str]:
+    """Return the ids of the first sentences of a bag, else that of the item."""
+    return [outcomes.ids[at]] if outcomes.sentences is None else outcomes.sentences[at][:OF_BAG]
+
+
+def _item(request: HttpRequest, browser: Browser, at: int, lines: dict[str, ItemLine]) -> ShownItem:
     outcomes = browser.sides[0].outcomes
+    found = [lines[name] for name in _shown_sentences(outcomes, at) if name in lines]
+    line = found[0] if found else None
     by_document = outcomes.gold.places is not None
     f1 = [(side.letter, _ratio(side.outcomes.f1_scores[at])) for side in browser.sides]
     words = [
@@ -330,14 +335,21 @@ def _item(request: HttpRequest, browser: Browser, at: int, line: ItemLine | None
         for side in browser.sides
         if side.outcomes.wrf is not None
     ]
-    rows = _link_rows(browser, at, line) if by_document else [_sentence_row(browser, at)]
-    first = ["Relation"] if by_document else []
+    first: list[str] = []
+    if outcomes.answers is not None:
+        rows, first = _answer_rows(browser, at), ["Answer"]
+    elif by_document:
+        rows, first = _link_rows(browser, at, line), ["Relation"]
+    else:
+        rows = [_sentence_row(browser, at)]
+    left = 0 if outcomes.sentences is None else len(outcomes.sentences[at]) - len(found)
     return ShownItem(
         id=outcomes.ids[at],
         link=_query(
             request, item=outcomes.ids[at], page=None, kind=None, who=None, label=None, low=None, high=None
         ),
-        text=_text(browser, at, line) if line is not None else "",
+        texts=[_text(browser, at, each) for each in found],
+        more=f"and {counted(left, 'sentence')} more" if left else "",
         f1=([(f"CoNLL F1 of {letter}", text) for letter, text in f1] + words) if by_document else [],
         heads=[*first, "Gold", *(f"{side.letter}: {side.name}" for side in browser.sides)] if rows else [],
         rows=rows,
@@ -358,7 +370,10 @@ class _Pair:
 
 
 def _text(browser: Browser, at: int, line: ItemLine) -> SafeString | str:
-    if browser.sides[0].outcomes.gold.places is None:
+    outcomes = browser.sides[0].outcomes
+    if outcomes.answers is not None:
+        return line.text or " ".join(line.tokens or ())
+    if outcomes.gold.places is None:
         ends = [_mention(end) for end in (line.head, line.tail)]
         return mark_pair(_Pair(line.text or " ".join(line.tokens or ()), *ends))
     text = PlainText(line.text or "", line.tokens)
@@ -412,6 +427,37 @@ def _sentence_row(browser: Browser, at: int) -> list[Verdict]:
         wrong = "" if kind == RIGHT else KIND_TITLES[KINDS[kind]]
         verdicts.append(Verdict(names(side.outcomes.predicted), wrong, kind == RIGHT))
     return verdicts
+
+
+def _answer_rows(browser: Browser, at: int) -> list[list[Verdict]]:
+    """Return the answers without offsets: in the gold, and of each system."""
+    rows: dict[tuple[str, ...], list[Verdict]] = {}
+    width = len(browser.sides) + 1
+    for place, side in enumerate(browser.sides, 1):
+        parts = (side.outcomes.gold, side.outcomes.predicted)
+        for part, claims in enumerate(parts):
+            for texts, name, kind in _answers_of(side.outcomes, claims, part, at):
+                row = rows.setdefault((*texts, name), [Verdict(DASH) for _ in range(width)])
+                row[0] = row[0] if part else Verdict("yes")
+                row[place] = Verdict("", "" if kind == RIGHT else KIND_TITLES[KINDS[kind]], kind == RIGHT)
+    return [
+        [Verdict(_answer_in_words(texts, browser.titles.get(name, name))), *verdicts]
+        for (*texts, name), verdicts in sorted(rows.items())
+    ]
+
+
+def _answer_in_words(texts: list[str], title: str) -> str:
+    return f" – {title} – ".join(texts) if len(texts) > 1 else f"{texts[0]}: {title}"
+
+
+def _answers_of(
+    outcomes: Outcomes, claims: Claims, side: int, at: int
+) -> Iterator[tuple[list[str], str, int]]:
+    """Yield texts, label and kind of the answers of an item."""
+    _, label, kind, _, _ = claims.columns
+    if outcomes.answers is not None:
+        for row in claims.rows(at):
+            yield outcomes.answers[side][row], outcomes.labels[label[row]], kind[row]
 
 
 def _link_rows(browser: Browser, at: int, line: ItemLine | None) -> list[list[Verdict]]:
@@ -487,12 +533,12 @@ def _table(browser: Browser) -> PaperTable:
     rows = []
     for at in browser.selection.items:
         outcomes = sides[0].outcomes
-        cells = [_text_cell(outcomes.ids[at]), _text_cell(_claims(outcomes, outcomes.gold, at))]
+        cells = [_text_cell(outcomes.ids[at]), _text_cell(_claims(outcomes, outcomes.gold, at, 0))]
         for side in sides:
             mask, f1 = side.outcomes.masks[at], side.outcomes.f1_scores[at]
             kinds = [KINDS[code] for code in range(len(KINDS)) if mask >> code & 1 and code != RIGHT]
             cells += [
-                _text_cell(_claims(side.outcomes, side.outcomes.predicted, at)),
+                _text_cell(_claims(side.outcomes, side.outcomes.predicted, at, 1)),
                 _text_cell("; ".join(kinds)),
             ]
             cells.append(Cell(None if isnan(f1) else round(f1, 6), _ratio(f1)))
@@ -505,8 +551,12 @@ def _text_cell(text: str) -> Cell:
     return Cell(text, text)
 
 
-def _claims(outcomes: Outcomes, claims: Claims, at: int) -> str:
-    """Name the claims of an item, spans with their places."""
+def _claims(outcomes: Outcomes, claims: Claims, at: int, side: int) -> str:
+    """Name the claims of an item, spans with their places and answers with their texts."""
+    if outcomes.answers is not None:
+        return "; ".join(
+            f"{label}: {' – '.join(texts)}" for texts, label, _ in _answers_of(outcomes, claims, side, at)
+        )
     bounds = claims.places is not None
     return "; ".join(
         outcomes.labels[label] + (f" {start}–{end}" if bounds else "")

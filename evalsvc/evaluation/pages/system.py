@@ -139,9 +139,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "query": urlencode({"setting": setting.key}),
         "others": _others(page, names),
         "name": name,
-        "errors_query": urlencode({"setting": setting.key, "a": name})
-        if page.runs and setting.unit != Setting.Unit.BAG
-        else "",
+        "errors_query": urlencode({"setting": setting.key, "a": name}) if page.runs else "",
         "address": request.path,
     }
 

@@ -15,9 +15,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.disclosure.outcomes import KINDS, MISSED, SPURIOUS
 from evalsvc.evaluation.models import Benchmark, EvaluationOutcomes, Score, Setting, Submission
+from evalsvc.evaluation.pages import errors
 from tests.cast.benchmarks import ENTITY_GOLD, BenchmarkCast
+from workers.metrics.text_answers import Answer
 from workers.runner import run_next
+from workers.scoring import outcomes
 
 
 def page(client: Client, benchmark: str = "rel", **query: Any) -> tuple[dict[str, Any], str]:
@@ -218,11 +222,87 @@ def test_a_command_fills_the_errors_of_all_benchmarks(
     assert "Every run has its errors stored." in out.getvalue()
 
 
-def test_bags_and_answers_without_offsets_are_not_scored_again_for_errors(cast: BenchmarkCast) -> None:
-    bags, texts = cast.relations("bag", "ap"), cast.entities()
-    cast.submit(bags, [{"h": "Q1", "t": "Q2", "relation": "born_in", "score": 0.5}])
-    cast.submit(texts, [{"id": line["id"], "entities": []} for line in ENTITY_GOLD])
+def test_a_bag_shows_its_sentences_and_the_claims_of_both_systems(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    client.force_login(cast.kim)
+    benchmark = cast.relations("bag", "ap")
+    right = [{"h": "Q1", "t": "Q2", "relation": "born_in", "score": 0.5}]
+    wrong = {"h": "Q3", "t": "Q4", "relation": "part_of", "score": 0.9}
+    cast.submit(benchmark, right, system="A")
+    cast.submit(benchmark, [wrong, *right], system="B")
     while run_next("score"):
         pass
-    for benchmark in (bags, texts):
-        assert versions.fill_outcomes(benchmark.settings.get(), by=cast.olga) == 0
+    assert versions.fill_outcomes(benchmark.settings.get(), by=cast.olga) == 0
+    context, html = page(client, a="kelpie/A", b="kelpie/B", order="file")
+    [first, *_] = context["shown"]
+    assert (first.id, len(first.texts)) == ("Q3 → Q4", 1)
+    assert "canary-s3" in html
+    assert [(cell.text, cell.wrong) for cell in first.rows[0]] == [
+        ("works_for", ""), ("N/A", "missed"), ("part_of", "wrong relation")
+    ]  # fmt: skip
+    both, _ = page(client, a="kelpie/A", item="Q1 → Q2")
+    assert len(both["shown"][0].texts) == 2  # s1 and s2
+    file = client.get(reverse("board-errors-file", args=["rel", "csv"]), {"a": "kelpie/A"}).content.decode()
+    assert "Q3 → Q4,works_for,,missed,0" in file
+    chart = client.get(reverse("system", args=["rel", benchmark.systems.get(name="A").pk])).content.decode()
+    assert "errors/?setting=main" in chart
+
+
+def test_a_long_bag_shows_its_first_sentences(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errors, "OF_BAG", 1)
+    client.force_login(cast.kim)
+    benchmark = cast.relations("bag", "ap")
+    cast.submit(benchmark, [{"h": "Q9", "t": "Q2", "relation": "part_of", "score": 0.5}], system="A")
+    run_next("score")
+    context, html = page(client, a="kelpie/A", item="Q1 → Q2")
+    assert (len(context["shown"][0].texts), context["shown"][0].more) == (1, "and 1 sentence more")
+    assert "and 1 sentence more" in html
+
+
+def test_answers_without_offsets_show_in_a_table(client: Client, cast: BenchmarkCast) -> None:
+    client.force_login(cast.kim)
+    benchmark = cast.entities()
+    answers = {
+        "A": [["Ada", "LOC"], ["Turin", "LOC"], ["Rome", "CITY"]],
+        "B": [["Ada", "PER"], ["New Turin", "LOC"]],
+    }
+    for system, of_first in answers.items():
+        lines = [{"id": line["id"], "entities": []} for line in ENTITY_GOLD]
+        lines[0]["entities"] = of_first
+        cast.submit(benchmark, lines, system=system)
+    while run_next("score"):
+        pass
+    context, html = page(client, "ner", a="kelpie/A", b="kelpie/B", item="d1")
+    [item] = context["shown"]
+    assert item.heads == ["Answer", "Gold", "A: A", "B: B"]
+    rows = {
+        row[0].text: [cell.text or cell.wrong or ("right" if cell.right else "") for cell in row[1:]]
+        for row in item.rows
+    }
+    assert rows == {
+        "Ada: PER": ["yes", "wrong type", "right"],
+        "Ada: LOC": ["–", "wrong type", "–"],
+        "New Turin: LOC": ["yes", "missed", "right"],
+        "Rome: not in the inventory": ["–", "spurious", "–"],
+        "Turin: LOC": ["–", "spurious", "–"],
+    }
+    assert "Ada left New Turin" in html
+    only_b, _ = page(client, "ner", a="kelpie/A", b="kelpie/B", who="b")
+    assert shown(only_b) == ["d1"]
+    cast.submit(benchmark, [{"id": line["id"], "spans": []} for line in ENTITY_GOLD], system="C")
+    run_next("score")
+    context, _ = page(client, "ner", a="kelpie/A", b="kelpie/C")
+    assert context["reason"] == errors.TWO_FORMS
+
+
+def test_triples_without_offsets_are_turned_or_another_relation() -> None:
+    answer = {Answer(0, ("Ada", "Bo")): "right", Answer(1, ("Bo", "Cy")): "relation"}
+    gold = frozenset({Answer(0, ("Ada", "Bo")), Answer(0, ("Bo", "Cy")), Answer(0, ("Cy", "Di"))})
+    predicted = frozenset({*answer, Answer(0, ("Di", "Cy"))})
+    kinds = outcomes._kinds_of_answers(predicted, gold, SPURIOUS)
+    assert {KINDS[kind] for kind in kinds.values()} == {"right", "relation", "direction"}
+    missed = outcomes._kinds_of_answers(gold, predicted, MISSED)
+    assert sorted(KINDS[kind] for kind in missed.values()) == ["direction", "relation", "right"]

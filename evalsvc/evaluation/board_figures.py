@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 from django.db import transaction
-from django.db.models import Count, Max, Q
+from django.db.models import BinaryField, Case, Count, Max, Q, When
 from django.utils import timezone
 
 from evalsvc.core.jobs import queue
@@ -113,8 +113,8 @@ class FiguresByMeasure:
         self.load_together([self], keys)
 
     @staticmethod
-    def load_together(several: Iterable[FiguresByMeasure], keys: Iterable[str]) -> None:
-        """Read several measures of several stored boards in one query."""
+    def load_together(several: Iterable[FiguresByMeasure], keys: Iterable[str], *, runs_of: str = "") -> None:
+        """Read several measures of several stored boards in one query; one has the values of runs, too."""
         asked = set(keys)
         missing = {
             each._stored: (each, asked.intersection(each.keys) - each._figures.keys()) for each in several
@@ -122,10 +122,13 @@ class FiguresByMeasure:
         wanted = {key for _, of_board in missing.values() for key in of_board}
         if wanted:
             rows = StoredColumn.objects.filter(board__in=missing, measure__in=wanted)
-            for board, key, content in rows.values_list("board", "measure", "figures"):
+            runs = Case(When(measure=runs_of, then="run_values"), output_field=BinaryField())
+            for board, key, content, values in rows.values_list("board", "measure", "figures", runs):
                 figures, of_board = missing[board]
                 if key in of_board:
                     figures._figures[key] = dict(_figures_of(bytes(content)))
+                if values is not None:
+                    figures._run_values[key] = _VALUES.decode(values)
 
     def of(self, key: str) -> Mapping[int, RunStatistics]:
         """Return the statistics of a measure by system."""
@@ -241,23 +244,23 @@ def read(
 
     `held_back` are the settings with exact figures hidden from the reader; `number` is the version asked for.
     """
-    rows = StoredBoard.objects.filter(setting__in=settings).defer("runs").order_by("pk")
-    found = {(row.setting_id, row.held_back): row for row in rows}  # the newest
+    related = ("version__test_set", "version__only")
+    rows = StoredBoard.objects.filter(setting__in=settings).select_related(*related).defer("runs")
+    found = {(row.setting_id, row.held_back): row for row in rows.order_by("pk")}  # the newest
     if not found:
         return {}
     hidden, usable = hidden_among(settings), {}
     for setting in settings:
         row = found.get((setting.pk, setting.pk in held_back))
         if row and row.rules == _rules(setting, setting.pk in hidden):
+            row.version.setting = setting
             usable[setting] = row
-    related = SettingVersion.objects.select_related("test_set", "only")
-    versions = related.in_bulk(row.version_id for row in usable.values())
-    asked = {s: row for s, row in usable.items() if number in (None, versions[row.version_id].number)}
+    asked = {setting: row for setting, row in usable.items() if number in (None, row.version.number)}
     with_runs = StoredBoard.objects.filter(pk__in=[row.pk for row in asked.values()])
     runs = dict(with_runs.values_list("pk", "runs"))
     return {
         setting.pk: Figures(
-            versions[row.version_id],
+            row.version,
             Rescoring(*row.rescoring) if row.rescoring else None,
             list(_runs_of(bytes(runs[row.pk]))),
             FiguresByMeasure.stored(row.pk, row.measures),

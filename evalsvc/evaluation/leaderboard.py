@@ -43,12 +43,19 @@ from evalsvc.evaluation.disclosure.policy import (
     withheld_values,
 )
 from evalsvc.evaluation.measures.computation import computation
-from evalsvc.evaluation.measures.menu import Measure, as_shown, shown_measures
+from evalsvc.evaluation.measures.menu import (
+    Measure,
+    as_shown,
+    board_measures,
+    scheme_measures,
+    shown_measures,
+)
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person, sealed_from
 from evalsvc.evaluation.submissions import gold_exposure
 
 NOT_COMPUTED = "not computed for this form of predictions"
+TIES = "auc_under_ties"  # a note tells where ties carry the area under the curve
 COMPARED = 50  # systems whose pairs a board compares
 NO_VALUE = "the measure has no value for these predictions"
 
@@ -278,13 +285,14 @@ def board(
     *,
     person: Person | None = None,
     version: int | None = None,
+    usual: bool = False,
 ) -> Board:
     """Rank systems by a measure under a version.
 
     By default by the main measure under the last completely scored version. Without a person the board is
-    the public one, empty while sealed.
+    the public one, empty while sealed. With `usual` all that its page shows is read at once.
     """
-    return boards([setting], order_by, person=person, version=version)[0]
+    return boards([setting], order_by, person=person, version=version, usual=usual)[0]
 
 
 def boards(
@@ -294,6 +302,7 @@ def boards(
     person: Person | None = None,
     version: int | None = None,
     measures: Collection[str] | None = None,
+    usual: bool = False,
 ) -> list[Board]:
     """Return the boards of settings, in as many queries as for one.
 
@@ -316,6 +325,8 @@ def boards(
         _read_choices(readings)
         _read_values(readings, measures)
     figures |= {each.policy.setting.pk: _figures(each) for each in readings}
+    for setting in settings if usual else ():
+        _read_usual(setting, figures[setting.pk].by_measure, order_by or setting.main)
     return _ranked([(policies[each.pk], figures[each.pk]) for each in settings], order_by, sealed)
 
 
@@ -569,6 +580,13 @@ def _figures(reading: _Reading) -> Figures:
     shown = {each.key: columns[each.key] for each in shown_measures(policy.setting, columns)}
     version, rescoring, _ = reading.shown
     return Figures(version, rescoring, reading.systems(), FiguresByMeasure(shown, run_values))
+
+
+def _read_usual(setting: Setting, figures: FiguresByMeasure, order: str) -> None:
+    """Read the columns of the page of a board, and the runs behind the ordering one."""
+    usual = (each.key for each in board_measures(setting, figures.keys))
+    keys = {order, *usual, *scheme_measures(setting, figures.keys), TIES}
+    FiguresByMeasure.load_together([figures], keys, runs_of=order)
 
 
 def _ranked(

@@ -29,6 +29,7 @@ from evalsvc.evaluation.disclosure.split import seed_sha256
 from evalsvc.evaluation.leaderboard import (
     COMPARED,
     NOT_COMPUTED,
+    TIES,
     Board,
     BoardRow,
     Column,
@@ -385,7 +386,7 @@ def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
 
 def _tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:
     """Name the systems whose AUC lies under ties to a good part."""
-    column = board.columns.get("auc_under_ties")
+    column = board.columns.get(TIES)
     if column is None:
         return []
     carried = [

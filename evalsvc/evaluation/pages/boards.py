@@ -121,7 +121,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         pages = Paginator(view.rows, ROWS).get_page(request.GET.get("page"))
         context["pages"], rows = pages, list(pages)
         newest = roles.visible_submissions(request.user).filter(pk__in=[row.runs.newest for row in rows])
-        visible = set(newest.values_list("pk", flat=True))
+        visible = set(newest.values_list("pk", flat=True)) if request.user.is_authenticated else set()
         reported = reported_figures(shown.setting, request.user, shown)
         below = reported.rows if pages.number == 1 else ()
         context |= board_view.board_context(view, rows=rows, visible=visible, reported=below)
@@ -141,7 +141,7 @@ def requested_view(request: HttpRequest, settings: list[Setting], setting: Setti
     others = [replace(each, systems=shown.systems) for each in others]  # of one benchmark
     measures |= {each.main for each in rest}
     keys = {*measures, *of_board, *scheme_measures(setting, shown.columns)}
-    shown.columns.load({*keys, "auc_under_ties"})
+    shown.columns.load({*keys, leaderboard.TIES})
     FiguresByMeasure.load_together([each.figures.by_measure for each in others], measures)
     return BoardView(shown, choice, others, board_tests.read([shown, *others], keys))
 
@@ -165,7 +165,7 @@ def _links(view: BoardView, settings: list[Setting]) -> dict[str, Any]:
 
 def requested_board(request: HttpRequest, setting: Setting) -> Board:
     order, version = request.GET.get("order", ""), requested_version(request)
-    return board(setting, order, person=request.user, version=version)
+    return board(setting, order, person=request.user, version=version, usual=True)
 
 
 def _empty(shown: Board | None) -> str:

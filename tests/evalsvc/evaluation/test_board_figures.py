@@ -6,12 +6,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import board_figures, leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.models import Setting, StoredBoard, Submission
 from evalsvc.evaluation.pages.overviews import Summary, overviews
@@ -195,3 +200,20 @@ def test_a_board_that_takes_long_is_computed_for_a_share_of_the_time(
     assert store() == 0
     StoredBoard.objects.update(seconds=0.0)
     assert store() == 1
+
+
+def test_a_page_of_a_stored_board_takes_ten_queries(
+    client: Client, cast: BenchmarkCast, setting: Setting
+) -> None:
+    store()
+    look(board_tests)
+    while run_next("ingest"):
+        pass
+    url = reverse("board", args=[setting.benchmark.slug])
+    for reader, most in ((None, 10), (cast.kim, 14), (cast.olga, 14)):  # session, account, role, own runs
+        if reader:
+            client.force_login(reader)
+        client.get(url)
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(url).status_code == 200
+        assert len(queries) <= most, [query["sql"][:90] for query in queries]

@@ -68,6 +68,9 @@ def sentence(comparison: Comparison, column: Column, a: int, b: int) -> str:
     shown_difference = test.difference if test.difference is not None else means[0] - means[1]
     interval = f"95 % interval {points(test.low, measure)} to {points(test.high, measure)}"
     none = f"No difference between {names[a]} and {names[b]} could be shown"
+    if test.low * test.high > 0:  # the pair alone would be called ahead
+        alone = f"{points(shown_difference, measure)}, {interval} for this pair alone"
+        return f"{none}: {alone}; p {test.p_holm_text} after Holm over all pairs."
     unseen = (
         ""
         if test.detectable is None

@@ -11,6 +11,8 @@ from evalsvc import guides
 from evalsvc.core.errors.codes import SECTIONS, STATUSES
 from evalsvc.core.formats import registry
 from evalsvc.core.formats.problems import KINDS
+from evalsvc.evaluation.measures import examples
+from evalsvc.evaluation.measures.examples import in_example
 from evalsvc.evaluation.measures.menu import MENU, by_family
 
 KEYS = {
@@ -59,7 +61,11 @@ def guide(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def measures(request: HttpRequest) -> HttpResponse:
-    return render(request, "docs/measures.html", {"doc": "measures", "families": by_family(MENU.values())})
+    families = [
+        (key, family, examples.EXAMPLES[key], *examples.lines(key), [(each, in_example(each)) for each in of])
+        for key, family, of in by_family(MENU.values())
+    ]
+    return render(request, "docs/measures.html", {"doc": "measures", "families": families})
 
 
 def formats(request: HttpRequest) -> HttpResponse:

@@ -15,6 +15,7 @@ class Family:
     title: str
     explains: str
     kinds: tuple[str, ...]
+    traps: str = ""
 
 
 FAMILIES: dict[str, Family] = {
@@ -25,12 +26,19 @@ FAMILIES: dict[str, Family] = {
         "negative class is not averaged unless the benchmark includes it, but its items count as "
         "false positives and false negatives of the other classes.",
         ("sentence", "bag"),
+        "Whoever averages N/A as well gets a higher figure: say which classes are averaged. Micro "
+        "F1 can exceed both macro precision and macro recall, because each average weighs classes "
+        "differently. One changed item of a class with few items moves macro F1 by much; the "
+        "weighted averages hardly move for rare classes.",
     ),
     "semeval2010": Family(
         "SemEval-2010 Task 8",
         "Relations with a direction, counted as the task's own scorer counts them: the mean is over the "
         "relations that occur in the gold, and claims of other relations only miss theirs.",
         ("sentence",),
+        "Only the relations that occur in the gold are averaged. A wrong direction is an error, "
+        "although undirected scores of the same file look better. The other class, Other, is "
+        "never averaged, but what is wrongly put into it is missed.",
     ),
     "bags": Family(
         "Ranked claims",
@@ -38,17 +46,27 @@ FAMILIES: dict[str, Family] = {
         "nothing depends on the order of the file. In sentence settings, a sentence takes the place of the "
         "pair. Recall is over all facts, including those never claimed.",
         ("bag", "sentence"),
+        "The area under the curve is won by equal scores: a constant score reaches about ½, so "
+        "rank by average precision. F1 at τ* is the best point of the curve, chosen on the test "
+        "set itself; it is no result of a chosen threshold. Precision at N says nothing about "
+        "recall.",
     ),
     "opennre": Family(
         "Ranked claims as in OpenNRE",
         "For comparison with published figures: one point per claim, ties in the order of the file, no "
         "starting point of the curve, and per relation only facts whose pair was scored for it.",
         ("bag", "sentence"),
+        "Equal scores are taken in the order of the file, so sorting a file changes figures. "
+        "Facts that were never scored are left out per relation, which flatters systems that "
+        "score few pairs. Compare such figures with published ones only.",
     ),
     "conll": Family(
         "Entities, exact match",
         "A span is correct if its start, end and type are those of a gold span.",
         ("document", "joint"),
+        "A span with one wrong boundary is one miss and one false alarm: it costs more than a "
+        "span that is left out. Repaired tags can change the score; their number is stated. "
+        "Figures of another tagging scheme or another repair are not comparable.",
     ),
     "muc": Family(
         "Entities, partial credit",
@@ -58,12 +76,18 @@ FAMILIES: dict[str, Family] = {
         "R = (COR + ½·PAR) / POS. Per type, POS counts the gold spans of the type and ACT its predicted "
         "spans, whatever they are paired with: so strict per type equals exact match per type.",
         ("document", "joint"),
+        "Half marks hide whether boundaries or types are wrong: read strict, exact and type "
+        "beside partial. With partial credit a system that marks everything long looks good; "
+        "precision by exact boundaries shows it.",
     ),
     "wrf": Family(
         "Entities by word",
         "Per document and type, the sets of words inside gold and predicted entities are compared, then "
         "weighted over the types and all types together.",
         ("document", "joint"),
+        "Long entities weigh more than short ones, as every word counts. The figure depends on "
+        "the tokens: those of the gold, else spaCy’s. Lenient and strict differ in what a wrong "
+        "type costs; say which one is meant.",
     ),
     "entity_texts": Family(
         "Entities as text",
@@ -72,33 +96,46 @@ FAMILIES: dict[str, Family] = {
         "which the answers are found, outside of words; what occurs nowhere is one wrong answer. WRF "
         "takes the words of the texts, split at blanks.",
         ("document",),
+        "Texts are compared as they are written: case and articles count unless the benchmark "
+        "ignores them. A text that occurs twice is one answer here, and two places under exact "
+        "match. What the system made up is wrong, and is also counted by itself.",
     ),
     "triple_texts": Family(
         "Relations as text",
         "Triples without offsets. The distinct triples of head, relation and tail of a document are "
         "compared; relations outside the inventory are wrong.",
         ("joint",),
+        "Head and tail are compared as texts, so two entities with one name are one. A triple "
+        "with the right ends and another relation is one miss and one false alarm.",
     ),
     "answers": Family(
         "Answers as text, shares",
         "They describe how a system answers, whatever the gold.",
         ("document", "joint"),
+        "These are not qualities: a system that abstains always has no invented answer. Read them beside F1.",
     ),
     "relation_strict": Family(
         "Relations between predicted entities, strict",
         "A relation is correct if its name, its direction, and bounds and types of both entities are. "
         "Relations without direction are correct either way. A relation said twice counts once.",
         ("joint",),
+        "Errors in entities are counted again in every relation that uses them: the ceiling says "
+        "how much was in reach. Published figures often leave out types (boundaries) without "
+        "saying so.",
     ),
     "relation_bounds": Family(
         "Relations between predicted entities, boundaries",
         "As strict, without the types of the entities.",
         ("joint",),
+        "Types of entities don’t count, so this lies above strict for the same file. Don’t "
+        "compare it with strict figures of a paper.",
     ),
     "relation_relaxed": Family(
         "Relations between predicted entities, relaxed",
         "As strict, but both entities need only overlap those of the gold. Each predicted relation counts "
         "for one gold relation at most: correct are the most that can be paired one to one.",
         ("joint",),
+        "A head of one word and a whole phrase match alike. It lies above both other modes for "
+        "the same file.",
     ),
 }

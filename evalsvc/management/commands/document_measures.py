@@ -1,14 +1,20 @@
-"""Update the list of measures in docs/measures.md."""
+"""Compute the worked examples, and update the list of measures in docs/measures.md."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 
+from evalsvc.evaluation.measures import examples
 from evalsvc.evaluation.measures.computation import OPTIONS
+from evalsvc.evaluation.measures.examples import in_example
 from evalsvc.evaluation.measures.menu import MENU, by_family
 from evalsvc.management.commands._base import PlainCommand
 
@@ -20,9 +26,47 @@ class Command(PlainCommand):
     help = __doc__ or ""
 
     def handle(self, *args: Any, **options: Any) -> None:
+        examples.FIGURES.write_text(json.dumps(computed(), indent=1) + "\n")
+        examples.figures.cache_clear()
         path = Path(settings.BASE_DIR) / "docs" / "measures.md"
         path.write_text(renewed(path.read_text()))
         self.stdout.write(f"updated docs/{path.name}")
+
+
+def computed() -> dict[str, dict[str, float | None]]:
+    """Score every example with the command `score`; return the figures of its family."""
+    found = {}
+    with TemporaryDirectory() as folder:
+        for family, example in examples.EXAMPLES.items():
+            paths = [Path(folder) / name for name in ("gold.jsonl", "predictions.jsonl")]
+            for path, lines in zip(paths, examples.lines(family), strict=True):
+                path.write_text("\n".join(lines) + "\n")
+            out = StringIO()
+            words = ("--task", example.task, *example.options, *map(str, paths))
+            call_command("score", *words, "--json", stdout=out)
+            values = json.loads(out.getvalue())["measures"]
+            keys = [key for key, measure in MENU.items() if measure.family == family and key in values]
+            found[family] = {key: None if values[key] is None else round(values[key], 6) for key in keys}
+    return found
+
+
+def _example(family: str) -> Iterator[str]:
+    example, (gold, predictions) = examples.EXAMPLES[family], examples.lines(family)
+    yield from [
+        "",
+        "Gold:",
+        "",
+        "```json",
+        *gold,
+        "```",
+        "",
+        "Predictions:",
+        "",
+        "```json",
+        *predictions,
+        "```",
+    ]
+    yield from ["", example.words]
 
 
 def renewed(text: str) -> str:
@@ -33,13 +77,28 @@ def renewed(text: str) -> str:
 
 
 def _families() -> Iterator[str]:
-    for _, family, measures in by_family(MENU.values()):
+    for key, family, measures in by_family(MENU.values()):
         units = ", ".join(family.kinds)
-        yield from ["", f"## {family.title}", "", family.explains, "", f"Units of settings: {units}.", ""]
-        yield "| key | measure | meaning | formula | undefined when | source |"
-        yield "|---|---|---|---|---|---|"
+        yield from ["", f"## {family.title}", "", family.explains, "", f"Units of settings: {units}."]
+        yield from [
+            "",
+            f"**Traps.** {family.traps}",
+            "",
+            "**Example.** The figures in the table are those of:",
+        ]
+        yield from [*_example(key), ""]
+        yield "| key | measure | meaning | formula | in the example | undefined when | source |"
+        yield "|---|---|---|---|---|---|---|"
         for measure in measures:
-            cells = (measure.title, measure.explains, measure.formula, measure.undefined, measure.source)
+            shown = in_example(measure)
+            cells = (
+                measure.title,
+                measure.explains,
+                measure.formula,
+                shown,
+                measure.undefined,
+                measure.source,
+            )
             yield f"| `{measure.key}` | " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -161,7 +161,7 @@ def test_a_foreign_format_is_named(content, hint):
 
 
 PRODUCT = ("annotation", "evalsvc", "workers")
-AMBIGUOUS = {"labels", "conll", "nyt10", "npy"}  # also a JSON key, a family of measures, a preset
+AMBIGUOUS = {"labels", "conll", "nyt10", "npy", "triples"}  # also a JSON key, a family of measures, a preset
 
 
 def keys_spelt(tree: ast.AST) -> Iterator[str]:

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from evalsvc.evaluation.measures import examples
+from evalsvc.evaluation.measures.examples import in_example
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, Measure, offered
 from evalsvc.evaluation.models import Setting
-from evalsvc.management.commands.document_measures import renewed
+from evalsvc.management.commands.document_measures import computed, renewed
 
 
 @pytest.mark.parametrize("measure", MENU.values(), ids=list(MENU))
@@ -39,3 +41,14 @@ def test_text_around_the_generated_chapter_stays() -> None:
     text = (Path(settings.BASE_DIR) / "docs" / "measures.md").read_text()
     assert renewed(text.replace("| `ap` |", "| `old` |") + "Afterword\n").endswith("Afterword\n")
     assert "`old`" not in renewed(text.replace("| `ap` |", "| `old` |"))
+
+
+def test_every_measure_has_a_worked_example_that_the_command_computes() -> None:
+    assert computed() == examples.figures()
+    shown = {key for of_family in examples.figures().values() for key in of_family}
+    assert shown == MENU.keys()
+    assert in_example(MENU["micro_f1"]) == "54.5"  # 2 · 3 / (5 + 6)
+
+
+def test_every_family_names_its_traps() -> None:
+    assert all(family.traps for family in FAMILIES.values() if family.kinds)

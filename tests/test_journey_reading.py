@@ -1,0 +1,57 @@
+"""A reader of a paper goes from the leaderboard to the comparison, the errors, and a table for a paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from evalsvc.evaluation.models import Submission
+from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.browser import log_in
+from tests.conftest import StartWorker
+from tests.evalsvc.evaluation.test_leaderboard import answers
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.worker]
+
+
+def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
+    page: Page, worker: StartWorker
+) -> None:
+    cast = BenchmarkCast.create()
+    benchmark = cast.relations(title="Port news", main="accuracy")
+    for system, rights in (("Net", (5, 6)), ("Tree", (1, 2))):
+        for run, right in enumerate(rights):
+            cast.submit(benchmark, answers(right), system=system, run=str(run))
+    worker()
+    log_in(page, "lars", "/boards/rel/")
+    while Submission.objects.exclude(state=Submission.State.SCORED).exists():
+        page.wait_for_timeout(100)
+    page.reload()
+    rows = page.locator(".board tbody tr")
+    assert [row.split()[0] for row in rows.locator("th").all_inner_texts()] == ["Net", "Tree"]
+    for box in page.locator("input[name=systems]").all():
+        box.check()
+    page.get_by_role("button", name="Compare marked systems").click()
+    page.get_by_role("button", name="Compute the tests").click()
+    page.get_by_text("Net is ahead of Tree by 66.7 accuracy (p .03").wait_for()
+    assert page.get_by_role("heading", name="Net − Tree").count() == 1
+    with page.expect_download() as table:
+        page.get_by_role("navigation", name="Download the table of systems").get_by_text("LaTeX").click()
+    latex = Path(table.value.path()).read_text()
+    assert "\\toprule" in latex
+    assert r"\textbf{91.7 $\pm$ 11.8}" in latex  # a test says so
+    page.get_by_role("link", name="Errors side by side").click()
+    page.get_by_role("link", name="Only A right").click()
+    articles = page.locator("article")
+    assert articles.count() == 4  # the median runs have five and one right
+    assert "right" in articles.first.inner_text()
+    articles.first.locator("a.mono").click()
+    page.locator("article").wait_for()
+    assert page.locator("article").count() == 1
+    page.get_by_role("link", name="Show the board").click()
+    page.locator(".board tbody tr").first.wait_for()

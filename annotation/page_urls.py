@@ -17,6 +17,7 @@ from annotation.pages import (
     quality,
     releases,
     sentences,
+    splits,
     testsets,
 )
 
@@ -67,6 +68,8 @@ page_patterns = [
     path("test-sets/<slug:slug>/lines.jsonl", testsets.lines, name="test-set-lines"),
     path("test-sets/<slug:slug>/release.zip", testsets.release_zip, name="test-set-release"),
     path("test-sets/<slug:slug>/changes/", releases.changes, name="test-set-changes"),
+    path("test-sets/<slug:slug>/split/", splits.split_page, name="test-set-split"),
+    path("test-sets/<slug:slug>/leakage/", splits.leakage_page, name="test-set-leakage"),
     path("test-sets/<slug:slug>/publish/", releases.publish, name="test-set-publish"),
     path("releases/", releases.published, name="releases"),
     path("releases/<slug:slug>/", releases.release_page, name="release"),

@@ -34,6 +34,7 @@ HANDLER_PATHS = {
     "check": "workers.handlers.score:check",
     "predict": "workers.handlers.predict:predict",
     "import": "workers.handlers.annotation:import_file",
+    "split": "workers.handlers.annotation:split",
     "freeze": "workers.handlers.annotation:freeze",
     "vote figures": "workers.handlers.annotation:figures",
     "recompute": "workers.handlers.annotation:recompute",

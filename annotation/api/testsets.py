@@ -33,6 +33,8 @@ from annotation.releases.comparison import Cause, FactChange, LineChange
 from annotation.releases.earlier import compare_with
 from annotation.releases.folder import zip_of
 from annotation.releases.publishing import record_download
+from annotation.splits import making
+from annotation.splits.splitting import Unit as SplitUnit
 from annotation.testset import (
     BoardMove,
     Kind,
@@ -281,6 +283,102 @@ class Changes(APIView):
         first, found = compare_with(test_set, request.query_params.get("since", ""), by=user)
         body = {name: getattr(found, name) for name in CHANGES}
         return Response(ChangesSerializer(body | {"boards": board_moves(first, test_set, user)}).data)
+
+
+class SharedThingsSerializer(serializers.Serializer[Any]):
+    key = serializers.CharField()
+    title = serializers.CharField()
+    train = serializers.IntegerField(help_text="Distinct ones in the first part, or the file.")
+    test = serializers.IntegerField(help_text="Distinct ones in the second part, or the test set.")
+    shared = serializers.IntegerField()
+    share_of_test = serializers.FloatField(allow_null=True)
+    test_items = serializers.IntegerField(help_text="Items of the test side with a shared one.")
+
+
+class SetSplitRequestSerializer(serializers.Serializer[Any]):
+    parts = serializers.CharField(max_length=300, help_text=f"Names and shares, such as {making.EXAMPLE}.")
+    seed = serializers.CharField(max_length=making.LONGEST_SEED, help_text="The same gives the same parts.")
+    keep_together = serializers.ChoiceField(
+        choices=[str(each) for each in SplitUnit],
+        default=str(SplitUnit.NEITHER),
+        help_text="What parts never share.",
+    )
+    stratified = serializers.BooleanField(default=False, help_text="Balance the relations.")
+    preview = serializers.BooleanField(default=False, help_text="Store nothing.")
+
+
+class SetPartSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    slug = serializers.CharField(allow_null=True, help_text="Of the new set; null for a preview.")
+    items = serializers.IntegerField()
+    pairs = serializers.IntegerField()
+    facts = serializers.IntegerField()
+    sentences = serializers.IntegerField()
+
+
+class SharedByPartsSerializer(serializers.Serializer[Any]):
+    first = serializers.CharField()
+    second = serializers.CharField()
+    shared = SharedThingsSerializer(many=True)
+
+
+class SetSplitSerializer(serializers.Serializer[Any]):
+    parts = SetPartSerializer(many=True)
+    shared = SharedByPartsSerializer(many=True)
+    worst = serializers.FloatField(help_text="Greatest deviation of a relation with 10 items or more.")
+
+
+class Split(APIView):
+    @extend_schema(
+        operation_id="test_set_split",
+        request=SetSplitRequestSerializer,
+        responses={200: SetSplitSerializer, 202: SetSplitSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Split a set into parts, each a test set of its own, or preview that."""
+        test_set, user = _test_set(request, slug), person(request)
+        body = dict(validated(request, SetSplitRequestSerializer))
+        only_preview = body.pop("preview")
+        plan = making.Plan.of(**body)
+        found = making.preview(test_set, plan, by=user)
+        made = [] if only_preview else making.make(test_set, plan, by=user)
+        slugs: list[str | None] = [part.slug for part in made]
+        slugs = slugs or [None] * len(plan.shares)
+        parts = [
+            {"name": name, "slug": of_part} | counts
+            for (name, counts), of_part in zip(found.parts.items(), slugs, strict=True)
+        ]
+        shared = [{"first": a, "second": b, "shared": rows} for a, b, rows in found.shared]
+        answer = SetSplitSerializer({"parts": parts, "shared": shared, "worst": found.worst})
+        return Response(answer.data, status=200 if only_preview else 202)
+
+
+class LeakageSerializer(serializers.Serializer[Any]):
+    shared = SharedThingsSerializer(many=True)
+
+
+class LeakageRequestSerializer(serializers.Serializer[Any]):
+    file = serializers.FileField(help_text="Training data in any format of sentences.")
+    format = serializers.CharField(required=False, default="", max_length=40)
+
+
+class Leakage(APIView):
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        operation_id="test_set_leakage",
+        request=LeakageRequestSerializer,
+        responses={200: LeakageSerializer} | problems(400, 401, 403, 404, 409, 413, 422),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Count what a training file shares with the set."""
+        test_set, user = _test_set(request, slug), person(request)
+        test_set.require_reader(user)
+        body = validated(request, LeakageRequestSerializer)
+        rows = making.leakage_of(
+            test_set, body["file"], by=user, format=body["format"], most=making.MOST_LINES_IN_WEB
+        )
+        return Response(LeakageSerializer({"shared": rows}).data)
 
 
 class PublicationSerializer(serializers.Serializer[Any]):

@@ -74,8 +74,12 @@ def insert_many(rows: Sequence[M]) -> list[M]:
 
     Columns with a default of the database get it. No signals are sent, as with `bulk_create`.
     """
-    if connection.vendor != "postgresql" or not rows:
-        return type(rows[0])._default_manager.bulk_create(rows, batch_size=500) if rows else []
+    if connection.vendor == "postgresql" and rows:
+        return _copy(rows)
+    return type(rows[0])._default_manager.bulk_create(rows, batch_size=500) if rows else []
+
+
+def _copy(rows: Sequence[M]) -> list[M]:
     table = type(rows[0])._meta
     fields = [
         field

@@ -109,6 +109,7 @@ def shorten(lease: float) -> None:
 
 def install(*, web: bool) -> None:
     """Wrap the functions of the product in this process."""
+    from evalsvc.core import database
     from evalsvc.core.jobs import lease, queue, transitions
     from evalsvc.core.storage import WholeFileStorage
 
@@ -122,6 +123,7 @@ def install(*, web: bool) -> None:
     wrap(
         QuerySet, "bulk_create", before=lambda rows, *_: rows.model.__name__ in STAGED and point("inserting")
     )
+    wrap(database, "_copy", before=lambda rows, *_: type(rows[0]).__name__ in STAGED and point("inserting"))
     wrap(QuerySet, "delete", before=lambda rows, *_: rows.model.__name__ in STAGED and point("deleting"))
     wrap(transaction.Atomic, "__enter__", before=on_transaction)
     wrap(lease.Lease, "write", before=on_write)

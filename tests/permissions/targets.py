@@ -206,6 +206,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         ("test-set", "test-set-lines", "test-set-release", "test-set-card", "test-set-changes"), test_set
     ),
     **dict.fromkeys(("test-set-publish", "release", "release-file"), test_set),
+    **dict.fromkeys(("test-set-split", "test-set-leakage"), test_set),
     **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source_set),
     **dict.fromkeys(("test-set:gold", "test-set-lines:gold", "test-set-release:gold"), gold),
     **dict.fromkeys(("test-set-export", "test-set-export-file"), test_set),
@@ -329,6 +330,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         ("api-test-set", "api-test-set-lines", "api-test-set-releases", "api-test-set-release"), test_set
     ),
     **dict.fromkeys(("api-test-set-card", "api-test-set-changes"), test_set),
+    **dict.fromkeys(("api-test-set-split", "api-test-set-leakage"), test_set),
     **dict.fromkeys(("api-test-set-publish", "api-test-set-withdraw", "api-test-set-downloads"), test_set),
     **dict.fromkeys(("api-release", "api-release-accept", "api-release-file"), test_set),
     **dict.fromkeys(("api-test-set-export", "api-test-set-losses"), exported(test_set)),
@@ -398,6 +400,9 @@ QUERIES: dict[str, Callable[[ServiceCast], Fields]] = {
 }
 
 
+SPLIT = {"parts": "dev=0.5,test=0.5", "seed": "split-1"}
+
+
 def file(content: bytes, name: str = "lines.jsonl") -> SimpleUploadedFile:
     return SimpleUploadedFile(name, content, content_type="application/x-ndjson")
 
@@ -463,6 +468,8 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "dispute": lambda cast: decision(cast) | {"choice": json.dumps({"spans": [], "relations": ["died_in"]})},
     "freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": "on"},
     "test-set": lambda cast: {"username": "olga"},
+    "test-set-split": lambda cast: SPLIT | {"keep_together": "neither", "action": "make"},
+    "test-set-leakage": lambda cast: {"file": file(sentences())},
     "test-set-publish": lambda cast: {"access": "named", "usernames": "vera"},
     "release": lambda cast: {"terms": hashlib.sha256().hexdigest()},
     "release-check": lambda cast: {"copies": file(b"{}", "gold.jsonl")},
@@ -514,6 +521,7 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark-measure": lambda cast: {"admit": False},
     "api-versions": lambda cast: {"test_set": cast.gold.slug},
     "api-projects": lambda cast: {"title": "New one", "kind": "relations"},
+    "api-test-set-split": lambda cast: SPLIT,
     "api-test-set-publish": lambda cast: {"access": "named", "usernames": ["vera"]},
     "api-test-set-withdraw": lambda cast: {"reason": "Two texts were wrong."},
     "api-release-accept": lambda cast: {"terms_sha256": hashlib.sha256().hexdigest()},
@@ -539,6 +547,7 @@ UPLOADS: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-test-sets": lambda cast: {"file": file(published()), "name": "New", "version": "1"},
     "api-submissions": lambda cast: FORMS["submit"](cast),
     "api-models": lambda cast: FORMS["submit"](cast),
+    "api-test-set-leakage": lambda cast: {"file": file(sentences())},
     "api-check": lambda cast: {"file": file(predicted_scores(0.3))},
 }
 

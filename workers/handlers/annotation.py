@@ -1,4 +1,4 @@
-"""Handlers of the job kinds `import`, `freeze`, `recompute`, `vote figures` and `agreement`."""
+"""Handlers of the job kinds `import`, `freeze`, `split`, `recompute`, `vote figures` and `agreement`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from annotation.freezing import builder
 from annotation.imports import batches
 from annotation.models import AgreementReport, Batch, Project
 from annotation.reports import agreement, vote_figures
+from annotation.splits import making
 from annotation.testset import Kind, TestSet
 from evalsvc.core.database import in_batches
 from evalsvc.core.jobs.lease import Progress
@@ -28,6 +29,11 @@ def import_file(subject: int, progress: Progress) -> Store:
 def freeze(subject: int, progress: Progress) -> Store:
     """Build a test set and its source set."""
     return builder.build(TestSet.objects.select_related("project").get(pk=subject), progress)
+
+
+def split(subject: int, progress: Progress) -> Store:
+    """Build a part of a test set, and of its source set."""
+    return making.build(TestSet.objects.get(pk=subject), progress)
 
 
 def figures(subject: int, progress: Progress) -> Store:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
@@ -21,6 +21,7 @@ from annotation.testset import Origin, TestSet, TestSetRow, export_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats import jsonl_items
+from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.registry import formats, open_items, recognise_source
 from evalsvc.core.formats.text_lines import LIMITS, Limits
@@ -98,11 +99,11 @@ def items_of(test_set: TestSet) -> list[SplitItem]:
     """Return the keys of the lines of a set, in order."""
     source = iter(export_lines(test_set))
     lines = open_items(source, format=jsonl_items.FORMAT.key, problems=Problems(), limits=LIMITS)
-    return [_positive(split_item(item), test_set.negative) for _, item in lines]
+    return [_positive(split_item(item), {test_set.negative}) for _, item in lines]
 
 
-def _positive(item: SplitItem, negative: str) -> SplitItem:
-    kept = tuple(name for name in item.relations if name != negative)
+def _positive(item: SplitItem, negatives: Collection[str]) -> SplitItem:
+    kept = tuple(name for name in item.relations if name not in negatives)
     return item if kept == item.relations else SplitItem(
         item.id, item.sentence, item.head, item.tail, kept, item.entities
     )  # fmt: skip
@@ -219,6 +220,7 @@ def leakage_of(
     found = format or recognise_source(file, problems=problems, accepted=accepted)
     limits = Limits(most << 10, most) if most else LIMITS
     lines = open_items(file, format=found, problems=problems, limits=limits)
-    train = [split_item(item) for _, item in lines]
+    negatives = {test_set.negative, *USUAL, *accepted[found].negatives}
+    train = [_positive(split_item(item), negatives) for _, item in lines]
     problems.raise_if_any()
     return leakage(train, items_of(test_set))

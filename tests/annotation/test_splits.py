@@ -198,6 +198,11 @@ def test_training_data_are_compared_on_the_page_and_by_api(client: Client, whole
     url = f"/api/v1/test-sets/{whole.slug}/leakage"
     rows = client.post(url, {"file": upload(gold)}).json()["shared"]
     assert {row["key"]: row["share_of_test"] for row in rows}["sentences"] == 1.0
+    without = [line | {"relations": ["NA"]} for line in read_rows(whole)]
+    rows = client.post(
+        url, {"file": upload(b"".join(json.dumps(row).encode() + b"\n" for row in without))}
+    ).json()
+    assert {row["key"]: row["train"] for row in rows["shared"]}["facts"] == 0  # NA is no fact
     assert client.post(url, {"file": upload(b"\x00\xff")}).status_code == 422
 
 

@@ -5,6 +5,7 @@ from django.urls import path
 from annotation.pages import (
     agreement,
     bulk_actions,
+    candidates,
     disputes,
     imports,
     label_order,
@@ -60,6 +61,7 @@ page_patterns = [
     path("projects/<slug:slug>/judgments.jsonl", agreement.judgments, name="judgments"),
     path("projects/<slug:slug>/votes.jsonl", agreement.votes, name="votes-jsonl"),
     path("projects/<slug:slug>/votes.csv", agreement.votes_csv, name="votes-csv"),
+    path("projects/<slug:slug>/candidates/", candidates.candidates_page, name="candidates"),
     path("projects/<slug:slug>/freeze/", testsets.freeze, name="freeze"),
     path("test-sets/", testsets.index, name="test-sets"),
     path("test-sets/import/", imports.test_set_import, name="test-set-import"),

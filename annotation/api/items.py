@@ -46,7 +46,9 @@ class GivenAnswerSerializer(serializers.Serializer[Any]):
 
 class ListedItemSerializer(ItemSerializer):
     gold = PayloadSerializer(allow_null=True, help_text="Outcome; null without one.")
-    use = serializers.CharField(help_text="qualify or check for gold questions, otherwise empty.")
+    use = serializers.CharField(
+        help_text="qualify or check for gold questions, corpus for no candidates, otherwise empty."
+    )
     state = serializers.CharField()
     pattern = serializers.CharField(help_text="Vote pattern such as 2–2.")
     answers = serializers.SerializerMethodField()

@@ -85,7 +85,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
     )
     values = {"kind": project.kind, "project": project, "by": by, "manifest": {"leave_out": leave_out}}
     annotated = writer.create_test_set(name=name, version=version, origin=Origin.ANNOTATED, **values)
-    if SourceLabels.objects.filter(item__in=project.items.live()).exists():
+    if SourceLabels.objects.filter(item__in=project.items.corpus()).exists():
         writer.create_test_set(name=name, version=version, origin=Origin.SOURCE, twin=annotated, **values)
     enqueue("freeze", annotated.pk)
     annotated.refresh_from_db()
@@ -214,9 +214,15 @@ class _AnnotatedLines:
             | {"answers": answers.count(), "answers_emptied_by_deletion": self.emptied},
             "answers": answer_origins(answers.filter(item__state__in=DECIDED)),
             "left_out": self.left_out,
+            **({"beside": beside} if (beside := _beside(self.project)) else {}),
             "decisions": decision_notes(self.project),
             "people": contributors(self.project),
         }
+
+
+def _beside(project: Project) -> int:
+    """Count the sentences that are no candidates."""
+    return project.items.present().filter(use=Item.Use.CORPUS).count()
 
 
 class _SourceLines:
@@ -229,7 +235,8 @@ class _SourceLines:
 
     def lines(self) -> Iterator[writer.FrozenLine]:
         """Yield the lines of all items with source labels, N/A included."""
-        for item in in_batches(_items_in_order(self.project).select_related("sealed")):
+        items = self.project.items.corpus().order_by("rank", "pk")
+        for item in in_batches(items.select_related("sealed")):
             sealed = getattr(item, "sealed", None)
             if sealed is None:
                 self.unlabelled.append(item.external_id)

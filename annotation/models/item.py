@@ -57,6 +57,10 @@ class ItemQuerySet(models.QuerySet["Item"]):
         """Return items whose import is done, without gold questions."""
         return self.present().filter(use="")
 
+    def corpus(self) -> ItemQuerySet:
+        """Return the candidates, and what stays beside them."""
+        return self.present().filter(use__in=(Item.Use.WORK, Item.Use.CORPUS))
+
     def present(self) -> ItemQuerySet:
         """Return items whose import is done, with gold questions."""
         return self.filter(batch__state=Batch.State.DONE)
@@ -78,6 +82,7 @@ class Item(models.Model):
         WORK = ""
         QUALIFY = "qualify"
         CHECK = "check"
+        CORPUS = "corpus"  # beside the candidates: only the set of source labels has it
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="items")
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="items")

@@ -52,6 +52,7 @@ STATE_TITLES: dict[str, str] = {
 USE_TITLES: dict[str, str] = {
     Item.Use.QUALIFY: "qualification round",
     Item.Use.CHECK: "hidden check",
+    Item.Use.CORPUS: "no candidate",
 }
 NAMED_PATTERNS = 8
 MAX_MARKS = 100  # spans, and relations, of an answer on these pages; the API has all

@@ -289,7 +289,7 @@ def make_ordinary_item(item: Item, *, by: User) -> Item:
     """Make a gold question without votes an ordinary item."""
     require(item.project, by, CURATOR)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
-    if not item.use:
+    if item.use not in (Item.Use.QUALIFY, Item.Use.CHECK):
         raise Conflict("no_known_answer", "This sentence is not a gold question.")
     _require_unused(item)
     KnownAnswer.objects.filter(pk=item.pk).delete()

@@ -164,6 +164,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
             "ontology",
             "ontology-order",
             "project-members",
+            "candidates",
             "project-guideline",
             "project-quality",
             "project-log",
@@ -295,6 +296,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
                 "api-project",
                 "api-imports",
                 "api-freeze",
+                "api-candidates",
                 "api-lease",
                 "api-history",
                 "api-disputes",
@@ -466,6 +468,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "annotator": lambda cast: {"action": "pause", "reason": "To look at the answers."},
     "project-members": lambda cast: {"user": "sam", "role": "viewer"},
     "dispute": lambda cast: decision(cast) | {"choice": json.dumps({"spans": [], "relations": ["died_in"]})},
+    "candidates": lambda cast: {"random": 1, "seed": "s", "action": "choose"},
     "freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": "on"},
     "test-set": lambda cast: {"username": "olga"},
     "test-set-split": lambda cast: SPLIT | {"keep_together": "neither", "action": "make"},
@@ -548,6 +551,7 @@ UPLOADS: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-submissions": lambda cast: FORMS["submit"](cast),
     "api-models": lambda cast: FORMS["submit"](cast),
     "api-test-set-leakage": lambda cast: {"file": file(sentences())},
+    "api-candidates": lambda cast: {"order": ["random"], "random": 1, "seed": "s"},
     "api-check": lambda cast: {"file": file(predicted_scores(0.3))},
 }
 

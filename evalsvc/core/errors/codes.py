@@ -27,6 +27,7 @@ STATUSES: dict[int, tuple[str, str]] = {
 ANNOTATION: dict[str, str] = {
     "already_decided": "Someone else decided this sentence in the meantime. Reload the page.",
     "answered_elsewhere": "You answered this sentence in another window. Choose the answer to keep.",
+    "bad_candidates": "The criteria of candidates are invalid.",
     "bad_split": "Parts, shares, seed or unit of a split are invalid.",
     "bad_client_id": "The form data is incomplete. Reload the page.",
     "bad_format": "The test set cannot be written in this format. The message lists those that can hold it.",
@@ -45,6 +46,7 @@ ANNOTATION: dict[str, str] = {
     "terms_changed": "The terms have changed since you read them. Read and accept them again.",
     "has_source_labels": "The test set has source labels already. They cannot be replaced.",
     "bad_version": "The version is not two or three numbers with dots, such as 1.0 or 1.2.1.",
+    "no_candidates": "No sentence fits the criteria.",
     "empty_part": "A part of a split is empty. Choose other shares.",
     "source_set": "A set of source labels is split together with its annotated set.",
     "identical_freeze": "Nothing has changed since an earlier freeze. See detail for its name.",

@@ -1,0 +1,64 @@
+"""Choose the sentences of a project that people label; the rest stays in the set of source labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management import CommandError, CommandParser
+
+from annotation import candidates
+from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
+
+
+class Command(ActingCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("project", help="slug of the project")
+        parser.add_argument(
+            "--order",
+            nargs="+",
+            choices=list(candidates.CRITERIA),
+            required=True,
+            help="criteria, the first one has priority",
+        )
+        parser.add_argument("--top", type=int, default=0, help="how many by their score")
+        parser.add_argument("--predictions", metavar="FILE", help="prediction file with scores, for top")
+        parser.add_argument("--random", type=int, default=0, help="how many at random")
+        parser.add_argument("--seed", default="", help="any text, for random")
+        parser.add_argument("--ids", metavar="FILE", help="ids, one per line")
+        parser.add_argument("--preview", action="store_true", help="show the numbers, and change nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with errors_as_messages():
+            scores: dict[str, float] = {}
+            if options["predictions"]:
+                with open_file(options["predictions"]) as file:
+                    scores = candidates.read_scores(file)
+            wanted = candidates.Wanted(
+                order=options["order"],
+                top=options["top"],
+                scores=scores,
+                random=options["random"],
+                seed=options["seed"],
+                ids=_ids(options["ids"]),
+            )
+            project, by = get_project(options["project"]), self.acting_user(options["by"])
+            chosen = candidates.choose(project, wanted, by=by, preview=options["preview"])
+        for criterion, n in chosen.by_criterion.items():
+            self.write(f"  {n:>9,}  {candidates.CRITERIA[criterion]}")
+        self.write(f"  {chosen.kept:>9,}  answered or reserved already")
+        self.write(f"  {chosen.rest:>9,}  stay beside them")
+        if chosen.unknown_ids:
+            self.write(f"  {chosen.unknown_ids:>9,}  ids that the project lacks")
+
+
+def _ids(path: str | None) -> list[str]:
+    if not path:
+        return []
+    try:
+        return Path(path).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"Cannot read {path}: {error}.") from error

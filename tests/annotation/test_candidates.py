@@ -1,0 +1,154 @@
+"""Candidates: what people label of a corpus, by criteria in order of priority; the rest stays beside them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation import candidates, projects
+from annotation.candidates import Wanted, best, select
+from annotation.freezing import builder
+from annotation.models import Item, Project
+from annotation.queue import leases
+from annotation.testset import TestSet, read_rows
+from evalsvc.core.errors.exceptions import Conflict, DomainError
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import annotators, answer_item, create_project, curator, import_lines
+
+IDS = [f"s{at}" for at in range(6)]
+SCORES = {"s0": 0.9, "s1": 0.2, "s3": 0.7, "s4": 0.7}
+
+
+def test_criteria_take_sentences_by_priority() -> None:
+    wanted = Wanted(order=["ids", "positive", "top"], top=2, scores=SCORES, ids=["s5", "unknown"])
+    assert select(IDS, {"s0", "s2"}, wanted) == {
+        "s5": "ids", "s0": "positive", "s2": "positive", "s3": "top", "s4": "top",
+    }  # fmt: skip
+    turned = Wanted(order=["top", "positive"], top=1, scores=SCORES)
+    assert list(select(IDS, {"s0", "s2"}, turned)) == ["s0", "s2"]
+
+
+def test_ties_go_by_id_and_sentences_without_a_score_come_last() -> None:
+    assert best(["10", "9", "1"], {"10": 0.5, "9": 0.5}, 3) == ["10", "9", "1"]
+    draws = [Wanted(order=["random"], random=3, seed=seed) for seed in ("a", "a", "b")]
+    first, again, other = (list(select(IDS, (), wanted)) for wanted in draws)
+    assert first == again != other
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"order": []},
+        {"order": ["positive", "positive"]},
+        {"order": ["best"]},
+        {"order": ["top"], "top": 3},
+        {"order": ["random"], "random": 3},
+        {"order": ["ids"]},
+    ],
+)
+def test_incomplete_criteria_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(DomainError):
+        Wanted(**values)
+
+
+@pytest.fixture
+def corpus(db: None) -> Project:
+    """Six sentences, the first two with a source label."""
+    project = create_project(k=1)
+    lines = [sentence(at, relations=["A"] if at < 2 else []) for at in range(6)]
+    import_lines(project, lines)
+    return project
+
+
+def uses(project: Project) -> dict[str, str]:
+    return dict(project.items.order_by("rank").values_list("external_id", "use"))
+
+
+POSITIVE = Wanted(order=["positive"])
+
+
+def test_the_rest_is_not_asked_and_not_frozen_but_has_its_source_labels(corpus: Project) -> None:
+    assert candidates.choose(corpus, POSITIVE, by=curator(), preview=True).rest == 4
+    assert set(uses(corpus).values()) == {""}
+    chosen = candidates.choose(corpus, POSITIVE, by=curator())
+    assert (chosen.by_criterion, chosen.kept, chosen.rest) == ({"positive": 2}, 0, 4)
+    assert uses(corpus) == {"s0": "", "s1": ""} | dict.fromkeys(["s2", "s3", "s4", "s5"], "corpus")
+    projects.open_for_work(corpus, by=curator())
+    [ann] = annotators(corpus, 1)
+    asked = []
+    while (lease := leases.lease_next(corpus, ann)) is not None:
+        answer_item(lease.item, ann, "A")
+        asked.append(lease.item.external_id)
+    assert asked == ["s0", "s1"]
+    test_set = builder.freeze(corpus, name="Part", version="1.0", by=curator())
+    run_job("freeze", test_set.pk)
+    test_set.refresh_from_db()
+    assert [line["id"] for line in read_rows(test_set)] == ["s0", "s1"]
+    assert test_set.manifest["beside"] == 4
+    twin = TestSet.objects.get(twin=test_set)
+    assert sorted(line["id"] for line in read_rows(twin)) == IDS
+
+
+def test_choosing_again_brings_sentences_back_and_keeps_those_that_were_answered(corpus: Project) -> None:
+    candidates.choose(corpus, POSITIVE, by=curator())
+    projects.open_for_work(corpus, by=curator())
+    [ann] = annotators(corpus, 1)
+    lease = leases.lease_next(corpus, ann)
+    assert lease is not None
+    answer_item(lease.item, ann, "A")
+    chosen = candidates.choose(corpus, Wanted(order=["ids"], ids=["s5", "s3", "none"]), by=curator())
+    assert (chosen.by_criterion, chosen.kept, chosen.rest, chosen.unknown_ids) == ({"ids": 2}, 1, 3, 1)
+    work = [name for name, use in uses(corpus).items() if use == ""]
+    assert work == ["s5", "s3", lease.item.external_id]
+    assert set(corpus.items.live().values_list("free", flat=True)) == {0, 1}
+    following = leases.lease_next(corpus, ann)
+    assert following is not None
+    assert following.item.external_id in ("s5", "s3")
+
+
+def test_nothing_changes_when_nothing_fits(corpus: Project) -> None:
+    with pytest.raises(Conflict, match="No sentence"):
+        candidates.choose(corpus, Wanted(order=["ids"], ids=["none"]), by=curator())
+    assert set(uses(corpus).values()) == {""}
+
+
+def scores_file() -> SimpleUploadedFile:
+    lines = [{"id": f"s{at}", "scores": {"A": at / 10, "NA": 0.99}} for at in range(6)]
+    return SimpleUploadedFile("scores.jsonl", "\n".join(map(json.dumps, lines)).encode())
+
+
+def test_the_page_previews_and_chooses_by_a_prediction_file(client: Client, corpus: Project) -> None:
+    client.force_login(curator())
+    url = reverse("candidates", args=[corpus.slug])
+    values = {"positive": "on", "top": 1}
+    page = client.post(url, values | {"predictions": scores_file(), "action": "preview"}).content.decode()
+    assert "among the best scores" in page
+    assert "Choose these" in page
+    assert "needs a number and predictions" in client.post(url, values).content.decode()
+    assert client.post(url, values | {"predictions": scores_file(), "action": "choose"}).status_code == 302
+    assert [name for name, use in uses(corpus).items() if not use] == ["s0", "s1", "s5"]
+    assert "3 sentences to label, 3 beside them" in client.get(url).content.decode()
+    listed = client.get(reverse("sentences", args=[corpus.slug]), {"use": "corpus"}).content.decode()
+    assert "no candidate" in listed
+
+
+def test_api_and_command_choose_alike(
+    client: Client, corpus: Project, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    client.force_login(curator())
+    url = f"/api/v1/projects/{corpus.slug}/candidates"
+    body = {"order": ["positive", "top"], "top": 1, "predictions": scores_file(), "preview": True}
+    found = client.post(url, body).json()
+    assert found["by_criterion"] == {"positive": 2, "top": 1}
+    path = tmp_path / "scores.jsonl"
+    path.write_bytes(scores_file().read())
+    words = ("--order", "positive", "top", "--top", "1", "--predictions", str(path))
+    call_command("choose_candidates", corpus.slug, *words, "--by", curator().username)
+    assert "3  stay beside them" in capsys.readouterr().out
+    assert Item.objects.filter(use="corpus").count() == found["rest"]

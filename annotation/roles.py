@@ -52,6 +52,12 @@ def visible_project(user: User, slug: str) -> Project | None:
     return database.first(Project, MEMBERS_PROJECT, slug=slug, user=user.pk)
 
 
+def require_or_hide(project: Project, user: User, *roles: str) -> None:
+    """Answer 404 to everybody else: numbered objects are not counted by asking for them."""
+    if role_in(project, user) not in roles:
+        raise Http404
+
+
 def require(project: Project, user: User, *roles: str) -> str:
     """Return the person's role if in `roles`; non-members get 404."""
     role = role_in(project, user)

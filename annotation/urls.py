@@ -12,6 +12,12 @@ api_patterns = [
     path("projects/<slug:slug>/ontology", labels.Labels.as_view(), name="api-ontology"),
     path("projects/<slug:slug>/ontology/<int:pk>", labels.OneLabel.as_view(), name="api-ontology-label"),
     path("projects/<slug:slug>/candidates", testsets.Candidates.as_view(), name="api-candidates"),
+    path("projects/<slug:slug>/steps", effects.OntologySteps.as_view(), name="api-ontology-steps"),
+    path(
+        "projects/<slug:slug>/steps/<int:plan>/undo",
+        effects.UndonePlan.as_view(),
+        name="api-ontology-plan-undo",
+    ),
     path("projects/<slug:slug>/freeze", testsets.Freeze.as_view(), name="api-freeze"),
     path("test-sets", testsets.TestSets.as_view(), name="api-test-sets"),
     path("test-sets/<slug:slug>", testsets.OneTestSet.as_view(), name="api-test-set"),

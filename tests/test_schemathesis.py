@@ -75,6 +75,7 @@ VALIDATED_BY_CONTENT = {
     ("post", "api-quality"): "one number limits another",
     ("post", "api-freeze"): "the version is a semantic one",
     ("get", "api-test-set-changes"): "since is a test set",
+    ("post", "api-ontology-steps"): "sources are labels of the project",
     ("post", "api-candidates"): "criteria have what they need",
     ("post", "api-test-set-split"): "parts have names and shares that sum to 1",
     ("post", "api-test-set-leakage"): "the format is one of sentences",

@@ -16,8 +16,8 @@ from rest_framework.views import APIView
 from annotation import projects, roles
 from annotation.api.projects import project_of
 from annotation.consensus.effects import preview
-from annotation.models import Policy, Project
-from annotation.ontology import inventory
+from annotation.models import OntologyStep, Policy, Project
+from annotation.ontology import inventory, plans
 from annotation.queue import exclusions
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -45,6 +45,10 @@ CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], obje
             project, values["sources"][0], target=values["target"], by=by
         ),
     ),
+    "plan": (
+        ("steps",),
+        lambda project, by, values: plans.apply_plan(project, plans.planned(values["steps"]), by=by),
+    ),
     "undo": (
         ("step",),
         lambda project, by, values: inventory.undo(
@@ -71,12 +75,73 @@ CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], obje
 }
 
 
+class PlannedStepSerializer(serializers.Serializer[Any]):
+    operation = serializers.ChoiceField(choices=list(plans.OPERATIONS))
+    sources = serializers.ListField(child=serializers.CharField(max_length=200), default=list)
+    target = serializers.CharField(default="", allow_blank=True, max_length=200)
+
+
+class PlanSerializer(serializers.Serializer[Any]):
+    steps = PlannedStepSerializer(many=True, allow_empty=False)
+
+
+class OntologyStepSerializer(serializers.ModelSerializer[OntologyStep]):
+    by = serializers.CharField(source="by.shown_name")
+
+    class Meta:
+        model = OntologyStep
+        fields = ["number", "plan", "operation", "sources", "target", "by", "at", "undone_at"]
+        read_only_fields = fields
+
+
+class OntologySteps(APIView):
+    @extend_schema(
+        operation_id="ontology_steps",
+        responses={200: OntologyStepSerializer(many=True)} | problems(401, 403, 404),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """List the steps, undone ones too. For curators."""
+        project, by = project_of(request, slug), person(request)
+        roles.require(project, by, roles.CURATOR)
+        steps = project.steps.select_related("by")
+        return Response(OntologyStepSerializer(steps, many=True).data)
+
+    @extend_schema(
+        operation_id="ontology_plan",
+        request=PlanSerializer,
+        responses={201: OntologyStepSerializer(many=True)} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Make the steps of a plan, all or none; `effects` previews it."""
+        project, by = project_of(request, slug), person(request)
+        roles.require(project, by, roles.CURATOR)
+        steps = [dict(step) for step in validated(request, PlanSerializer)["steps"]]
+        made = plans.apply_plan(project, plans.planned(steps), by=by)
+        return Response(OntologyStepSerializer(made, many=True).data, status=201)
+
+
+class UndonePlan(APIView):
+    @extend_schema(
+        operation_id="ontology_plan_undo",
+        request=None,
+        responses={200: OntologyStepSerializer(many=True)} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str, plan: int) -> Response:
+        """Undo the active steps of a plan."""
+        project, by = project_of(request, slug), person(request)
+        roles.require(project, by, roles.CURATOR)
+        plans.undo_plan(project, plan, by=by)
+        steps = project.steps.filter(plan=plan).select_related("by")
+        return Response(OntologyStepSerializer(steps, many=True).data)
+
+
 class ChangeSerializer(serializers.Serializer[Any]):
     change = serializers.ChoiceField(choices=[*CHANGES])
     sources = serializers.ListField(
         child=serializers.CharField(max_length=200), required=False, allow_empty=False
     )
     target = serializers.CharField(required=False, max_length=200)
+    steps = PlannedStepSerializer(many=True, required=False, help_text="Of a plan.")
     step = serializers.IntegerField(required=False, help_text="Number of the ontology step to undo.")
     k = serializers.IntegerField(required=False)
     policy = serializers.ChoiceField(choices=Policy.choices, required=False)
@@ -86,6 +151,8 @@ class ChangeSerializer(serializers.Serializer[Any]):
         needed, _ = CHANGES[attrs["change"]]
         errors = {name: "This field is required for this change." for name in needed if name not in attrs}
         errors |= {name: "This change does not take it." for name in attrs if name not in ("change", *needed)}
+        if "steps" in attrs:
+            attrs["steps"] = [dict(step) for step in attrs["steps"]]
         if attrs["change"] == "rename" and len(attrs.get("sources", "-")) > 1:
             errors["sources"] = "One label is renamed at a time."
         if errors:

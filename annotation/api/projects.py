@@ -230,7 +230,7 @@ def receive(request: Request, body: dict[str, Any], *, what: str, project: Proje
 
 
 class OneImport(APIView):
-    @extend_schema(operation_id="import", responses={200: BatchSerializer} | problems(401, 403, 404))
+    @extend_schema(operation_id="import", responses={200: BatchSerializer} | problems(401, 404))
     def get(self, request: Request, pk: int) -> Response:
         """Get an import: its state, its counts and the rejected lines."""
         user = person(request)
@@ -238,7 +238,7 @@ class OneImport(APIView):
         if batch is None or not (batch.project or user.is_superuser or batch.by_id == user.pk):
             raise Http404
         if batch.project is not None:
-            roles.require(batch.project, user, roles.CURATOR)
+            roles.require_or_hide(batch.project, user, roles.CURATOR)
         return Response(BatchSerializer(batch).data)
 
 

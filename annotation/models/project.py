@@ -148,6 +148,9 @@ class OntologyStep(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(db_default=Now())
     undone_at = models.DateTimeField(null=True)
+    plan = models.PositiveIntegerField(
+        null=True, help_text="Number of the first step that was made at once with it."
+    )
 
     class Meta:
         ordering = ["number"]

@@ -244,9 +244,16 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
     OntologyLabel.objects.bulk_update(existing.values(), [*TEXT_FIELDS], batch_size=100)
     _store(project, [row for name, row in rows.items() if name not in existing])
     mapping = mapping_of(project)
-    for sources, target in preset.merges:
+    steps = [
         _add_step(project, Operation.MERGE, [name for name in sources if name not in mapping], target, by)
-    _add_step(project, Operation.DELETE, [name for name in preset.deleted if name not in mapping], "", by)
+        for sources, target in preset.merges
+    ]
+    deleted = [name for name in preset.deleted if name not in mapping]
+    steps.append(_add_step(project, Operation.DELETE, deleted, "", by))
+    made = [step for step in steps if step]
+    OntologyStep.objects.filter(pk__in=[step.pk for step in made]).update(
+        plan=made[0].number if made else None
+    )
     item_state.recompute_after_change(project)
     return inventory(project, preset.part)
 
@@ -272,6 +279,15 @@ def rename(project: Project, source: str, *, target: str, by: User) -> OntologyS
 def _step(project: Project, operation: str, sources: Collection[str], target: str, by: User) -> OntologyStep:
     require(project, by, CURATOR)
     lock_project(project)
+    step = make_step(project, operation, sources, target, by)
+    item_state.recompute_after_change(project)
+    return step
+
+
+def make_step(
+    project: Project, operation: str, sources: Collection[str], target: str, by: User
+) -> OntologyStep:
+    """Make a step in a locked project, whose items the caller computes anew."""
     sources, target = list(dict.fromkeys(sources)), target.strip()
     if not sources:
         raise DomainError("unknown_label", "No labels selected. Select at least one.", field="sources")
@@ -295,7 +311,6 @@ def _step(project: Project, operation: str, sources: Collection[str], target: st
         _store(project, [first])
     step = _add_step(project, operation, sources, target, by)
     assert step is not None
-    item_state.recompute_after_change(project)
     return step
 
 

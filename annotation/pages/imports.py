@@ -262,7 +262,7 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
     batch = get_object_or_404(Batch.objects.select_related("project", "by"), pk=pk)
     user = person(request)
     if batch.project is not None:
-        roles.require(batch.project, user, roles.CURATOR)
+        roles.require_or_hide(batch.project, user, roles.CURATOR)
     elif not (user.is_superuser or batch.by_id == user.pk):
         raise Http404
     jobs = job_context("import", batch.pk)

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import roles
 from annotation.models import OntologyLabel, OntologyStep, Project
 from annotation.ontology import inventory as ontology
+from annotation.ontology import plans
 from annotation.ontology.inventory import (
     EXAMPLES,
     MAX_EXAMPLE_LENGTH,
@@ -141,6 +142,19 @@ class StepForm(ActionForm):
         return "Step applied to all answers. You can undo it below."
 
 
+class PlanForm(ActionForm):
+    plan = forms.CharField(
+        label="Steps as JSON",
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+        help_text=f"Add, merge, delete, rename in order: all are made, or none. For example {plans.EXAMPLE}",
+    )
+
+    def apply(self, project: Project, *, by: User) -> str:
+        made = plans.apply_plan(project, plans.read_plan(self.cleaned_data["plan"]), by=by)
+        return f"{counted(len(made), 'step')} made. You can undo them one by one, or all at once."
+
+
 class ExamplesField(forms.CharField):
     """Examples, one per line."""
 
@@ -211,7 +225,7 @@ class LabelTextsForm(PageForm):
         return form
 
 
-@page("GET", "POST", undo=("number",))
+@page("GET", "POST", undo=("number",), undo_plan=("number",))
 def inventory(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     user, choices = person(request), choices_by_name(project)
@@ -221,7 +235,12 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
             *submitted(request, "labels"), names=list(choices), parts=ontology.parts_of(project)
         ),
         "step_form": StepForm(*submitted(request, "step"), names=list(choices)),
+        "plan_form": PlanForm(*submitted(request, "plan")),
     }
+    if request.POST.get("action") == "undo_plan":
+        n = plans.undo_plan(project, row_id(request.POST.get("number", "")), by=user)
+        messages.info(request, f"{counted(n, 'step')} undone.")
+        return redirect("ontology", slug)
     if request.POST.get("action") == "undo":
         number = row_id(request.POST.get("number", ""))
         step = get_object_or_404(OntologyStep, project=project, number=number)

@@ -28,6 +28,7 @@ ANNOTATION: dict[str, str] = {
     "already_decided": "Someone else decided this sentence in the meantime. Reload the page.",
     "answered_elsewhere": "You answered this sentence in another window. Choose the answer to keep.",
     "bad_candidates": "The criteria of candidates are invalid.",
+    "bad_plan": "A step of the plan is invalid.",
     "bad_split": "Parts, shares, seed or unit of a split are invalid.",
     "bad_client_id": "The form data is incomplete. Reload the page.",
     "bad_format": "The test set cannot be written in this format. The message lists those that can hold it.",

@@ -163,6 +163,8 @@ def _share(text: str, default: float) -> float:
 @views.page("GET", "POST", names=())
 def errors_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Errors of the chosen systems; organisers have those of older scores stored."""
+    if request.method == "POST":  # the role comes before the state of the setting
+        roles.require(roles.benchmark_for(request.user, slug), users.person(request), roles.ORGANISER)
     browser = requested(request, slug)
     if request.method == "POST":
         queued = versions.fill_outcomes(browser.setting, by=users.person(request))

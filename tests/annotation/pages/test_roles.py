@@ -75,7 +75,7 @@ def test_a_dispute_is_visible_to_adjudicators_only(client: Client, cast: Project
 def test_an_import_is_visible_to_curators_only(client: Client, cast: ProjectCast, who: str) -> None:
     client.force_login(cast.people[who])
     status = client.get(reverse("import", args=[cast.project.batches.get().pk])).status_code
-    assert status == {"curator": 200, "stranger": 404}.get(who, 403)
+    assert status == {"curator": 200}.get(who, 404)
 
 
 @pytest.mark.parametrize("page", ["label-index", "projects", "test-sets"])
@@ -119,3 +119,11 @@ def test_the_list_shows_the_open_work_of_each_role(client: Client, cast: Project
     assert "1 sentence to label" in client.get(reverse("label-index")).content.decode()
     client.force_login(cast.people["judy"])
     assert "1 dispute to decide" in client.get(reverse("label-index")).content.decode()
+
+
+def test_a_member_cannot_tell_an_import_from_a_made_up_one(client: Client, cast: ProjectCast) -> None:
+    number = cast.project.batches.latest("pk").pk
+    client.force_login(cast.people["ann"])
+    for address in ("/api/v1/imports/{}", "/imports/{}/"):
+        statuses = {client.get(address.format(pk)).status_code for pk in (number, number + 1000)}
+        assert statuses == {404}, address

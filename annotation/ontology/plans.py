@@ -1,0 +1,107 @@
+"""Plans: several changes of the ontology made at once, and undone at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from django.db import transaction
+
+from annotation.consensus import item_state
+from annotation.models import OntologyStep, Project
+from annotation.ontology import inventory
+from annotation.ontology.inventory import add_labels, lock_project
+from annotation.roles import CURATOR, require
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, DomainError
+
+MOST_STEPS = 500
+OPERATIONS = ("add", *OntologyStep.Operation.values)
+EXAMPLE = '[{"operation": "merge", "sources": ["born in", "birthplace"], "target": "place of birth"}]'
+_FIELDS = {"operation", "sources", "target"}
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """A step to make: `add` has a target, `delete` sources, `merge` and `rename` both."""
+
+    operation: str
+    sources: tuple[str, ...] = ()
+    target: str = ""
+
+
+def read_plan(text: str | bytes) -> list[PlannedStep]:
+    """Read a plan as JSON: a list of objects with operation, sources and target."""
+    try:
+        return planned(msgspec.json.decode(text))
+    except msgspec.DecodeError as error:
+        raise DomainError("bad_plan", f"The plan is no JSON: {error}.", hint=_hint(), field="plan") from error
+
+
+def planned(steps: Any) -> list[PlannedStep]:
+    """Check the values of a plan."""
+    if not isinstance(steps, list) or not 1 <= len(steps) <= MOST_STEPS:
+        detail = f"A plan is a list of 1 to {MOST_STEPS} steps."
+        raise DomainError("bad_plan", detail, hint=_hint(), field="plan")
+    return [_planned(step, number) for number, step in enumerate(steps, 1)]
+
+
+def _hint() -> str:
+    return f"For example {EXAMPLE}."
+
+
+def _planned(step: Any, number: int) -> PlannedStep:
+    def refuse(detail: str) -> DomainError:
+        return DomainError("bad_plan", f"Step {number}: {detail}", hint=_hint(), field="plan")
+
+    if not isinstance(step, dict) or not set(step) <= _FIELDS:
+        raise refuse(f"expected an object with {', '.join(sorted(_FIELDS))} and nothing else.")
+    operation, sources, target = step.get("operation"), step.get("sources", []), step.get("target", "")
+    if operation not in OPERATIONS:
+        raise refuse(f"unknown operation {str(operation)[:60]!r}; use one of: {', '.join(OPERATIONS)}.")
+    if not isinstance(sources, list) or not all(isinstance(name, str) and name for name in sources):
+        raise refuse("sources are a list of names.")
+    if not isinstance(target, str):
+        raise refuse("the target is a name.")
+    if (operation == "add") == bool(sources) or (operation == "delete") == bool(target):
+        raise refuse("add takes a target, delete takes sources, merge and rename take both.")
+    if operation == "rename" and len(sources) > 1:
+        raise refuse("one label is renamed at a time.")
+    return PlannedStep(operation, tuple(sources), target)
+
+
+@transaction.atomic
+def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> list[OntologyStep]:
+    """Make all steps in order, or none; the items are computed anew once."""
+    require(project, by, CURATOR)
+    lock_project(project)
+    made: list[OntologyStep] = []
+    for number, step in enumerate(steps, 1):
+        try:
+            if step.operation == "add":
+                add_labels(project, [step.target], by=by)
+            else:
+                made.append(inventory.make_step(project, step.operation, step.sources, step.target, by))
+        except DomainError as error:
+            error.args = (f"Step {number}: {error}",)
+            raise
+    if made:
+        keys = [step.pk for step in made]
+        OntologyStep.objects.filter(pk__in=keys).update(plan=made[0].number)
+        item_state.recompute_after_change(project)
+    return list(OntologyStep.objects.filter(pk__in=[step.pk for step in made]))
+
+
+@transaction.atomic
+def undo_plan(project: Project, plan: int, *, by: User) -> int:
+    """Undo the active steps of a plan, the last one first; return their number. Labels that it added stay."""
+    require(project, by, CURATOR)
+    lock_project(project)
+    active = list(project.steps.filter(plan=plan, undone_at=None).order_by("-number"))
+    if not active:
+        raise Conflict("not_the_last_step", f"There is no plan {plan} with active steps.")
+    for step in active:
+        inventory.undo(step, by=by)
+    return len(active)

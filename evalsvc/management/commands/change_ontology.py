@@ -1,0 +1,40 @@
+"""Make the steps of a plan in the ontology of a project, all or none, or undo such a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management import CommandParser
+
+from annotation.consensus.effects import preview
+from annotation.ontology import plans
+from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
+
+
+class Command(ActingCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("project", help="slug of the project")
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--plan", metavar="FILE", help=f"JSON, such as {plans.EXAMPLE}")
+        what.add_argument("--undo", type=int, metavar="NUMBER", help="number of the plan's first step")
+        parser.add_argument("--preview", action="store_true", help="show the effect, and change nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project, by = get_project(options["project"]), self.acting_user(options["by"])
+        with errors_as_messages():
+            if options["undo"] is not None:
+                n = plans.undo_plan(project, options["undo"], by=by)
+                self.write(f"{n:,} steps undone")
+            else:
+                with open_file(options["plan"]) as file:
+                    steps = plans.read_plan(file.read())
+                if options["preview"]:
+                    effect = preview(project, lambda copy: plans.apply_plan(copy, steps, by=by))
+                    self.write(str(effect))
+                    return
+                made = plans.apply_plan(project, steps, by=by)
+                self.write(f"{len(made):,} steps made, from number {made[0].number if made else 0}")
+        self.run_job("recompute", project.pk, queue=options["queue"])

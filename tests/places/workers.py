@@ -77,6 +77,17 @@ class Worker:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self._wait_for_children()
+
+    def _wait_for_children(self) -> None:
+        """Wait until no child is left that could still commit into the next test."""
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            try:
+                os.killpg(self.process.pid, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(0.01)
 
     def stop(self) -> None:
         """SIGTERM, as a deployment does; SIGKILL if that is ignored."""

@@ -56,8 +56,8 @@ def to_html(text: str) -> SafeString:
 
 
 def scrolling_tables(html: str) -> str:
-    """Put each table into a box that scrolls sideways; an empty heading becomes an empty cell."""
-    html = html.replace("<th></th>", "<td></td>")
+    """Let tables and code scroll sideways, by keyboard too; an empty heading becomes an empty cell."""
+    html = html.replace("<th></th>", "<td></td>").replace("<pre>", '<pre tabindex="0">')
     return html.replace("<table>", f"{SCROLL}<table>").replace("</table>", "</table></div>")
 
 

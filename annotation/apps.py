@@ -13,13 +13,14 @@ class AnnotationConfig(AppConfig):
         from annotation.models.item import merge_item_counts
         from annotation.queue import lease_endings
         from annotation.reports import agreement, vote_figures
-        from annotation.splits import making
+        from annotation.splits import making, mapping
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
 
         register(Kind("import", "ingest", batches.mirror_job))
         register(Kind("freeze", "heavy", builder.mirror_job))
         register(Kind(making.KIND, "heavy", builder.mirror_job))
+        register(Kind(mapping.KIND, "heavy", builder.mirror_job))
         register(Kind("describe", "heavy"))
         register(Kind("recompute", "heavy"))
         register(Kind(vote_figures.KIND, "heavy"))

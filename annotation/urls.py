@@ -26,6 +26,7 @@ api_patterns = [
     path("test-sets/<slug:slug>/release", testsets.ReleaseFolder.as_view(), name="api-test-set-release"),
     path("test-sets/<slug:slug>/changes", testsets.Changes.as_view(), name="api-test-set-changes"),
     path("test-sets/<slug:slug>/split", testsets.Split.as_view(), name="api-test-set-split"),
+    path("test-sets/<slug:slug>/mapping", testsets.Mapping.as_view(), name="api-test-set-mapping"),
     path("test-sets/<slug:slug>/leakage", testsets.Leakage.as_view(), name="api-test-set-leakage"),
     path("test-sets/<slug:slug>/publish", testsets.Publish.as_view(), name="api-test-set-publish"),
     path("test-sets/<slug:slug>/withdraw", testsets.Withdraw.as_view(), name="api-test-set-withdraw"),

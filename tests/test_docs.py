@@ -46,6 +46,7 @@ WHO = {
     "viewers, adjudicators, curators": {"view", "adju", "cura"},
     "its curators, those it is published for": {"view", "cura"},
     "its organisers": {"orga"},
+    "its importer": {"orga"},
     "members of a team": {"memb", "ownr"},
     "its team, organisers": {"memb", "ownr", "orga"},
 }

@@ -35,6 +35,7 @@ HANDLER_PATHS = {
     "predict": "workers.handlers.predict:predict",
     "import": "workers.handlers.annotation:import_file",
     "split": "workers.handlers.annotation:split",
+    "map": "workers.handlers.annotation:map_labels",
     "freeze": "workers.handlers.annotation:freeze",
     "vote figures": "workers.handlers.annotation:figures",
     "recompute": "workers.handlers.annotation:recompute",

@@ -33,7 +33,7 @@ from annotation.releases.comparison import Cause, FactChange, LineChange
 from annotation.releases.earlier import compare_with
 from annotation.releases.folder import zip_of
 from annotation.releases.publishing import record_download
-from annotation.splits import making
+from annotation.splits import making, mapping
 from annotation.splits.splitting import Unit as SplitUnit
 from annotation.testset import (
     BoardMove,
@@ -48,6 +48,7 @@ from annotation.testset import (
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.documents import UNITS
+from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.formats.tag_schemes import SCHEMES
 from evalsvc.core.web.downloads import jsonl_file, stored_nowhere_file, zip_file
 from evalsvc.core.web.request_validation import query_choices, validated
@@ -397,6 +398,63 @@ class Split(APIView):
         shared = [{"first": a, "second": b, "shared": rows} for a, b, rows in found.shared]
         answer = SetSplitSerializer({"parts": parts, "shared": shared, "worst": found.worst})
         return Response(answer.data, status=200 if only_preview else 202)
+
+
+class SetMappingRequestSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=120, help_text="Of the new set.")
+    version = serializers.CharField(max_length=20)
+    names = serializers.DictField(
+        child=serializers.CharField(allow_null=True, allow_blank=True, max_length=LONGEST_LABEL),
+        default=dict,
+        help_text=f"New names by label; null deletes, equal ones merge, such as {mapping.EXAMPLE}.",
+    )
+    preset = serializers.CharField(
+        required=False, default="", max_length=40, help_text="Its merges and deletions, for other labels."
+    )
+    sets = serializers.ListField(
+        child=serializers.CharField(max_length=100),
+        default=list,
+        max_length=mapping.MOST_SETS,
+        help_text="Slugs of imported sets whose lines follow.",
+    )
+    preview = serializers.BooleanField(default=False, help_text="Store nothing.")
+
+
+class SetMappingSerializer(serializers.Serializer[Any]):
+    slug = serializers.CharField(allow_null=True, help_text="Of the new set; null for a preview.")
+    labels = serializers.ListField(child=serializers.CharField(), help_text="The inventory afterwards.")
+    items = serializers.IntegerField(allow_null=True, help_text="Lines; null: not counted.")
+    emptied = serializers.IntegerField(allow_null=True, help_text="Lines that lose all their labels.")
+    before = serializers.DictField(child=serializers.IntegerField(), help_text="Lines or spans by label.")
+    after = serializers.DictField(child=serializers.IntegerField())
+
+
+class Mapping(APIView):
+    @extend_schema(
+        operation_id="test_set_mapping",
+        request=SetMappingRequestSerializer,
+        responses={200: SetMappingSerializer, 202: SetMappingSerializer}
+        | problems(400, 401, 403, 404, 409, 413),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Make a set of imported gold with other names of its labels, or preview that.
+
+        Lines of other sets may follow. Previews count up to 50,000 lines.
+        """
+        test_set, user = _test_set(request, slug), person(request)
+        body = dict(validated(request, SetMappingRequestSerializer))
+        test_set.require_reader(user)
+        others = [_test_set(request, other) for other in body["sets"]]
+        chosen = {name: body[name] for name in ("names", "preset")}
+        plan = mapping.MappingPlan.of(test_set, others=others, by=user, **chosen)
+        shown: dict[str, Any] = {"labels": [label["name"] for label in plan.labels], "slug": None}
+        if body["preview"]:
+            return Response(
+                SetMappingSerializer(shown | vars(mapping.preview(plan, most=making.MOST_LINES_IN_WEB))).data
+            )
+        made = mapping.make(plan, name=body["name"], version=body["version"], by=user)
+        shown |= {"slug": made.slug, "items": None, "emptied": None, "before": {}, "after": {}}
+        return Response(SetMappingSerializer(shown).data, status=202)
 
 
 class LeakageSerializer(serializers.Serializer[Any]):

@@ -22,6 +22,7 @@ from annotation.releases.composition import Composition
 from annotation.releases.earlier import earlier_sets
 from annotation.releases.folder import manifest_sha256, require_complete, zip_of
 from annotation.releases.publishing import record_download
+from annotation.splits import making, mapping
 from annotation.testset import (
     Origin,
     TestSet,
@@ -197,7 +198,9 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
 def _job(test_set: TestSet) -> dict[str, Any]:
     if test_set.batch_id:
         return job_context("import", test_set.batch_id)
-    return job_context("freeze", test_set.twin_id or test_set.pk)
+    kinds = {"split": making.KIND, "mapped": mapping.KIND}
+    kind = next((kinds[name] for name in kinds if name in test_set.manifest), "freeze")
+    return job_context(kind, test_set.twin_id or test_set.pk)
 
 
 @page("GET", "POST")

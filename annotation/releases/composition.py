@@ -270,6 +270,16 @@ class Composition:
             facts.append(("Outcomes", decided))
         if steps := manifest.get("ontology"):
             facts.append(("Ontology", f"{counted(len(steps), 'step')} of merging, deleting or renaming"))
+        if split := manifest.get("split"):
+            facts.append(("Part", f"{split['part']} of {split['of']}, seed {split['seed']}"))
+        if mapped := manifest.get("mapped"):
+            names = counted(len(mapped["names"]), "label")
+            facts.append(
+                (
+                    "Made of",
+                    f"{', '.join(each['slug'] for each in mapped['of'])}; {names} renamed, merged or deleted",
+                )
+            )
         if file := manifest.get("file"):
             facts.append(("Source file", f"{file['name']}, SHA-256 {file['sha256'][:12]}"))
         if reading := self._reading:

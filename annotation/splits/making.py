@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from typing import Any, BinaryIO
 
-import msgspec
 from django.conf import settings
 from django.db import transaction
 
 from annotation.freezing import writer
+from annotation.splits.derived import DerivedSet, frozen_lines, referenced, source_of, write_and_seal
 from annotation.splits.items import SplitItem, split_item
 from annotation.splits.leakage import Shared, leakage
 from annotation.splits.splitting import Unit, split, worst_deviation
-from annotation.testset import Origin, TestSet, TestSetRow, export_lines
+from annotation.testset import Origin, TestSet, export_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats import jsonl_items
@@ -141,7 +141,7 @@ def make(test_set: TestSet, plan: Plan, *, by: User) -> list[TestSet]:
         raise Conflict(
             "source_set", f"{test_set} has source labels.", hint="Split its annotated set: both are split."
         )
-    twin = getattr(test_set, "source_twin", None)
+    source = source_of(test_set)
     made = []
     for name in plan.shares:
         values = {
@@ -150,7 +150,7 @@ def make(test_set: TestSet, plan: Plan, *, by: User) -> list[TestSet]:
         }  # fmt: skip
         title = f"{test_set.name} {name}"
         part = writer.create_test_set(name=title, version=test_set.version, origin=test_set.origin, **values)
-        if twin is not None and twin.state == TestSet.State.FROZEN:
+        if source is not None:
             writer.create_test_set(
                 name=title, version=test_set.version, origin=Origin.SOURCE, twin=part, **values
             )
@@ -166,9 +166,7 @@ def _stated(test_set: TestSet, plan: Plan, part: str) -> dict[str, Any]:
 def build(test_set: TestSet, progress: Progress) -> Store:
     """Write the lines of a part and of its source set; the returned store seals both."""
     stated = test_set.manifest["split"]
-    whole = TestSet.objects.frozen().filter(slug=stated["of"], sha256=stated["sha256"]).first()
-    if whole is None:
-        raise InputFault("gold_changed", f"The test set {stated['of']} is not there as it was.")
+    whole = referenced({"slug": stated["of"], "sha256": stated["sha256"]})
     plan = Plan(stated["shares"], stated["seed"], Unit(stated["keep_together"]), stated["stratified"])
     items = items_of(whole)
     chosen = {
@@ -176,34 +174,21 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     }
     if not chosen:
         raise InputFault("empty_part", f"No sentence falls into {stated['part']}: choose other shares.")
-    parts = [(test_set, whole)]
+    pairs = [(test_set, whole)]
     twin = TestSet.objects.filter(twin=test_set).first()
     if twin is not None:
-        parts.append((twin, TestSet.objects.get(twin=whole)))
-    written = [
-        (part, writer.write_rows(part, _lines(of, chosen), progress=progress, total=len(chosen)), of)
-        for part, of in parts
+        pairs.append((twin, TestSet.objects.get(twin=whole)))
+    parts = [
+        DerivedSet(part, frozen_lines(of, chosen), len(chosen), of.labels, partial(_manifest, of, stated))
+        for part, of in pairs
     ]
-
-    def store() -> None:
-        for part, count, of in written:
-            manifest = of.manifest | {"split": stated, "evalsvc": settings.VERSION}
-            manifest.pop("provenance_sha256", None)
-            writer.seal(part, count=count, labels=of.labels, manifest=manifest)
-
-    return store
+    return write_and_seal(parts, progress)
 
 
-def _lines(test_set: TestSet, chosen: set[str]) -> Iterator[writer.FrozenLine]:
-    rows = TestSetRow.objects.filter(test_set=test_set).order_by("number")
-    numbers = list(rows.values_list("number", "external_id"))
-    wanted = [number for number, name in numbers if name in chosen]
-    source = iter(wanted)
-    while chunk := list(islice(source, writer.CHUNK)):
-        for line, provenance in rows.filter(number__in=chunk).values_list("line", "provenance"):
-            yield writer.FrozenLine(
-                msgspec.json.decode(line), None if provenance is None else msgspec.json.decode(provenance)
-            )
+def _manifest(whole: TestSet, stated: dict[str, Any]) -> dict[str, Any]:
+    manifest = whole.manifest | {"split": stated, "evalsvc": settings.VERSION}
+    manifest.pop("provenance_sha256", None)
+    return manifest
 
 
 # ---- leakage -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Handlers of the job kinds `import`, `freeze`, `split`, `recompute`, `vote figures` and `agreement`."""
+"""Handlers of jobs on projects and test sets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from annotation.freezing import builder
 from annotation.imports import batches
 from annotation.models import AgreementReport, Batch, Project
 from annotation.reports import agreement, vote_figures
-from annotation.splits import making
+from annotation.splits import making, mapping
 from annotation.testset import Kind, TestSet
 from evalsvc.core.database import in_batches
 from evalsvc.core.jobs.lease import Progress
@@ -34,6 +34,11 @@ def freeze(subject: int, progress: Progress) -> Store:
 def split(subject: int, progress: Progress) -> Store:
     """Build a part of a test set, and of its source set."""
     return making.build(TestSet.objects.get(pk=subject), progress)
+
+
+def map_labels(subject: int, progress: Progress) -> Store:
+    """Build a set of mapped or combined gold, and its source set."""
+    return mapping.build(TestSet.objects.get(pk=subject), progress)
 
 
 def figures(subject: int, progress: Progress) -> Store:

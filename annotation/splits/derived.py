@@ -1,0 +1,68 @@
+"""Frozen sets made of frozen sets: written and sealed together, each with what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+
+from annotation.freezing import writer
+from annotation.testset import TestSet, TestSetRow
+from evalsvc.core.jobs.exceptions import InputFault
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.transitions import Store
+
+
+class DerivedSet(NamedTuple):
+    """A set to write; `manifest` is asked once its lines are read."""
+
+    test_set: TestSet
+    lines: Iterator[writer.FrozenLine]
+    total: int
+    labels: Sequence[dict[str, str]]
+    manifest: Callable[[], dict[str, Any]]
+
+
+def write_and_seal(sets: Sequence[DerivedSet], progress: Progress) -> Store:
+    """Write the lines of each set; the returned store seals all of them."""
+    counts = [
+        writer.write_rows(each.test_set, each.lines, progress=progress, total=each.total) for each in sets
+    ]
+
+    def store() -> None:
+        for each, count in zip(sets, counts, strict=True):
+            writer.seal(each.test_set, count=count, labels=each.labels, manifest=each.manifest())
+
+    return store
+
+
+def reference(test_set: TestSet) -> dict[str, str]:
+    """Return how a manifest names a set that others are made of."""
+    return {"slug": test_set.slug, "sha256": test_set.sha256}
+
+
+def referenced(stated: dict[str, str]) -> TestSet:
+    """Return the set that a manifest names, unless it is gone or another by now."""
+    found = TestSet.objects.frozen().filter(slug=stated["slug"], sha256=stated["sha256"]).first()
+    if found is None:
+        raise InputFault("gold_changed", f"The test set {stated['slug']} is not there as it was.")
+    return found
+
+
+def source_of(test_set: TestSet) -> TestSet | None:
+    """Return the frozen set of source labels beside a set."""
+    return TestSet.objects.frozen().filter(twin=test_set).first()
+
+
+def frozen_lines(test_set: TestSet, chosen: set[str] | None = None) -> Iterator[writer.FrozenLine]:
+    """Yield the lines of a set in order, or those with the chosen ids."""
+    rows = TestSetRow.objects.filter(test_set=test_set).order_by("number")
+    numbers = list(rows.values_list("number", "external_id"))
+    wanted = iter([number for number, name in numbers if chosen is None or name in chosen])
+    while chunk := list(islice(wanted, writer.CHUNK)):
+        for line, provenance in rows.filter(number__in=chunk).values_list("line", "provenance"):
+            yield writer.FrozenLine(
+                msgspec.json.decode(line), None if provenance is None else msgspec.json.decode(provenance)
+            )

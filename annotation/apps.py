@@ -13,7 +13,7 @@ class AnnotationConfig(AppConfig):
         from annotation.models.item import merge_item_counts
         from annotation.queue import lease_endings
         from annotation.reports import agreement, vote_figures
-        from annotation.splits import making, mapping
+        from annotation.splits import companions, making, mapping
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
 
@@ -22,6 +22,7 @@ class AnnotationConfig(AppConfig):
         register(Kind(making.KIND, "heavy", builder.mirror_job))
         register(Kind(mapping.KIND, "heavy", builder.mirror_job))
         register(Kind("describe", "heavy"))
+        register(Kind(companions.KIND, "heavy"))
         register(Kind("recompute", "heavy"))
         register(Kind(vote_figures.KIND, "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))

@@ -221,6 +221,30 @@ def board_moves(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:
     return [move for moves in _moves for move in moves(first, second, user)]
 
 
+class Companion(models.Model):
+    """A frozen set of training or validation data beside a test set, and what the two share."""
+
+    class Role(models.TextChoices):
+        TRAINING = "training"
+        VALIDATION = "validation"
+
+    test_set = models.ForeignKey(TestSet, on_delete=models.CASCADE, related_name="companions")
+    data = models.ForeignKey(TestSet, on_delete=models.PROTECT, related_name="companion_of")
+    role = models.CharField(max_length=10, choices=Role)
+    shared = models.JSONField(
+        null=True, help_text="What is shared, a row per kind of thing; NULL until it is counted."
+    )
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["role", "pk"]
+        constraints = [models.UniqueConstraint(fields=["test_set", "data"], name="beside_a_set_once")]
+
+    def __str__(self) -> str:
+        return f"{self.data} beside {self.test_set}"
+
+
 class TestSetRow(models.Model):
     """One gold line, exactly as exported (canonical JSON without the line end)."""
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.api import disputes, effects, items, labelling, labels, monitoring, projects, testsets
+from annotation.api import disputes, effects, items, labelling, labels, monitoring, projects, splits, testsets
 
 api_patterns = [
     path("projects", projects.Projects.as_view(), name="api-projects"),
@@ -25,9 +25,10 @@ api_patterns = [
     path("test-sets/<slug:slug>/lines", testsets.Lines.as_view(), name="api-test-set-lines"),
     path("test-sets/<slug:slug>/release", testsets.ReleaseFolder.as_view(), name="api-test-set-release"),
     path("test-sets/<slug:slug>/changes", testsets.Changes.as_view(), name="api-test-set-changes"),
-    path("test-sets/<slug:slug>/split", testsets.Split.as_view(), name="api-test-set-split"),
-    path("test-sets/<slug:slug>/mapping", testsets.Mapping.as_view(), name="api-test-set-mapping"),
-    path("test-sets/<slug:slug>/leakage", testsets.Leakage.as_view(), name="api-test-set-leakage"),
+    path("test-sets/<slug:slug>/split", splits.Split.as_view(), name="api-test-set-split"),
+    path("test-sets/<slug:slug>/data", splits.Companions.as_view(), name="api-test-set-companions"),
+    path("test-sets/<slug:slug>/mapping", splits.Mapping.as_view(), name="api-test-set-mapping"),
+    path("test-sets/<slug:slug>/leakage", splits.Leakage.as_view(), name="api-test-set-leakage"),
     path("test-sets/<slug:slug>/publish", testsets.Publish.as_view(), name="api-test-set-publish"),
     path("test-sets/<slug:slug>/withdraw", testsets.Withdraw.as_view(), name="api-test-set-withdraw"),
     path("test-sets/<slug:slug>/downloads", testsets.Downloads.as_view(), name="api-test-set-downloads"),

@@ -32,6 +32,7 @@ FILES = {
         "test-set-release",
         "release-file",
         "test-set-export-file",
+        "test-set-sets-file",
         "judgments",
         "votes-jsonl",
         "votes-csv",

@@ -78,6 +78,7 @@ VALIDATED_BY_CONTENT = {
     ("post", "api-ontology-steps"): "sources are labels of the project",
     ("post", "api-candidates"): "criteria have what they need",
     ("post", "api-test-set-split"): "parts have names and shares that sum to 1",
+    ("post", "api-test-set-companions"): "a role is needed unless the set is removed",
     ("post", "api-test-set-mapping"): "names are of labels that the set has",
     ("post", "api-test-set-leakage"): "the format is one of sentences",
     ("get", "api-test-set-losses"): "scheme and unit are options of the format",

@@ -33,8 +33,6 @@ from annotation.releases.comparison import Cause, FactChange, LineChange
 from annotation.releases.earlier import compare_with
 from annotation.releases.folder import zip_of
 from annotation.releases.publishing import record_download
-from annotation.splits import making, mapping
-from annotation.splits.splitting import Unit as SplitUnit
 from annotation.testset import (
     BoardMove,
     Kind,
@@ -48,7 +46,6 @@ from annotation.testset import (
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.documents import UNITS
-from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.formats.tag_schemes import SCHEMES
 from evalsvc.core.web.downloads import jsonl_file, stored_nowhere_file, zip_file
 from evalsvc.core.web.request_validation import query_choices, validated
@@ -200,7 +197,7 @@ class TestSets(generics.ListAPIView[TestSet]):
         return Response(BatchSerializer(batch).data, status=202)
 
 
-def _test_set(request: Request, slug: str) -> TestSet:
+def visible_test_set(request: Request, slug: str) -> TestSet:
     test_sets = TestSet.objects.visible_to(person(request)).select_related("project")
     test_set = test_sets.filter(slug=slug).first()
     if test_set is None:
@@ -212,7 +209,7 @@ class OneTestSet(APIView):
     @extend_schema(operation_id="test_set", responses={200: TestSetSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str) -> Response:
         """Get a test set: its origin, labels, statistics and digest."""
-        return Response(TestSetSerializer(_test_set(request, slug)).data)
+        return Response(TestSetSerializer(visible_test_set(request, slug)).data)
 
 
 class ReleaseSerializer(serializers.Serializer[Any]):
@@ -233,7 +230,7 @@ class Releases(APIView):
 
         They cannot download its gold.
         """
-        test_set = _test_set(request, slug)
+        test_set = visible_test_set(request, slug)
         test_set.require_reader(person(request))
         return Response({"usernames": list(test_set.releases.values_list("user__username", flat=True))})
 
@@ -247,7 +244,7 @@ class Releases(APIView):
 
         For those who may read the gold.
         """
-        test_set, user = _test_set(request, slug), person(request)
+        test_set, user = visible_test_set(request, slug), person(request)
         test_set.require_reader(user)
         body = validated(request, ReleaseSerializer)
         act = release if body["released"] else withdraw_release
@@ -268,7 +265,7 @@ class ReleaseFolder(APIView):
 
         For curators and importers.
         """
-        test_set = _test_set(request, slug)
+        test_set = visible_test_set(request, slug)
         test_set.require_reader(person(request))
         with_gold = query_choices(request, gold=["0", "1"]).get("gold") != "0"
         parts = zip_of(test_set, with_gold=with_gold)
@@ -326,163 +323,10 @@ class Changes(APIView):
 
         For those who may read the gold of both.
         """
-        test_set, user = _test_set(request, slug), person(request)
+        test_set, user = visible_test_set(request, slug), person(request)
         first, found = compare_with(test_set, request.query_params.get("since", ""), by=user)
         body = {name: getattr(found, name) for name in CHANGES}
         return Response(ChangesSerializer(body | {"boards": board_moves(first, test_set, user)}).data)
-
-
-class SharedThingsSerializer(serializers.Serializer[Any]):
-    key = serializers.CharField()
-    title = serializers.CharField()
-    train = serializers.IntegerField(help_text="Distinct ones in the first part, or the file.")
-    test = serializers.IntegerField(help_text="Distinct ones in the second part, or the test set.")
-    shared = serializers.IntegerField()
-    share_of_test = serializers.FloatField(allow_null=True)
-    test_items = serializers.IntegerField(help_text="Items of the test side with a shared one.")
-
-
-class SetSplitRequestSerializer(serializers.Serializer[Any]):
-    parts = serializers.CharField(max_length=300, help_text=f"Names and shares, such as {making.EXAMPLE}.")
-    seed = serializers.CharField(max_length=making.LONGEST_SEED, help_text="The same gives the same parts.")
-    keep_together = serializers.ChoiceField(
-        choices=[str(each) for each in SplitUnit],
-        default=str(SplitUnit.NEITHER),
-        help_text="What parts never share.",
-    )
-    stratified = serializers.BooleanField(default=False, help_text="Balance the relations.")
-    preview = serializers.BooleanField(default=False, help_text="Store nothing.")
-
-
-class SetPartSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    slug = serializers.CharField(allow_null=True, help_text="Of the new set; null for a preview.")
-    items = serializers.IntegerField()
-    pairs = serializers.IntegerField()
-    facts = serializers.IntegerField()
-    sentences = serializers.IntegerField()
-
-
-class SharedByPartsSerializer(serializers.Serializer[Any]):
-    first = serializers.CharField()
-    second = serializers.CharField()
-    shared = SharedThingsSerializer(many=True)
-
-
-class SetSplitSerializer(serializers.Serializer[Any]):
-    parts = SetPartSerializer(many=True)
-    shared = SharedByPartsSerializer(many=True)
-    worst = serializers.FloatField(help_text="Greatest deviation of a relation with 10 items or more.")
-
-
-class Split(APIView):
-    @extend_schema(
-        operation_id="test_set_split",
-        request=SetSplitRequestSerializer,
-        responses={200: SetSplitSerializer, 202: SetSplitSerializer} | problems(400, 401, 403, 404, 409),
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        """Split a set into parts, each a test set of its own, or preview that."""
-        test_set, user = _test_set(request, slug), person(request)
-        body = dict(validated(request, SetSplitRequestSerializer))
-        only_preview = body.pop("preview")
-        plan = making.Plan.of(**body)
-        found = making.preview(test_set, plan, by=user)
-        made = [] if only_preview else making.make(test_set, plan, by=user)
-        slugs: list[str | None] = [part.slug for part in made]
-        slugs = slugs or [None] * len(plan.shares)
-        parts = [
-            {"name": name, "slug": of_part} | counts
-            for (name, counts), of_part in zip(found.parts.items(), slugs, strict=True)
-        ]
-        shared = [{"first": a, "second": b, "shared": rows} for a, b, rows in found.shared]
-        answer = SetSplitSerializer({"parts": parts, "shared": shared, "worst": found.worst})
-        return Response(answer.data, status=200 if only_preview else 202)
-
-
-class SetMappingRequestSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=120, help_text="Of the new set.")
-    version = serializers.CharField(max_length=20)
-    names = serializers.DictField(
-        child=serializers.CharField(allow_null=True, allow_blank=True, max_length=LONGEST_LABEL),
-        default=dict,
-        help_text=f"New names by label; null deletes, equal ones merge, such as {mapping.EXAMPLE}.",
-    )
-    preset = serializers.CharField(
-        required=False, default="", max_length=40, help_text="Its merges and deletions, for other labels."
-    )
-    sets = serializers.ListField(
-        child=serializers.CharField(max_length=100),
-        default=list,
-        max_length=mapping.MOST_SETS,
-        help_text="Slugs of imported sets whose lines follow.",
-    )
-    preview = serializers.BooleanField(default=False, help_text="Store nothing.")
-
-
-class SetMappingSerializer(serializers.Serializer[Any]):
-    slug = serializers.CharField(allow_null=True, help_text="Of the new set; null for a preview.")
-    labels = serializers.ListField(child=serializers.CharField(), help_text="The inventory afterwards.")
-    items = serializers.IntegerField(allow_null=True, help_text="Lines; null: not counted.")
-    emptied = serializers.IntegerField(allow_null=True, help_text="Lines that lose all their labels.")
-    before = serializers.DictField(child=serializers.IntegerField(), help_text="Lines or spans by label.")
-    after = serializers.DictField(child=serializers.IntegerField())
-
-
-class Mapping(APIView):
-    @extend_schema(
-        operation_id="test_set_mapping",
-        request=SetMappingRequestSerializer,
-        responses={200: SetMappingSerializer, 202: SetMappingSerializer}
-        | problems(400, 401, 403, 404, 409, 413),
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        """Make a set of imported gold with other names of its labels, or preview that.
-
-        Lines of other sets may follow. Previews count up to 50,000 lines.
-        """
-        test_set, user = _test_set(request, slug), person(request)
-        body = dict(validated(request, SetMappingRequestSerializer))
-        test_set.require_reader(user)
-        others = [_test_set(request, other) for other in body["sets"]]
-        chosen = {name: body[name] for name in ("names", "preset")}
-        plan = mapping.MappingPlan.of(test_set, others=others, by=user, **chosen)
-        shown: dict[str, Any] = {"labels": [label["name"] for label in plan.labels], "slug": None}
-        if body["preview"]:
-            return Response(
-                SetMappingSerializer(shown | vars(mapping.preview(plan, most=making.MOST_LINES_IN_WEB))).data
-            )
-        made = mapping.make(plan, name=body["name"], version=body["version"], by=user)
-        shown |= {"slug": made.slug, "items": None, "emptied": None, "before": {}, "after": {}}
-        return Response(SetMappingSerializer(shown).data, status=202)
-
-
-class LeakageSerializer(serializers.Serializer[Any]):
-    shared = SharedThingsSerializer(many=True)
-
-
-class LeakageRequestSerializer(serializers.Serializer[Any]):
-    file = serializers.FileField(help_text="Training data in any format of sentences.")
-    format = serializers.CharField(required=False, default="", max_length=40)
-
-
-class Leakage(APIView):
-    parser_classes = [MultiPartParser]
-
-    @extend_schema(
-        operation_id="test_set_leakage",
-        request=LeakageRequestSerializer,
-        responses={200: LeakageSerializer} | problems(400, 401, 403, 404, 409, 413, 422),
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        """Count what a training file shares with the set."""
-        test_set, user = _test_set(request, slug), person(request)
-        test_set.require_reader(user)
-        body = validated(request, LeakageRequestSerializer)
-        rows = making.leakage_of(
-            test_set, body["file"], by=user, format=body["format"], most=making.MOST_LINES_IN_WEB
-        )
-        return Response(LeakageSerializer({"shared": rows}).data)
 
 
 class PublicationSerializer(serializers.Serializer[Any]):
@@ -528,7 +372,7 @@ class Publish(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Publish a test set, or change its publication. For its curators or importer."""
-        test_set, by = _test_set(request, slug), person(request)
+        test_set, by = visible_test_set(request, slug), person(request)
         test_set.require_reader(by)
         return _publication(
             request, publishing.publish(test_set, by=by, **validated(request, PublicationSerializer))
@@ -543,7 +387,7 @@ class Withdraw(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Withdraw a published test set. For its curators or importer."""
-        test_set, by = _test_set(request, slug), person(request)
+        test_set, by = visible_test_set(request, slug), person(request)
         test_set.require_reader(by)
         reason = validated(request, WithdrawSerializer)["reason"]
         return _publication(request, publishing.withdraw(test_set, reason=reason, by=by))
@@ -564,7 +408,7 @@ class Downloads(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """List the latest 200 downloads. For its curators or importer."""
-        rows = publishing.downloads(_test_set(request, slug), by=person(request))
+        rows = publishing.downloads(visible_test_set(request, slug), by=person(request))
         return Response(DownloadSerializer(rows, many=True).data)
 
 
@@ -630,7 +474,7 @@ class OneCard(APIView):
     @extend_schema(operation_id="test_set_card", responses={200: CardSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str) -> Response:
         """Get what the curators say about a test set."""
-        return Response(CardSerializer(cards.card_of(_test_set(request, slug))).data)
+        return Response(CardSerializer(cards.card_of(visible_test_set(request, slug))).data)
 
     @extend_schema(
         operation_id="test_set_card_change",
@@ -639,7 +483,7 @@ class OneCard(APIView):
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Change what the curators say. For those who may read the gold."""
-        test_set, by = _test_set(request, slug), person(request)
+        test_set, by = visible_test_set(request, slug), person(request)
         test_set.require_reader(by)
         return Response(
             CardSerializer(cards.change(test_set, by=by, **validated(request, CardSerializer))).data
@@ -653,7 +497,7 @@ class Lines(APIView):
     )
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
         """Download the gold, byte for byte as hashed. For curators and importers."""
-        test_set = _test_set(request, slug)
+        test_set = visible_test_set(request, slug)
         test_set.require_reader(person(request))
         record_download(test_set, person(request), "gold")
         headers = {"X-Content-SHA256": test_set.sha256}
@@ -682,7 +526,7 @@ class Export(APIView):
     )
     def get(self, request: Request, slug: str, key: str) -> StreamingHttpResponse:
         """Download the gold in the format of another tool; several files come as a zip."""
-        test_set = _test_set(request, slug)
+        test_set = visible_test_set(request, slug)
         test_set.require_reader(person(request))
         made = conversion.export(test_set, key, **_export_options(request))
         record_download(test_set, person(request), f"gold as {key}"[:40])
@@ -706,7 +550,7 @@ class Losses(APIView):
     )
     def get(self, request: Request, slug: str, key: str) -> Response:
         """Count what a format can't hold of the set."""
-        test_set = _test_set(request, slug)
+        test_set = visible_test_set(request, slug)
         test_set.require_reader(person(request))
         options = _export_options(request)
         lost = conversion.losses(test_set, key, **options)

@@ -183,6 +183,7 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
             "quality": quality_table(content),
             "quality_note": contents_note(content),
             "earlier": next(iter(earlier_sets(test_set, user)), None) if context["may_read"] else None,
+            "beside": test_set.companions.select_related("data"),
             "words": to_html(cards.card_of(test_set).words),
             "cite": citation_text(test_set),
             "manifest_sha256": manifest_sha256(test_set),

@@ -10,6 +10,7 @@ from typing import Any
 from annotation.models import Card
 from annotation.releases.card import card_of
 from annotation.releases.composition import Composition
+from annotation.splits.companions import sets_table
 from annotation.testset import Kind, TestSet
 from evalsvc.core.web.tables import latex_text
 
@@ -50,6 +51,10 @@ def readme(content: Composition, *, with_gold: bool, files: Sequence[tuple[str, 
             parts.append(_table(chart.title, ("Label", "Count"), bars))
     else:
         parts.append("The gold is not among the files: systems are scored on it by the service.\n")
+    if test_set.companions.exists():
+        sets = sets_table(test_set)
+        cells = [[cell.text for cell in row] for row in sets.rows]
+        parts.append(_table("Training and validation data", [head.title for head in sets.heads], cells))
     parts.append(_table("How the labels were decided", ("", ""), content.provenance))
     if content.left_out:
         parts.append(f"## Left out\n\n{_inline(content.left_out)}\n")

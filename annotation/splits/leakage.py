@@ -27,11 +27,14 @@ class Shared:
     """Distinct things of one kind in training and test data, and test items that have a shared one."""
 
     key: str
-    title: str
     train: int
     test: int
     shared: int
     test_items: int
+
+    @property
+    def title(self) -> str:
+        return COMPARED[self.key][0]
 
     @property
     def share_of_test(self) -> float | None:
@@ -52,6 +55,6 @@ def leakage(train: Iterable[SplitItem], test: Iterable[SplitItem]) -> list[Share
             found[key] |= of_item
             items[key] += not of_item.isdisjoint(seen[key])
     return [
-        Shared(key, title, len(seen[key]), len(found[key]), len(seen[key] & found[key]), items[key])
-        for key, (title, _) in COMPARED.items()
+        Shared(key, len(seen[key]), len(found[key]), len(seen[key] & found[key]), items[key])
+        for key in COMPARED
     ]

@@ -9,8 +9,8 @@ from annotation.freezing import builder
 from annotation.imports import batches
 from annotation.models import AgreementReport, Batch, Project
 from annotation.reports import agreement, vote_figures
-from annotation.splits import making, mapping
-from annotation.testset import Kind, TestSet
+from annotation.splits import companions, making, mapping
+from annotation.testset import Companion, Kind, TestSet
 from evalsvc.core.database import in_batches
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -39,6 +39,12 @@ def split(subject: int, progress: Progress) -> Store:
 def map_labels(subject: int, progress: Progress) -> Store:
     """Build a set of mapped or combined gold, and its source set."""
     return mapping.build(TestSet.objects.get(pk=subject), progress)
+
+
+def leakage(subject: int, progress: Progress) -> Store:
+    """Count what training or validation data share with a test set; one that was removed is skipped."""
+    companion = Companion.objects.select_related("data", "test_set").filter(pk=subject).first()
+    return companions.count_shared(companion, progress) if companion else lambda: None
 
 
 def figures(subject: int, progress: Progress) -> Store:

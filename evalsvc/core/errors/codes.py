@@ -32,6 +32,8 @@ ANNOTATION: dict[str, str] = {
     "bad_mapping": "The new names of labels, or the sets to combine, are invalid.",
     "ids_in_both": "An id is in more than one of the sets to combine. Import one with other ids.",
     "not_imported": "Only imported gold is mapped. For a project, change its ontology and freeze again.",
+    "not_beside_itself": "A test set cannot be its own training or validation data.",
+    "too_many_companions": "Too many sets stand beside the test set. Remove one first.",
     "bad_split": "Parts, shares, seed or unit of a split are invalid.",
     "bad_client_id": "The form data is incomplete. Reload the page.",
     "bad_format": "The test set cannot be written in this format. The message lists those that can hold it.",

@@ -322,6 +322,11 @@ class ChangeBenchmarkSerializer(RulesSerializer):
     summary = serializers.CharField(max_length=200, required=False, allow_blank=True)
     description = serializers.CharField(max_length=MAX_LENGTH, required=False, allow_blank=True)
     public = serializers.BooleanField(required=False)
+    training_set = serializers.CharField(
+        required=False,
+        max_length=100,
+        help_text="Slug of a training set beside a test set: its counts become `training_counts`.",
+    )
     baselines = BaselineSerializer(
         many=True, required=False, help_text="All systems that the board marks as baselines."
     )

@@ -11,6 +11,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.quotas import checked_zone
+from evalsvc.evaluation.benchmarks.training_counts import counts_of
 from evalsvc.evaluation.models import Benchmark, System
 from evalsvc.evaluation.roles import ORGANISER, require
 
@@ -82,8 +83,10 @@ def named_systems(benchmark: Benchmark, names: Iterable[Mapping[str, str]]) -> l
 
 
 def change(benchmark: Benchmark, *, by: User, **rules: Any) -> Benchmark:
-    """Change texts, quotas, limits and baselines."""
+    """Change texts, quotas, limits and baselines; `training_set` names the set to count labels in."""
     require(benchmark, by, ORGANISER)
+    if slug := rules.pop("training_set", ""):
+        rules["training_counts"] = counts_of(benchmark, slug)
     baselines = rules.pop("baselines", None)
     systems = None if baselines is None else named_systems(benchmark, baselines)
     texts = {name: rules.pop(name) for name in TEXTS if name in rules}

@@ -1,14 +1,34 @@
-"""Reader of label frequencies in the training data."""
+"""Label frequencies in the training data: from a file, or from a training set beside a test set."""
 
 from __future__ import annotations
 
 import json
 
+from annotation.testset import Companion, TestSet
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation.models import Benchmark
 
 MAX_BYTES = 1_000_000
 EXPECTED = "Use a line per label with its name and count, such as `born_in 1204`, or a JSON object."
 DIGITS, SEPARATORS = "0123456789,_", (" ", "\t", ";")
+
+
+def training_sets(benchmark: Benchmark) -> dict[str, TestSet]:
+    """Return the described training sets beside the test sets of a benchmark, by slug."""
+    beside = Companion.objects.filter(test_set__settings__benchmark=benchmark, role=Companion.Role.TRAINING)
+    described = beside.exclude(data__statistics=None).select_related("data").distinct()
+    return {each.data.slug: each.data for each in described}
+
+
+def counts_of(benchmark: Benchmark, slug: str) -> dict[str, int]:
+    """Return how often the labels of a benchmark occur in a training set; other labels are left out."""
+    found = training_sets(benchmark).get(slug)
+    if found is None:
+        detail = f"No training set {slug[:60]!r} stands beside a test set of this benchmark."
+        raise DomainError("unknown_set", detail, field="training_set")
+    figures = found.statistics or {}
+    counts: dict[str, int] = figures.get("relation_labels", {}) | figures["labels"]
+    return {label["name"]: counts.get(label["name"], 0) for label in benchmark.labels}
 
 
 def read_counts(content: bytes) -> dict[str, int]:

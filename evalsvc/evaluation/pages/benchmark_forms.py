@@ -16,7 +16,7 @@ from evalsvc.core.web.forms import ModelChoices
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
-from evalsvc.evaluation.benchmarks.training_counts import read_counts
+from evalsvc.evaluation.benchmarks.training_counts import read_counts, training_sets
 from evalsvc.evaluation.dates import ANYWHERE, ANYWHERE_TITLE
 from evalsvc.evaluation.measures.computation import OPTIONS, ScoringOption
 from evalsvc.evaluation.models import Benchmark
@@ -92,6 +92,10 @@ class RulesForm(SectionedForm):
         help_text="A line per label with its name and count in the training data, such as born_in 1204, "
         "or a JSON object. Shown beside the figures per label.",
     )  # fmt: skip
+    training_set = forms.ChoiceField(
+        required=False, label="Counts of a training set",
+        help_text="One that stands beside a test set of this board.",
+    )  # fmt: skip
     no_training_counts = forms.BooleanField(required=False, label="Remove the current training counts")
 
     QUOTAS: Parts = (
@@ -106,7 +110,7 @@ class RulesForm(SectionedForm):
             True, ("upload_megabytes", "lines"),
         ),
         (
-            "Training data", "", True, ("training_counts", "no_training_counts"),
+            "Training data", "", True, ("training_counts", "training_set", "no_training_counts"),
         ),
     )  # fmt: skip
     BLOCKS: Blocks = (
@@ -121,6 +125,12 @@ class RulesForm(SectionedForm):
         super().__init__(*args, **{"initial": initial, **kwargs})
         if benchmark is None or not benchmark.training_counts:
             del self.fields["no_training_counts"]
+        beside = training_sets(benchmark) if benchmark else {}
+        if beside:
+            sets = [(slug, str(each)) for slug, each in beside.items()]
+            self.fields["training_set"].choices = [("", "none"), *sets]  # type: ignore[attr-defined]
+        else:
+            del self.fields["training_set"]
         most, lines = byte_size(_service_limit("upload_bytes")), count(_service_limit("lines"))
         self.fields["upload_megabytes"].help_text = f"Limit of the service: {most}."
         self.fields["lines"].help_text = f"Limit of the service: {lines}."
@@ -163,6 +173,8 @@ class RulesForm(SectionedForm):
         limits = {"upload_bytes": values["upload_megabytes"], "lines": values["lines"]}
         rules |= {name: values[name] for name in ("default_quotas", "time_zone")}
         rules |= {"limits": {name: limits[name] for name in LIMITS if limits[name]}}
+        if values.get("training_set"):
+            return rules | {"training_set": values["training_set"]}
         return rules if counts is None else rules | {"training_counts": counts}
 
 

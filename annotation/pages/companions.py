@@ -1,0 +1,73 @@
+"""Page of the training and validation data beside a test set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation.pages.splits import shared_table
+from annotation.pages.testsets import visible
+from annotation.splits import companions
+from annotation.testset import TestSet
+from evalsvc.core.accounts.users import person
+from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.tables import download
+from evalsvc.core.web.views import attempt, page
+
+TABLE_FORMATS = [("csv", "CSV"), ("tex", "LaTeX"), ("md", "Markdown"), ("json", "JSON")]
+
+
+class CompanionForm(PageForm):
+    other = forms.ChoiceField(label="Test set", help_text="Import training data like a test set.")
+    role = forms.ChoiceField(choices=companions.Role.choices)
+
+    def __init__(self, *args: Any, others: Sequence[TestSet], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.others = {each.slug: each for each in others}
+        self.fields["other"].choices = [(slug, str(each)) for slug, each in self.others.items()]  # type: ignore[attr-defined]
+
+
+@page("GET", "POST", remove=())
+def companions_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the table of all sets and what they share; put a set beside, or remove one."""
+    test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
+    may_read = test_set.readable_by(user)
+    if request.method == "POST":
+        test_set.require_reader(user)
+    removed = request.POST.get("remove")
+    if removed is not None:
+        companions.remove(test_set, get_object_or_404(visible(request), slug=removed), by=user)
+        return redirect("test-set-companions", slug)
+    others = companions.to_put_beside(test_set, by=user) if may_read else []
+    form = CompanionForm(request.POST or None, others=others)
+    if form.is_valid():
+        data, role = form.others[form.cleaned_data["other"]], form.cleaned_data["role"]
+        if attempt(form, lambda: companions.put_beside(test_set, data, role, by=user), "other"):
+            messages.info(request, f"{data} stands beside {test_set}. What they share is being counted.")
+            return redirect("test-set-companions", slug)
+    beside = list(test_set.companions.select_related("data"))
+    context = {
+        "set": test_set,
+        "form": form,
+        "others": others,
+        "may_read": may_read,
+        "table": companions.sets_table(test_set),
+        "formats": TABLE_FORMATS,
+        "beside": [
+            (each, shared_table(companions.shared_rows(each), str(each.data), str(test_set)))
+            for each in beside
+        ],
+        "counting": any(each.shared is None for each in beside),
+    }
+    return render(request, "annotation/test_set_companions.html", context)
+
+
+@page()
+def sets_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
+    """Download the table of all sets."""
+    return download(companions.sets_table(get_object_or_404(visible(request), slug=slug)), format)

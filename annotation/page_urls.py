@@ -5,6 +5,7 @@ from django.urls import path
 from annotation.pages import (
     agreement,
     bulk_actions,
+    bulk_decisions,
     candidates,
     companions,
     disputes,
@@ -40,6 +41,8 @@ page_patterns = [
     path("projects/<slug:slug>/guideline/", projects.guideline, name="project-guideline"),
     path("projects/<slug:slug>/quality/", quality.quality, name="project-quality"),
     path("projects/<slug:slug>/annotators/<int:pk>/", quality.annotator, name="annotator"),
+    path("projects/<slug:slug>/disputes/bulk/", bulk_decisions.bulk, name="disputes-bulk"),
+    path("projects/<slug:slug>/disputes/bulk/undo/", bulk_decisions.undo, name="disputes-bulk-undo"),
     path("projects/<slug:slug>/disputes/", disputes.index, name="disputes"),
     path("projects/<slug:slug>/disputes/<uuid:key>/", disputes.dispute, name="dispute"),
     path("projects/<slug:slug>/sentences/", sentences.index, name="sentences"),

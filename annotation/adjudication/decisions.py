@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 from django.db import transaction
@@ -14,6 +15,7 @@ from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
 from annotation.adjudication import unanswerable_items
+from annotation.adjudication.item_filters import REMARKS, with_label, with_remark
 from annotation.adjudication.precedents import Precedent, precedents
 from annotation.adjudication.unanswerable_items import SkipNote
 from annotation.consensus import item_state
@@ -76,13 +78,44 @@ class DisputeDetails:
     former: FormerDecision | None = None
 
 
-def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
-    """Return disputed and unanswerable items, of one pattern or all.
+@dataclass(frozen=True, slots=True)
+class DisputeFilters:
+    """Which disputes to list: those with all of these; empty values filter nothing.
+
+    `label` is in an answer; `remark` is `flag`, `comment` or `any`, in somebody's newest answer.
+    """
+
+    pattern: str = ""
+    label: str = ""
+    remark: str = ""
+
+    def __post_init__(self) -> None:
+        if self.remark and self.remark not in REMARKS:
+            detail = f"Unknown remark {self.remark[:40]!r}. Use one of: {', '.join(REMARKS)}."
+            raise DomainError("invalid_input", detail, field="remark")
+
+    def __bool__(self) -> bool:
+        return bool(self.pattern or self.label or self.remark)
+
+    @property
+    def query(self) -> str:
+        """Return the filters as the query of an address, with its question mark."""
+        values = {name: value for name, value in asdict(self).items() if value}
+        return f"?{urlencode(values)}" if values else ""
+
+
+def disputes(project: Project, filters: DisputeFilters = DisputeFilters()) -> QuerySet[Any]:
+    """Return disputed and unanswerable items.
 
     They are ordered by `split` (the vote pattern, or unanswerable), then by rank.
     """
+    pattern = filters.pattern
     passed = unanswerable_items.unanswerable_ids(project)
-    live = project.items.live()
+    live: QuerySet[Item] = project.items.live()
+    if filters.label:
+        live = with_label(project, live, filters.label)
+    if filters.remark:
+        live = with_remark(live, filters.remark)
     if not passed:  # an index has them in this order
         disputed = live.filter(state=Item.State.DISPUTED, **({"pattern": pattern} if pattern else {}))
         return disputed.annotate(split=F("pattern")).order_by("pattern", "rank")
@@ -93,9 +126,9 @@ def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
     return (waiting.filter(split=pattern) if pattern else waiting).order_by("split", "rank")
 
 
-def next_dispute(item: Item, pattern: str = "") -> UUID | None:
+def next_dispute(item: Item, filters: DisputeFilters = DisputeFilters()) -> UUID | None:
     """Return the key of the dispute after this item, going round."""
-    others = disputes(item.project, pattern).exclude(pk=item.pk)
+    others = disputes(item.project, filters).exclude(pk=item.pk)
     kind = dispute_kind(item)
     later = others.filter(split__gte=kind).exclude(split=kind, rank__lte=item.rank)
     keys = (rows.values_list("key", flat=True).first() for rows in (later, others))
@@ -203,10 +236,11 @@ def decide(
     reason: str = "",
     client_id: UUID,
     votes_key: str,
+    bulk: UUID | None = None,
 ) -> Adjudication:
     """Decide a dispute by an answer, or by a finding without answer.
 
-    Rejected if the votes changed after the adjudicator saw them.
+    Rejected if the votes changed after the adjudicator saw them. `bulk` names decisions made together.
     """
     item, project, _ = _locked(item, by)
     before = Adjudication.objects.filter(client_id=client_id).first()
@@ -234,6 +268,7 @@ def decide(
         reason=reason,
         votes_key=votes_key,
         client_id=client_id,
+        bulk=bulk,
     )
     item_state.update_state(item)
     return decision

@@ -86,5 +86,5 @@ class ProvenanceWriter:
     def _decision(self, decision: Adjudication) -> dict[str, Any]:
         by = self.deciders.setdefault(decision.by_id, f"d{len(self.deciders) + 1}")
         row = {"by": by, "at": decision.at.isoformat(), "relations": decision.payload["relations"]}
-        more = {"spans": decision.payload["spans"], "reason": decision.reason}
+        more = {"spans": decision.payload["spans"], "reason": decision.reason, "in_bulk": bool(decision.bulk)}
         return row | {name: value for name, value in more.items() if value}

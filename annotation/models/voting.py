@@ -215,6 +215,7 @@ class Adjudication(models.Model):
     at = models.DateTimeField(db_default=Now())
     reopened_at = models.DateTimeField(null=True)
     lapsed = models.BooleanField(default=False, help_text="Its votes changed; nobody reopened it.")
+    bulk = models.UUIDField(null=True, help_text="The same in decisions made together.")
 
     objects = AdjudicationQuerySet.as_manager()
 
@@ -224,6 +225,7 @@ class Adjudication(models.Model):
                 fields=["item"], condition=Q(reopened_at__isnull=True), name="one_standing_decision"
             ),
         ]
+        indexes = [models.Index(fields=["bulk"], condition=Q(bulk__isnull=False), name="decided_together")]
 
     def __str__(self) -> str:
         return f"decision on {self.item}"

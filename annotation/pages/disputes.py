@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
+from django import forms
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from annotation import roles
 from annotation.adjudication import decisions
-from annotation.adjudication.decisions import DisputeDetails, FormerDecision
+from annotation.adjudication.decisions import DisputeDetails, DisputeFilters, FormerDecision
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
@@ -32,6 +32,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.formatting import listed
+from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.text_highlighting import mark_pair
 from evalsvc.core.web.text_validation import check_storable
 from evalsvc.core.web.views import page
@@ -40,7 +41,20 @@ BAR_WIDTH = 176
 UNDO_ACTIONS = {"undo": decisions.reopen, "unask": decisions.cancel_one_more}
 FINDING_KEYS = "BE"
 MAX_LISTED = 200
+REMARK_TITLES = [
+    ("", "with or without"), ("flag", "a flag"), ("comment", "a comment"), ("any", "a flag or a comment")
+]  # fmt: skip
 RELOAD = "Reload the page and decide again."
+
+
+class FilterForm(PageForm):
+    OTHER_NAMES = ("pattern",)
+    label = forms.ChoiceField(required=False, label="With the label")
+    remark = forms.ChoiceField(required=False, label="Remarks", choices=REMARK_TITLES)
+
+    def __init__(self, *args: Any, titles: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["label"].choices = [("", "any"), *titles.items()]  # type: ignore[attr-defined]
 
 
 @page()
@@ -53,12 +67,20 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
             (decision, _decision_text(decision.finding, decision.item.gold, titles))
             for decision in decisions.active_decisions(project)[:MAX_LISTED]
         ]
-        context = project_context(project, role, entries=entries, **_counts(project, ""))
+        context = project_context(project, role, entries=entries, **_counts(project, DisputeFilters()))
         return render(request, "annotation/decisions.html", context)
-    pattern = request.GET.get("pattern", "")
-    counts, listed = _counts(project, pattern), list(decisions.disputes(project, pattern)[:MAX_LISTED])
-    n = counts["by_pattern"][pattern] if pattern else counts["waiting"]
-    context = project_context(project, role, items=listed, n=n, first=listed[0] if listed else None, **counts)
+    filters = filters_of(request)
+    counts, found = _counts(project, filters), list(decisions.disputes(project, filters)[: MAX_LISTED + 1])
+    listed = found[:MAX_LISTED]
+    context = project_context(
+        project,
+        role,
+        items=listed,
+        more=len(found) > MAX_LISTED,
+        first=listed[0] if listed else None,
+        form=FilterForm(request.GET if filters else None, titles=label_titles(project)),
+        **counts,
+    )
     return render(request, "annotation/disputes.html", context)
 
 
@@ -75,14 +97,18 @@ def _decision_text(finding: str, payload: Payload | None, titles: Mapping[str, s
     return decisions.FINDINGS.get(finding) or answer_text(payload, titles)
 
 
-def _counts(project: Project, pattern: str) -> dict[str, Any]:
+def filters_of(request: HttpRequest) -> DisputeFilters:
+    """Return the filters in the address."""
+    return DisputeFilters(**{name: request.GET.get(name, "") for name in ("pattern", "label", "remark")})
+
+
+def _counts(project: Project, filters: DisputeFilters) -> dict[str, Any]:
     """Return the progress of adjudication and the most frequent vote patterns."""
     patterns = decisions.count_by_pattern(project)
     decided = ItemCount.objects.live(project).filter(state__in=Item.DECIDED).total()
     total = patterns.total() + decided
     return {
-        "pattern": pattern,
-        "by_pattern": patterns,
+        "filters": filters,
         "patterns": [
             (name, "skipped by everyone" if name == UNANSWERABLE else name or "other", n)
             for name, n in patterns.most_common(8)
@@ -123,10 +149,10 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
     """Show, decide or undo a dispute, or ask one more person."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
     item = get_object_or_404(Item.objects.live().select_related("project"), key=key, project=project)
-    user, pattern, problem = person(request), request.GET.get("pattern", ""), None
+    user, filters, problem = person(request), filters_of(request), None
     if undo := UNDO_ACTIONS.get(request.POST.get("action", "")):
         undo(item, by=user)
-        return redirect(_address(project, item.key, pattern))
+        return redirect(_address(project, item.key, filters))
     if request.method == "POST":
         try:
             _decide_or_ask(item, request.POST, by=user)
@@ -134,7 +160,7 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
             problem = error
             item.refresh_from_db()
         else:
-            return redirect(_next_address(project, item, pattern))
+            return redirect(_next_address(project, item, filters))
     last = decisions.active_decisions(project).filter(by=user).first()
     context = project_context(
         project,
@@ -142,9 +168,9 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
         item=item,
         sentence=mark_pair(item) if item.head else item.text,
         problem=problem,
-        following=_next_address(project, item, pattern),
-        undo=_address(project, last.item.key, pattern) if last else "",
-        **_counts(project, pattern),
+        following=_next_address(project, item, filters),
+        undo=_address(project, last.item.key, filters) if last else "",
+        **_counts(project, filters),
     )
     if decisions.needs_decision(item):
         context |= _form_context(decisions.dispute_details(item, for_user=user), request.POST) | {
@@ -160,9 +186,8 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
     return render(request, "annotation/dispute_over.html", context)
 
 
-def _address(project: Project, item: UUID, pattern: str) -> str:
-    query = f"?{urlencode({'pattern': pattern})}" if pattern else ""
-    return reverse("dispute", args=[project.slug, item]) + query
+def _address(project: Project, item: UUID, filters: DisputeFilters) -> str:
+    return reverse("dispute", args=[project.slug, item]) + filters.query
 
 
 def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]:
@@ -247,7 +272,7 @@ def _submitted_choice(item: Item, sent: QueryDict, *, by: User) -> dict[str, Any
     return {"payload": payload}
 
 
-def _next_address(project: Project, item: Item, pattern: str) -> str:
+def _next_address(project: Project, item: Item, filters: DisputeFilters) -> str:
     """Return the next dispute's address, going round, or the list's."""
-    following = decisions.next_dispute(item, pattern)
-    return _address(project, following, pattern) if following else reverse("disputes", args=[project.slug])
+    following = decisions.next_dispute(item, filters)
+    return _address(project, following, filters) if following else reverse("disputes", args=[project.slug])

@@ -8,7 +8,6 @@ to continue. A person, remarks and an id give few items in most projects, and th
 from __future__ import annotations
 
 import heapq
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -20,19 +19,15 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, Value
-from django.db.models.functions import StrIndex
-from django.db.models.lookups import GreaterThan
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
-from annotation.consensus import item_state
-from annotation.models import Annotator, Answer, Batch, Item, ItemCount, OntologyLabel, Project, Vote
-from annotation.ontology.label_usage import LabelsText
+from annotation.adjudication.item_filters import REMARKS, with_label, with_remark
+from annotation.models import Annotator, Batch, Item, ItemCount, Project, Vote
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
 
 PER_PAGE = 50
 CHUNK, MAX_SCANNED = 5_000, 50_000
-REMARKS = {"comment": ~Q(comment=""), "flag": Q(flagged=True), "any": Q(flagged=True) | ~Q(comment="")}
 ORDERS = {
     "imported": "as imported",
     "newest": "newest first",
@@ -274,32 +269,10 @@ def _matching(project: Project, filters: ItemFilters, pks: Sequence[int]) -> Que
         votes = votes.filter(annotator=filters.annotator)
         items = items.filter(Exists(votes))
     if filters.remark:
-        own = Vote.objects.filter(item=OuterRef("item"), annotator=OuterRef("annotator"))
-        later = own.filter(pk__gt=OuterRef("pk"))
-        items = items.filter(Exists(votes.filter(REMARKS[filters.remark], ~Exists(later))))
+        items = with_remark(items, filters.remark, votes)
     if filters.label:
-        items = _with_label(project, items, filters.label)
+        items = with_label(project, items, filters.label)
     return items.values_list("pk", flat=True)
-
-
-def _with_label(project: Project, items: QuerySet[Item], label: str) -> QuerySet[Item]:
-    """Keep items with the label in their outcome, or in an answer."""
-    mapping = item_state.Rules(project).mapping
-    names = OntologyLabel.objects.filter(project=project).values_list("name", flat=True)
-    raw = {name for name in names if label in mapping.labels([name])}
-    answers = Answer.objects.filter(item=OuterRef("pk")).active()
-    answers = answers.alias(labels=LabelsText("payload", kind=project.kind))
-    items = items.alias(labels=LabelsText("gold", kind=project.kind))
-    return items.filter(_names("labels", {label}) | Exists(answers.filter(_names("labels", raw))))
-
-
-def _names(field: str, names: set[str]) -> Q:
-    """Match a list of labels as JSON; SQLite keeps its escapes."""
-    spellings = {json.dumps(name, ensure_ascii=ascii) for name in names for ascii in (True, False)}
-    matches = Q(pk__in=())
-    for spelling in sorted(spellings):
-        matches |= Q(GreaterThan(StrIndex(field, Value(spelling)), 0))
-    return matches
 
 
 # ---- numbers beside the filters ----------------------------------------------------------------------

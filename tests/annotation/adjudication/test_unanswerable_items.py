@@ -9,6 +9,7 @@ from django.test import Client
 
 from annotation import projects
 from annotation.adjudication import decisions, unanswerable_items
+from annotation.adjudication.decisions import DisputeFilters
 from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.queue import gold_questions, leases, participants, votes
@@ -54,10 +55,11 @@ def test_items_skipped_by_everybody_await_a_decision(either_database: str) -> No
     for user, relation in zip(people, "AB", strict=True):
         answer_item(project.items.get(external_id="s2"), user, relation)
     assert waiting(project) == [("s2", "1–1"), ("s0", unanswerable_items.UNANSWERABLE)]
-    assert [item.external_id for item in decisions.disputes(project, unanswerable_items.UNANSWERABLE)] == [
-        "s0"
-    ]
-    assert [item.external_id for item in decisions.disputes(project, "1–1")] == ["s2"]
+    assert [
+        item.external_id
+        for item in decisions.disputes(project, DisputeFilters(unanswerable_items.UNANSWERABLE))
+    ] == ["s0"]
+    assert [item.external_id for item in decisions.disputes(project, DisputeFilters("1–1"))] == ["s2"]
 
 
 def test_an_unanswerable_item_is_decided_with_an_answer_or_a_finding() -> None:

@@ -1,0 +1,152 @@
+"""One decision on all disputes of a stated vote pattern: previewed, with a reason, undone together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.db import transaction
+
+from annotation.adjudication import decisions
+from annotation.adjudication.decisions import DisputeFilters
+from annotation.adjudication.unanswerable_items import UNANSWERABLE
+from annotation.consensus.item_state import Rules, answers_needed, counted_answers
+from annotation.consensus.label_mapping import Payload
+from annotation.consensus.majority import OpenPart, OpenParts, payload_of
+from annotation.models import Adjudication, Answer, Item, Project
+from annotation.roles import CURATOR, MAY_DECIDE, require
+from annotation.testset import Kind
+from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.models import record
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+
+MOST = 500  # decisions at once
+NA, LEADING = ANSWERS = ("na", "leading")
+"""N/A; or the label with the most votes, N/A aside."""
+
+
+@dataclass(frozen=True)
+class BulkPreview:
+    """What each dispute would get; `key` digests disputes and votes, `tied` have no leading label."""
+
+    items: list[tuple[Item, Payload]] = field(default_factory=list)
+    tied: int = 0
+    more: bool = False
+
+    @property
+    def key(self) -> str:
+        seen = "\n".join(f"{item.pk} {item.votes_key}" for item, _ in self.items)
+        return hashlib.sha256(seen.encode()).hexdigest()
+
+
+def preview(project: Project, filters: DisputeFilters, answer: str, *, by: User) -> BulkPreview:
+    """Return what a bulk decision would give to the first `MOST` disputes, and store nothing."""
+    require(project, by, *MAY_DECIDE)
+    if not filters.pattern or filters.pattern == UNANSWERABLE:
+        hint = "Choose one of the patterns of the disputes, such as 1 against 2 N/A."
+        raise DomainError("no_pattern", "A pattern of votes is needed.", hint=hint, field="pattern")
+    if answer not in ANSWERS:
+        detail = f"Unknown answer {answer[:40]!r}. Use one of: {', '.join(ANSWERS)}."
+        raise DomainError("invalid_input", detail, field="answer")
+    found = list(decisions.disputes(project, filters)[: MOST + 1])
+    items, rules = found[:MOST], Rules(project)
+    votes: dict[int, list[Answer]] = defaultdict(list)
+    for row in Answer.objects.filter(item__in=items).active().order_by("position"):
+        votes[row.item_id].append(row)
+    given = [(item, _answer(rules, item, votes[item.pk], answer)) for item in items]
+    kept = [(item, payload) for item, payload in given if payload is not None]
+    return BulkPreview(kept, len(given) - len(kept), len(found) > MOST)
+
+
+def _answer(rules: Rules, item: Item, answers: Sequence[Answer], wanted: str) -> Payload | None:
+    """Return the answer that an item would get; None if its leading labels are tied."""
+    k = answers_needed(item, rules.project)
+    payloads = [rules.mapping.payload(row.payload).payload for row in counted_answers(answers, k=k)]
+    if rules.project.kind != Kind.RELATIONS:
+        return _of_parts(rules.open_parts(payloads), wanted)
+    if wanted == NA:
+        return {"spans": [], "relations": []}
+    tally = rules.verdict(payloads, k, rules.policy).tally
+    most = max((count.votes for count in tally), default=0)
+    leading = [count.choice for count in tally if count.votes == most]
+    return {"spans": [], "relations": leading} if len(leading) == 1 else None
+
+
+def _of_parts(parts: OpenParts, wanted: str) -> Payload | None:
+    """Fill the open parts beside what stands."""
+    chosen: set[Any] = set()
+    for part in parts.parts if wanted == LEADING else ():
+        way = _leading(part)
+        if way is None:
+            return None
+        chosen |= way
+    links = {choice for choice in chosen if isinstance(choice[0], tuple)}
+    return payload_of((chosen - links) | parts.spans, links | parts.links)
+
+
+def _leading(part: OpenPart) -> frozenset[Any] | None:
+    ways = [(len(way.answers), way.choices) for way in part.alternatives if way.choices]
+    most = max((votes for votes, _ in ways), default=0)
+    leading = [choices for votes, choices in ways if votes == most]
+    return leading[0] if len(leading) == 1 else None
+
+
+@transaction.atomic
+def decide_all(
+    project: Project,
+    filters: DisputeFilters,
+    answer: str,
+    *,
+    reason: str,
+    key: str,
+    client_id: UUID,
+    by: User,
+) -> int:
+    """Decide what the preview with this key listed, or nothing if disputes or votes are others by now."""
+    require(project, by, *MAY_DECIDE)
+    made = Adjudication.objects.filter(bulk=client_id, item__project=project, by=by).count()
+    if made:
+        return made
+    if not reason.strip():
+        raise DomainError("no_reason", "State the reason.", hint="The release shows it.", field="reason")
+    seen = preview(project, filters, answer, by=by)
+    if not seen.items:
+        raise Conflict("nothing_to_decide", "No dispute of this pattern would get an answer.")
+    if seen.key != key:
+        hint = "Look at the preview again."
+        raise Conflict("votes_changed", "The disputes or their answers changed since the preview.", hint=hint)
+    for item, payload in seen.items:
+        decisions.decide(
+            item,
+            by=by,
+            payload=payload,
+            reason=reason.strip(),
+            client_id=uuid5(client_id, str(item.pk)),
+            votes_key=item.votes_key,
+            bulk=client_id,
+        )
+    after = {"pattern": filters.pattern, "label": filters.label, "answer": answer, "decided": len(seen.items)}
+    record(project, "disputes decided in bulk", by=by, about=reason.strip(), after=after)
+    return len(seen.items)
+
+
+@transaction.atomic
+def undo(project: Project, bulk: UUID, *, by: User) -> int:
+    """Reopen all decisions made together that still count; those of others only as a curator."""
+    role = require(project, by, *MAY_DECIDE)
+    rows = Adjudication.objects.filter(bulk=bulk, item__project=project).active().select_related("item")
+    made = list(rows.order_by("pk"))
+    if not made:
+        raise Conflict("not_decided", "None of these decisions counts any more.")
+    if role != CURATOR and any(decision.by_id != by.pk for decision in made):
+        hint = "They or a curator of the project can reopen them."
+        raise NotAllowed("not_yours", "Somebody else decided these sentences.", hint=hint)
+    for decision in made:
+        decisions.reopen(decision.item, by=by)
+    before = {"reason": made[0].reason, "decided": len(made)}
+    record(project, "bulk decision undone", by=by, about=made[0].reason, before=before, after={"decided": 0})
+    return len(made)

@@ -1,0 +1,43 @@
+"""Filters of items by a label, and by the remarks of people."""
+
+from __future__ import annotations
+
+import json
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import StrIndex
+from django.db.models.lookups import GreaterThan
+
+from annotation.consensus import item_state
+from annotation.models import Answer, Item, OntologyLabel, Project, Vote
+from annotation.ontology.label_usage import LabelsText
+
+REMARKS = {"comment": ~Q(comment=""), "flag": Q(flagged=True), "any": Q(flagged=True) | ~Q(comment="")}
+
+
+def with_remark(items: QuerySet[Item], remark: str, votes: QuerySet[Vote] | None = None) -> QuerySet[Item]:
+    """Keep items with such a remark in somebody's newest vote, or in one of `votes` (of the outer item)."""
+    own = Vote.objects.filter(item=OuterRef("item"), annotator=OuterRef("annotator"))
+    later = own.filter(pk__gt=OuterRef("pk"))
+    rows = Vote.objects.filter(item=OuterRef("pk")) if votes is None else votes
+    return items.filter(Exists(rows.filter(REMARKS[remark], ~Exists(later))))
+
+
+def with_label(project: Project, items: QuerySet[Item], label: str) -> QuerySet[Item]:
+    """Keep items with the label in their outcome, or in an answer."""
+    mapping = item_state.Rules(project).mapping
+    names = OntologyLabel.objects.filter(project=project).values_list("name", flat=True)
+    raw = {name for name in names if label in mapping.labels([name])}
+    answers = Answer.objects.filter(item=OuterRef("pk")).active()
+    answers = answers.alias(labels=LabelsText("payload", kind=project.kind))
+    items = items.alias(labels=LabelsText("gold", kind=project.kind))
+    return items.filter(_names("labels", {label}) | Exists(answers.filter(_names("labels", raw))))
+
+
+def _names(field: str, names: set[str]) -> Q:
+    """Match a list of labels as JSON; SQLite keeps its escapes."""
+    spellings = {json.dumps(name, ensure_ascii=ascii) for name in names for ascii in (True, False)}
+    matches = Q(pk__in=())
+    for spelling in sorted(spellings):
+        matches |= Q(GreaterThan(StrIndex(field, Value(spelling)), 0))
+    return matches

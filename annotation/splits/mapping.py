@@ -168,7 +168,7 @@ def _require_distinct_ids(sets: Sequence[TestSet]) -> None:
     twice = ids.annotate(n=Count("pk")).filter(n__gt=1).values_list("external_id", flat=True)
     if names := sorted(twice[:3]):
         hint = "Ids are unique in a set: import one of the files with other ids."
-        raise Conflict("ids_in_both", f"More than one of the sets has the id {names[0]}.", hint=hint)
+        raise Conflict("id_in_several_sets", f"More than one of the sets has the id {names[0]}.", hint=hint)
 
 
 # ---- making --------------------------------------------------------------------------------------

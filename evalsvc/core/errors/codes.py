@@ -30,7 +30,7 @@ ANNOTATION: dict[str, str] = {
     "bad_candidates": "The criteria of candidates are invalid.",
     "bad_plan": "A step of the plan is invalid.",
     "bad_mapping": "The new names of labels, or the sets to combine, are invalid.",
-    "ids_in_both": "An id is in more than one of the sets to combine. Import one with other ids.",
+    "id_in_several_sets": "An id is in more than one of the sets to combine. Import one with other ids.",
     "not_imported": "Only imported gold is mapped. For a project, change its ontology and freeze again.",
     "not_beside_itself": "A test set cannot be its own training or validation data.",
     "too_many_companions": "Too many sets stand beside the test set. Remove one first.",

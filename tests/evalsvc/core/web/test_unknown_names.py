@@ -26,7 +26,7 @@ WITH_FORMS = sorted(
 )
 ADMITTED = {"join": "anon", "submit": "memb"}  # elsewhere an administrator
 # their buttons are named, not valued
-BY_NAME = {"project-members", "test-set", "board-people", "setting-reported"}
+BY_NAME = {"project-members", "test-set", "test-set-companions", "board-people", "setting-reported"}
 BUTTONS = sorted(
     (name, button)
     for name, pattern in routes()

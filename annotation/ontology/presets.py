@@ -83,4 +83,4 @@ def title_from_name(name: str) -> str:
     return (parts[-1] if parts else name).replace("_", " ")
 
 
-PRESETS: dict[str, Preset] = {key: Preset.load(key) for key in ("nyt10", "conll03", "wnut17")}
+PRESETS: dict[str, Preset] = {path.stem: Preset.load(path.stem) for path in sorted(DATA.glob("*.json"))}

@@ -71,6 +71,30 @@ def test_the_nyt10_preset_leaves_24_of_52_relations() -> None:
     assert mapping.label("/people/family/members") is None
 
 
+@pytest.mark.parametrize("key", sorted(PRESETS))
+def test_a_preset_can_be_applied_and_names_each_label_once(key: str) -> None:
+    preset = PRESETS[key]
+    kind = "relations" if preset.part == "relation" else "entities"
+    choices = inventory.apply_preset(create_project(kind=kind, labels=()), key, by=curator())
+    assert sorted(choice.name for choice in choices) == sorted(label.name for label in preset.entries)
+    assert len({choice.title for choice in choices}) == len(choices) or key == "tacred"
+    assert all(choice.title and choice.definition for choice in choices)
+
+
+@pytest.mark.parametrize(
+    ("key", "labels"), [("tacred", 41), ("semeval2010", 18), ("semeval2010-undirected", 9), ("ontonotes", 18)]
+)
+def test_a_preset_has_every_label_of_its_data(key: str, labels: int) -> None:
+    assert len(PRESETS[key].entries) == labels
+
+
+def test_the_undirected_preset_merges_both_directions_of_every_relation() -> None:
+    directed = {label.name for label in PRESETS["semeval2010"].entries}
+    merges = PRESETS["semeval2010-undirected"].merges
+    assert {name for sources, _ in merges for name in sources} == directed
+    assert all({name.partition("(")[0] for name in sources} == {target} for sources, target in merges)
+
+
 def test_every_relation_of_the_preset_has_distinct_texts() -> None:
     choices = inventory.apply_preset(create_project(labels=()), "nyt10", by=curator())
     assert all(

@@ -76,8 +76,8 @@ attack: $(VENV)/dev.stamp ## every attack of docs/security.md in full, with a mi
 
 lock: $(BIN)/python ## resolve the requirements anew, with hashes
 	$(COMPILE) -o requirements.txt requirements.in
-	$(COMPILE) -c requirements.txt -o requirements-dev.txt requirements-dev.in
 	$(COMPILE) -c requirements.txt -o requirements-formats.txt requirements-formats.in
+	$(COMPILE) -c requirements.txt -c requirements-formats.txt -o requirements-dev.txt requirements-dev.in
 	$(COMPILE) -o requirements-audit.txt requirements-audit.in
 	$(COMPILE) -o requirements-uv.txt requirements-uv.in
 

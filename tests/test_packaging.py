@@ -244,6 +244,10 @@ def test_the_lock_has_what_is_asked_for(name: str) -> None:
     assert names <= {re.sub(r"\[.*\]", "", line) for line in locked}
 
 
+def test_tests_run_with_the_optional_packages_of_all_formats() -> None:
+    assert "-r requirements-formats.in" in (ROOT / "requirements-dev.in").read_text().splitlines()
+
+
 def test_packages_are_installed_by_their_hashes_only() -> None:
     installing = [line for line in (MAKEFILE + DOCKERFILE).splitlines() if "pip install" in line]
     assert installing

@@ -186,6 +186,13 @@ def withdraw_release(test_set: TestSet, *, username: str, by: User) -> None:
     Release.objects.filter(test_set=test_set, user__username=username).delete()
 
 
+def published_gold(test_sets: Iterable[TestSet]) -> list[TestSet]:
+    """Return the sets whose gold others may download."""
+    keys = {each.pk for each in test_sets}
+    published = {"publication__with_gold": True, "publication__withdrawn_at": None}
+    return list(TestSet.objects.filter(pk__in=keys, **published))
+
+
 _uses: dict[str, Callable[[TestSet], int]] = {}
 
 

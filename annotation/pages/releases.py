@@ -99,8 +99,9 @@ def opened(file: UploadedFile) -> Opened:
 
 def _known(request: HttpRequest, result: CheckResult) -> TestSet | None:
     """Return the set on this service that has exactly this manifest, if the person sees it."""
-    sets = visible(request).frozen().filter(sha256=result.gold_sha256) if result.gold_sha256 else ()
-    return next((test_set for test_set in sets if manifest_sha256(test_set) == result.manifest_sha256), None)
+    test_set = visible(request).frozen().filter(slug=result.slug).first()
+    digests = {manifest_sha256(test_set, with_gold=gold) for gold in (True, False)} if test_set else set()
+    return test_set if result.manifest_sha256 in digests else None
 
 
 # ---- publication ----------------------------------------------------------------------------------
@@ -204,18 +205,18 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect_to_login(request.path)
         publishing.accept(publication, sha256=request.POST.get("terms", ""), by=request.user)
         return redirect("release", slug)
-    test_set = publication.test_set
+    test_set, with_gold = publication.test_set, publication.with_gold
     context = {
         "publication": publication,
         "set": test_set,
-        "content": Composition(test_set),
+        "content": Composition(test_set, with_gold=with_gold, in_release=True),
         "words": to_html(card_of(test_set).words),
-        "cite": citation_text(test_set),
-        "bibtex": bibtex(test_set),
+        "cite": citation_text(test_set, with_gold=with_gold),
+        "bibtex": bibtex(test_set, with_gold=with_gold),
         "terms": to_html(publication.terms),
         "terms_sha256": publishing.terms_sha256(publication),
         "accepted": publishing.has_accepted(publication, request.user),
-        "manifest_sha256": manifest_sha256(test_set),
+        "manifest_sha256": manifest_sha256(test_set, with_gold=with_gold),
     }
     return render(request, "annotation/release.html", context)
 

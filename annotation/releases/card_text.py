@@ -51,7 +51,7 @@ def readme(content: Composition, *, with_gold: bool, files: Sequence[tuple[str, 
             parts.append(_table(chart.title, ("Label", "Count"), bars))
     else:
         parts.append("The gold is not among the files: systems are scored on it by the service.\n")
-    if test_set.companions.exists():
+    if with_gold and test_set.companions.exists():
         sets = sets_table(test_set)
         cells = [[cell.text for cell in row] for row in sets.rows]
         parts.append(_table("Training and validation data", [head.title for head in sets.heads], cells))
@@ -59,7 +59,7 @@ def readme(content: Composition, *, with_gold: bool, files: Sequence[tuple[str, 
     if content.left_out:
         parts.append(f"## Left out\n\n{_inline(content.left_out)}\n")
     parts.append("## Not suitable for\n\n" + "".join(f"- {text}\n" for text in content.not_for))
-    parts.append(f"## Citation\n\n```bibtex\n{bibtex(test_set)}```\n")
+    parts.append(f"## Citation\n\n```bibtex\n{bibtex(test_set, with_gold=with_gold)}```\n")
     return "\n".join(parts)
 
 
@@ -79,9 +79,11 @@ def _head(test_set: TestSet, card: Card, *, with_gold: bool) -> dict[str, Any]:
     return {name: value for name, value in head.items() if value}
 
 
-def citation_cff(test_set: TestSet) -> str:
+def citation_cff(test_set: TestSet, *, with_gold: bool) -> str:
     """Return the citation in the Citation File Format 1.2."""
     card = card_of(test_set)
+    digest = f"sha256:{test_set.sha256}"
+    identifier = {"type": "other", "value": digest, "description": "SHA-256 of gold.jsonl"}
     return _yaml(
         {
             "cff-version": "1.2.0",
@@ -91,14 +93,8 @@ def citation_cff(test_set: TestSet) -> str:
             "version": test_set.version,
             "date-released": _date(test_set, "%Y-%m-%d"),
             "authors": [_person(name) for name in authors(test_set, card)],
-            "identifiers": [
-                {
-                    "type": "other",
-                    "value": f"sha256:{test_set.sha256}",
-                    "description": "SHA-256 of gold.jsonl",
-                }
-            ],
         }
+        | ({"identifiers": [identifier]} if with_gold else {})
         | ({"license": card.licence.upper()} if card.licence else {})
     )
 
@@ -110,8 +106,8 @@ def _person(name: str) -> dict[str, str]:
     return {"name": name}
 
 
-def bibtex(test_set: TestSet) -> str:
-    """Return the citation for BibTeX."""
+def bibtex(test_set: TestSet, *, with_gold: bool) -> str:
+    """Return the citation for BibTeX, with the digest of the gold if that leaves."""
     fields = {
         "author": " and ".join(
             # a name without a comma is one unit, as is that of an organisation
@@ -120,17 +116,18 @@ def bibtex(test_set: TestSet) -> str:
         ),
         "title": f"{{{latex_text(test_set.name)}, version {latex_text(test_set.version)}}}",
         "year": _date(test_set, "%Y"),
-        "note": f"Test set, SHA-256 {test_set.sha256}",
+        "note": f"Test set, SHA-256 {test_set.sha256}" if with_gold else "Test set",
     }
     body = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
     return f"@misc{{{test_set.slug},\n{body}}}\n"
 
 
-def citation_text(test_set: TestSet) -> str:
-    """Return the citation as one sentence of a page."""
+def citation_text(test_set: TestSet, *, with_gold: bool = True) -> str:
+    """Return the citation for a page, with the digest of the gold if that leaves."""
     names = "; ".join(authors(test_set, card_of(test_set)))
     year = _date(test_set, "%Y")
-    return f"{names} ({year}). {test_set.name}, version {test_set.version}. SHA-256 {test_set.sha256[:12]}."
+    digest = f" SHA-256 {test_set.sha256[:12]}." if with_gold else ""
+    return f"{names} ({year}). {test_set.name}, version {test_set.version}.{digest}"
 
 
 def _date(test_set: TestSet, form: str) -> str:

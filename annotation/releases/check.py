@@ -51,7 +51,8 @@ class _Manifest(msgspec.Struct):
     version: str
     kind: str
     rows: int
-    sha256: str
+    slug: str = ""
+    sha256: str = ""
     policy: str = ""
     spans_may_overlap: bool = False
     provenance_sha256: str = ""
@@ -67,7 +68,7 @@ class CheckResult:
 
     title: str = ""
     manifest_sha256: str = ""
-    gold_sha256: str = ""
+    slug: str = ""
     rows: int = 0
     checked: list[str] = field(default_factory=list)
     differences: dict[str, list[str]] = field(default_factory=dict)
@@ -111,7 +112,7 @@ class _Check:
         manifest = self._decoded(MANIFEST, _Manifest)
         if manifest is not None:
             self.result.title = f"{manifest.name} {manifest.version}"
-            self.result.manifest_sha256, self.result.gold_sha256 = self.digests[MANIFEST], manifest.sha256
+            self.result.manifest_sha256, self.result.slug = self.digests[MANIFEST], manifest.slug
             self._manifest(manifest)
             self._content(manifest)
         return self.result

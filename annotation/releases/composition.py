@@ -102,8 +102,9 @@ def _ends(estimate: Mapping[str, Any]) -> str:
 class Composition:
     """Contents of a test set as its page shows them."""
 
-    def __init__(self, test_set: TestSet) -> None:
+    def __init__(self, test_set: TestSet, *, with_gold: bool = True, in_release: bool = False) -> None:
         self.set, self.manifest = test_set, test_set.manifest
+        self.with_gold, self.in_release = with_gold, in_release
         self.described = test_set.statistics is not None
         self.statistics: Statistics = test_set.statistics or {}
         self.annotated = test_set.origin == Origin.ANNOTATED
@@ -265,13 +266,15 @@ class Composition:
         if policy := manifest.get("policy"):
             rule = RULE_TITLES.get(policy, policy)
             facts.append(("Rule", f"{rule}; {self.answers_each} answers per sentence"))
-        if self.annotated and (counts := manifest.get("counts")):
+        if self.with_gold and self.annotated and (counts := manifest.get("counts")):
             decided = f"{counts['settled']:,} by majority, {counts['adjudicated']:,} by an adjudicator"
             facts.append(("Outcomes", decided))
         if steps := manifest.get("ontology"):
             facts.append(("Ontology", f"{counted(len(steps), 'step')} of merging, deleting or renaming"))
         if split := manifest.get("split"):
-            facts.append(("Part", f"{split['part']} of {split['of']}, seed {split['seed']}"))
+            hides_seed = self.in_release and split["stratified"]
+            seed = "" if hides_seed else f", seed {split['seed']}"
+            facts.append(("Part", f"{split['part']} of {split['of']}{seed}"))
         if mapped := manifest.get("mapped"):
             names = counted(len(mapped["names"]), "label")
             facts.append(
@@ -281,7 +284,9 @@ class Composition:
                 )
             )
         if file := manifest.get("file"):
-            facts.append(("Source file", f"{file['name']}, SHA-256 {file['sha256'][:12]}"))
+            has_more = self.in_release and (split or not self.with_gold)  # than what leaves
+            digest = "" if has_more else f", SHA-256 {file['sha256'][:12]}"
+            facts.append(("Source file", f"{file['name']}{digest}"))
         if reading := self._reading:
             facts.append(("Reading", reading))
         if version := manifest.get("evalsvc"):

@@ -51,18 +51,19 @@ def require_complete(test_set: TestSet) -> None:
 def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
     """List the files in order, all but the checksums.
 
-    Without gold there is nothing that tells a label of a sentence, nor how often a label occurs.
+    Without gold there is nothing that tells a label of a sentence, nor how often a label occurs, nor a digest
+    that checks guesses of them.
     """
     require_complete(test_set)
-    content = Composition(test_set)
+    content = Composition(test_set, with_gold=with_gold, in_release=True)
     manifest = test_set.manifest
     found = [
         _text("README.md", "card", lambda: card_text.readme(content, with_gold=with_gold, files=listed)),
         ReleaseFile(BLIND, "sentences to predict, without labels", lambda: _blind_lines(test_set)),
-        _json(MANIFEST, "how the set was made", release_manifest(test_set)),
+        _json(MANIFEST, "how the set was made", release_manifest(test_set, with_gold=with_gold)),
         _json(ONTOLOGY, "labels with their texts, and the steps that led to them", _ontology(test_set)),
-        _text("CITATION.cff", "citation", lambda: card_text.citation_cff(test_set)),
-        _text("citation.bib", "citation for BibTeX", lambda: card_text.bibtex(test_set)),
+        _text("CITATION.cff", "citation", lambda: card_text.citation_cff(test_set, with_gold=with_gold)),
+        _text("citation.bib", "citation for BibTeX", lambda: card_text.bibtex(test_set, with_gold=with_gold)),
     ]
     if manifest.get("guideline"):
         found.append(
@@ -103,16 +104,14 @@ def _blind_lines(test_set: TestSet) -> Iterator[bytes]:
     return map(blind_line, export_lines(test_set))
 
 
-def release_manifest(test_set: TestSet) -> dict[str, Any]:
+def release_manifest(test_set: TestSet, *, with_gold: bool = True) -> dict[str, Any]:
     """Return what the freeze recorded; people are counted, not named.
 
-    Reasons of decisions are those of sentences left out: the others are in the provenance.
+    Reasons of decisions are those of sentences left out: the others are in the provenance. Digests are those
+    of the files: another set, such as the whole of a split, may be hidden gold.
     """
     stored = test_set.manifest
-    kept = {name: value for name, value in stored.items() if name not in NOT_IN_MANIFEST}
-    excluded = [entry for entry in stored.get("decisions") or () if entry["finding"]]
-    source = TestSet.objects.frozen().filter(twin=test_set).first()
-    return kept | {
+    identity = {
         "format": FORMAT,
         "name": test_set.name,
         "version": test_set.version,
@@ -121,17 +120,38 @@ def release_manifest(test_set: TestSet) -> dict[str, Any]:
         "origin": test_set.origin,
         "frozen_at": test_set.frozen_at.isoformat() if test_set.frozen_at else None,
         "rows": test_set.rows,
-        "sha256": test_set.sha256,
         "negative": test_set.negative,
+    }
+    if not with_gold:
+        return {name: stored[name] for name in IN_BLIND_MANIFEST if name in stored} | identity
+    kept = {name: value for name, value in stored.items() if name not in NOT_IN_MANIFEST}
+    excluded = [entry for entry in stored.get("decisions") or () if entry["finding"]]
+    source = TestSet.objects.frozen().filter(twin=test_set).first()
+    annotated = test_set.twin if test_set.origin == Origin.SOURCE else None
+    return kept | _made_of(stored) | identity | {
+        "sha256": test_set.sha256,
         "excluded": excluded,
         "people": len(stored.get("people") or ()),
-        "source_set": {"slug": source.slug, "sha256": source.sha256} if source else None,
-        "annotated_set": {"slug": test_set.twin.slug, "sha256": test_set.twin.sha256}
-        if test_set.origin == Origin.SOURCE and test_set.twin
-        else None,
-    }
+        "source_set": source.slug if source else None,
+        "annotated_set": annotated.slug if annotated else None,
+    }  # fmt: skip
 
 
+def _made_of(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return how other sets were used, without digests of theirs and of their files."""
+    found: dict[str, Any] = {}
+    if split := stored.get("split"):
+        seed = () if split["stratified"] else ("seed",)  # with it, the labels of a part place those of others
+        names = ("of", "part", "shares", "keep_together", "stratified", *seed)
+        found["split"] = {name: split[name] for name in names}
+        if file := stored.get("file"):
+            found["file"] = {name: value for name, value in file.items() if name != "sha256"}
+    if mapped := stored.get("mapped"):
+        found["mapped"] = mapped | {"of": [each["slug"] for each in mapped["of"]]}
+    return found
+
+
+IN_BLIND_MANIFEST = ("project", "policy", "policy_version", "k", "na_means", "spans_may_overlap", "evalsvc")
 NOT_IN_MANIFEST = ("guideline", "inventory", "ontology", "decisions", "people", "options")
 
 
@@ -144,9 +164,9 @@ def _ontology(test_set: TestSet) -> dict[str, Any]:
     }
 
 
-def manifest_sha256(test_set: TestSet) -> str:
+def manifest_sha256(test_set: TestSet, *, with_gold: bool = True) -> str:
     """Return the digest of `manifest.json`, which states those of gold and provenance."""
-    manifest = _json(MANIFEST, "", release_manifest(test_set))
+    manifest = _json(MANIFEST, "", release_manifest(test_set, with_gold=with_gold))
     return hashlib.sha256(b"".join(manifest.parts())).hexdigest()
 
 

@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 
 from annotation.models import Acceptance, Download, Publication, PublicationReader
 from annotation.releases.folder import require_complete
+from annotation.splits.derived import overlapping
 from annotation.testset import TestSet, count_hiding
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
@@ -44,10 +45,8 @@ def publish(
         raise DomainError("invalid_input", "State the terms that people accept.", field="terms")
     if len(terms) > MAX_TERMS:
         raise DomainError("invalid_input", f"Terms have at most {MAX_TERMS:,} characters.", field="terms")
-    if with_gold and (hiding := count_hiding(test_set)):
-        uses = "1 hidden phase uses it" if hiding == 1 else f"{hiding:,} hidden phases use it"
-        hint = "Publish the sentences to predict only, or wait until the phase closes."
-        raise Conflict("gold_hidden", f"The gold cannot be published: {uses}.", hint=hint, field="with_gold")
+    if with_gold:
+        _require_no_hidden_gold(test_set)
     readers = _people(usernames) if access == Access.NAMED else []
     values: dict[str, Any] = {"access": access, "with_gold": with_gold, "terms": terms.strip(), "by": by}
     again: dict[str, Any] = {"withdrawn_at": None, "withdrawn_by": None, "reason": ""}
@@ -60,6 +59,16 @@ def publish(
     )
     _record(test_set, "published", by, {"access": access, "with_gold": with_gold})
     return publication
+
+
+def _require_no_hidden_gold(test_set: TestSet) -> None:
+    """Reject gold with lines that a hidden phase scores, be it as a part or under other names."""
+    for each in (test_set, *overlapping(test_set)):
+        if hiding := count_hiding(each):
+            uses = "1 hidden phase uses" if hiding == 1 else f"{hiding:,} hidden phases use"
+            detail = f"The gold cannot be published: {uses} {'it' if each == test_set else each}."
+            hint = "Publish the sentences to predict only, or wait until the phase closes."
+            raise Conflict("gold_hidden", detail, hint=hint, field="with_gold")
 
 
 def _people(usernames: Collection[str]) -> list[User]:

@@ -12,7 +12,9 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from annotation.releases import publishing
 from annotation.releases.check import check, open_folder
+from annotation.releases.folder import files as release_files
 from annotation.releases.folder import write_folder
 from annotation.splits import making
 from annotation.splits.items import SEPARATOR, SplitItem, normalised
@@ -158,6 +160,24 @@ def test_parts_are_test_sets_with_the_lines_and_the_provenance_of_the_whole(
         assert check(open_folder(tmp_path / part.slug)).is_intact
     twins = TestSet.objects.filter(twin__in=parts)
     assert {twin.state for twin in twins} <= {TestSet.State.FROZEN}
+
+
+def test_gold_is_not_published_while_a_part_of_it_is_hidden_and_other_parts_are(
+    whole: TestSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dev, test = made(whole, keep_together="sentence", seed="split-0")
+    TestSet.objects.filter(pk__in=(whole.pk, dev.pk)).update(statistics={})
+    monkeypatch.setattr(publishing, "count_hiding", lambda test_set: int(test_set.pk == test.pk))
+    with pytest.raises(Conflict, match=f"1 hidden phase uses {test}"):
+        publishing.publish(TestSet.objects.get(pk=whole.pk), access="anybody", with_gold=True, by=whole.by)
+    dev.refresh_from_db()
+    assert publishing.publish(dev, access="anybody", with_gold=True, by=whole.by).with_gold
+    files = {each.name: b"".join(each.parts()).decode() for each in release_files(dev)}
+    # nor do digest and seed of the whole, which would tell labels of the other part
+    assert not [name for name, text in files.items() if whole.sha256[:12] in text]
+    monkeypatch.setattr(publishing, "count_hiding", lambda test_set: int(test_set.pk == whole.pk))
+    with pytest.raises(Conflict, match=f"1 hidden phase uses {whole}"):
+        publishing.publish(dev, access="anybody", with_gold=True, by=whole.by)
 
 
 def test_the_same_split_twice_is_refused_by_its_name(whole: TestSet) -> None:

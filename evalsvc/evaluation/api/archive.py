@@ -14,6 +14,7 @@ from evalsvc.core.web.downloads import STORED_NOWHERE
 from evalsvc.core.web.zip_stream import with_sums, zip_stream
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.api.submissions import EvaluationSerializer
+from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission
 from evalsvc.evaluation.submissions.file_store import open_file
 
@@ -85,8 +86,13 @@ def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
         {name: getattr(setting, name) for name in shown}
         | {
             "versions": [
-                {"number": v.number, "gold_sha256": v.gold_sha256, "scorer": v.scorer, "note": v.note}
-                for v in setting.versions.all()
+                {
+                    "number": each.number,
+                    "scorer": each.scorer,
+                    "note": each.note,
+                    **gold_digest.of_version(each),
+                }
+                for each in setting.versions.all()
             ]
         }
         for setting in benchmark.settings.prefetch_related("versions")

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotation.testset import TestSet
+from annotation.testset import TestSet, published_gold
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
@@ -28,6 +28,7 @@ from evalsvc.evaluation.benchmarks import creation, file_contract, rules
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
 from evalsvc.evaluation.disclosure.ledger import Ledger, ledgers
+from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import as_shown
@@ -176,6 +177,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         ],
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
+        "published": published_gold(each.test_set for each in settings if is_hidden(each, now)),
         "systems": form.systems.values_list("name", "team__name")[:MOST_SUGGESTED],
     }
     return _form_page(request, "organise.html", form, **context)

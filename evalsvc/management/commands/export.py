@@ -75,4 +75,5 @@ class Command(PlainCommand):
                 count = write_folder(test_set, path, with_gold=with_gold)
         except OSError as error:
             raise CommandError(f"Cannot write {path} ({error.strerror}).") from error
-        self.stderr.write(f"{count} files in {path}, SHA-256 of manifest.json {manifest_sha256(test_set)}")
+        digest = manifest_sha256(test_set, with_gold=with_gold)
+        self.stderr.write(f"{count} files in {path}, SHA-256 of manifest.json {digest}")

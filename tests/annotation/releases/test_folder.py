@@ -152,6 +152,17 @@ def test_without_gold_nothing_tells_a_label_of_a_sentence() -> None:
     assert "Perplexity" not in text
 
 
+def test_without_gold_no_digest_checks_guesses_of_the_labels() -> None:
+    """Neither that of the gold, nor of what it was made of or decided by."""
+    test_set = released()
+    source = TestSet.objects.get(twin=test_set)
+    whole = b"".join(unpacked(test_set).values()).decode()
+    blind = b"".join(unpacked(test_set, with_gold=False).values()).decode()
+    digests = {test_set.sha256[:12], test_set.manifest["provenance_sha256"][:12], source.sha256[:12]}
+    assert {digest for digest in digests if digest in whole} == digests - {source.sha256[:12]}
+    assert {digest for digest in digests if digest in blind} == set()
+
+
 def test_the_manifest_counts_people_and_names_none() -> None:
     test_set = released()
     manifest = json.loads(unpacked(test_set)["manifest.json"])

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import Download, Publication
-from annotation.releases import publishing
+from annotation.releases import folder, publishing
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.benchmarks import creation
@@ -43,6 +43,14 @@ def test_anybody_downloads_what_is_published_for_anybody_and_it_is_logged(client
         ("sam", "published release without gold"),
         (None, "published release without gold"),
     ]
+
+
+def test_the_page_of_sentences_to_predict_has_no_digest_of_the_gold(client: Client) -> None:
+    test_set = published().test_set
+    page = client.get(PAGE).content.decode()
+    assert folder.manifest_sha256(test_set, with_gold=False) in page
+    assert test_set.sha256[:12] not in page
+    assert folder.manifest_sha256(test_set) not in page
 
 
 def test_a_release_with_gold_has_all_files(client: Client) -> None:

@@ -159,6 +159,7 @@ def test_the_archive_has_every_file_score_and_digest_and_the_same_bytes_each_tim
     entrants.enter(benchmark, cast.kelpie, by=cast.kim, terms=1)
     run = cast.submit(benchmark, LABEL_LINES)
     assert run_next("score")
+    Setting.objects.update(disclosure=Setting.Disclosure.HIDDEN)
     client.force_login(cast.olga)
     packed = [
         b"".join(client.get(reverse(name, args=[benchmark.slug])).streaming_content)  # type: ignore[attr-defined]
@@ -178,6 +179,8 @@ def test_the_archive_has_every_file_score_and_digest_and_the_same_bytes_each_tim
     assert scores["scores"]["micro_f1"]["value"] == pytest.approx(0.5)
     assert json.loads(files["benchmark.json"])["terms"][0]["text"] == "Be fair."
     assert json.loads(files["entrants.jsonl"])["terms"] == 1
+    digest = benchmark.settings.get().test_set.sha256  # organisers need not read the hidden gold
+    assert not [name for name, data in files.items() if digest.encode() in data]
 
 
 def test_organisers_filter_the_runs_and_see_who_has_no_final_one(

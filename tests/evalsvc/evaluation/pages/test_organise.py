@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.models import Publication
 from evalsvc.evaluation.models import Benchmark, Setting
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.evalsvc.evaluation.test_leaderboard import scored
@@ -121,6 +122,21 @@ def test_the_rules_are_shown_and_can_be_changed(olga: Client, cast: BenchmarkCas
         "Asia/Tokyo",
     )
     assert (board.limits, board.training_counts, board.public) == ({}, {}, False)
+
+
+def test_organisers_are_warned_that_the_gold_of_a_hidden_phase_is_published(
+    olga: Client, cast: BenchmarkCast
+) -> None:
+    setting = cast.relations().settings.get()
+    publication = Publication.objects.create(
+        test_set=setting.test_set, access="anybody", with_gold=True, by=cast.olga
+    )
+    for hidden, with_gold in ((True, True), (False, True), (True, False)):
+        disclosure = Setting.Disclosure.HIDDEN if hidden else Setting.Disclosure.OPEN
+        Setting.objects.update(disclosure=disclosure)
+        Publication.objects.filter(pk=publication.pk).update(with_gold=with_gold)
+        page = olga.get("/boards/rel/organise/").content.decode()
+        assert (f"The gold of {setting.test_set} is published." in page) is (hidden and with_gold)
 
 
 def test_untouched_fields_keep_the_values_set_by_api(olga: Client, cast: BenchmarkCast) -> None:

@@ -135,8 +135,15 @@ def add_compare(parser: ArgumentParser) -> None:
         "runs", type=Path, nargs="+", help="prediction files of the first system, one per run"
     )
     parser.add_argument(
-        "--against", type=Path, nargs="+", required=True, help="prediction files of the second system"
+        "--against",
+        type=Path,
+        nargs="+",
+        required=True,
+        action="append",
+        metavar="FILE",
+        help="prediction files of another system, one per run; repeat it for up to nine systems",
     )
+    parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems (default A, B, …)")
     parser.add_argument("--gold", type=Path, required=True, help="gold file")
     parser.add_argument(
         "--measures", nargs="+", metavar="MEASURE", help="measures to test (default: main ones)"

@@ -33,7 +33,7 @@ def score(arguments: Namespace) -> CommandOutput:
 
 
 def compare(arguments: Namespace) -> CommandOutput:
-    """Compare the runs of two systems."""
+    """Compare the runs of 2 to 10 systems."""
     return _run(arguments, _compare)
 
 
@@ -75,13 +75,13 @@ def _compare(arguments: Namespace) -> str:
 
     options = Options.of(arguments)
     result = comparison.compare(
-        arguments.runs,
-        arguments.against,
+        [arguments.runs, *arguments.against],
         arguments.gold,
         options,
         measures=arguments.measures,
         replicates=arguments.replicates,
         seed=arguments.seed,
+        names=arguments.names,
     )
     return comparison.as_json(result) if arguments.json else comparison.as_text(result)
 
@@ -107,10 +107,10 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Score a prediction file, compare two systems, or compare annotators.
+    """Score a prediction file, compare systems, or compare annotators.
 
-    `python -m workers.metrics GOLD PREDICTIONS …`, `compare A1 A2 … --against B1 … --gold GOLD`, or
-    `agreement VOTES`.
+    `python -m workers.metrics GOLD PREDICTIONS …`,
+    `compare A1 A2 … --against B1 … [--against C1 …] --gold GOLD`, or `agreement VOTES`.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     name = words.pop(0) if words and words[0] in COMMANDS else "score"

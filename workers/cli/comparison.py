@@ -1,19 +1,26 @@
-"""The significance report: two systems over several runs, or one run each.
+"""The significance report: 2 to 10 systems over several runs, or one run each.
 
-Against a single run, several give their median run.
+Against a single run, several give their median run. p is adjusted over the pairs of a measure, as in the
+comparisons of the service.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean
+from string import ascii_uppercase
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from evalsvc.core.jobs.exceptions import InputFault
-from evalsvc.evaluation.measures.menu import compared_measures
+from evalsvc.core.web.formatting import p_text
+from evalsvc.evaluation.comparison.sentences import Outcome, Side, remark, sentence
+from evalsvc.evaluation.measures.menu import MEASURES, compared_measures
 from workers.cli.arguments import Options
 from workers.cli.local_files import LEFT_OUT, gold_column, read_local_gold
 from workers.cli.report_output import Computed, computed, computed_lines, number, table, title
@@ -22,65 +29,136 @@ from workers.metrics.systems import holm
 from workers.scoring.claims import answers_digest
 from workers.scoring.resampled_comparison import Draws
 from workers.scoring.scorer import ScoringCase, report_of
-from workers.scoring.significance import ComparedMeasure, compare_sides, median_runs
+from workers.scoring.significance import UNDEFINED, ComparedMeasure, compare_sides, median_runs
 
-WELCH = "Welch's t test over runs, two-sided; d is Cohen's with Sawilowsky's words"
-PAIRED = "{}: paired bootstrap interval and approximate randomisation over items, {:,} replicates"
+LEAST, MOST = 2, 10
+SIGNIFICANT = 0.05
+WELCH, PAIRED = "Welch’s t over runs", "paired randomisation over items"
+WELCH_METHOD = "Welch's t test over runs, two-sided; d is Cohen's with Sawilowsky's words"
+PAIRED_METHOD = "{}: paired bootstrap interval and approximate randomisation over items, {:,} replicates"
 MEDIAN = "One run against the median of {}"
+HOLM = "p (Holm) is adjusted over the pairs of a measure."
 HEADS = ("measure", "A", "±", "B", "±", "A − B", "95 % interval", "p", "p (Holm)", "d", "", "key")
 
 
-class Significance(NamedTuple):
-    """The report; p-values are adjusted over its measures."""
+class Run(NamedTuple):
+    """A prediction file with its figures by measure."""
 
+    path: Path
+    case: ScoringCase
+    figures: Mapping[str, float]
+
+
+class Pair(NamedTuple):
+    """Tests of the systems at two places, by measure."""
+
+    places: tuple[int, int]
     test: str
-    runs: tuple[int, int]
     rows: tuple[ComparedMeasure, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Significance(NamedTuple):
+    """The report; p-values are adjusted over the pairs of a measure."""
+
+    names: tuple[str, ...]
+    runs: tuple[tuple[Run, ...], ...]
+    measures: tuple[str, ...]
+    pairs: tuple[Pair, ...]
     computed: Computed
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 def compare(
-    a: Sequence[Path],
-    b: Sequence[Path],
+    systems: Sequence[Sequence[Path]],
     gold: Path,
     options: Options,
     *,
     measures: Sequence[str] | None,
     replicates: int,
     seed: int,
+    names: Sequence[str] | None = None,
 ) -> Significance:
-    """Score every run, then test each measure.
+    """Score every run, then test each measure between any two systems.
 
-    Files of one side with the same answers are one run.
+    Files of one system with the same answers are one run.
     """
-    local = read_local_gold(gold, options, column=gold_column(gold, a[0], options))
-    sides = [_distinct([(path, local.case(path)) for path in side]) for side in (a, b)]
-    n, m = (len(side) for side, _ in sides)
-    runs = [*sides[0][0], *sides[1][0]]
-    paths, cases = [path for path, _ in runs], [case for _, case in runs]
-    reports = [report_of(case) for case in cases]
-    _require_same_measures(paths, reports)
-    names = _measures(measures, reports[0])
-    notes = [*sides[0][1], *sides[1][1]]
-    figures = [{name: run.values[name].value for name in names} for run in reports]
-    both = figures[:n], figures[n:]
-    test = WELCH
-    if min(n, m) == 1:
-        test = PAIRED.format("One run each" if n == m else MEDIAN.format(max(n, m)), replicates)
-        chosen = median_runs(names, *both)
-        medians = {name: (one, n + other) for name, (one, other) in chosen.items()}
-        notes += [_median_note(paths, side, medians) for side, size in enumerate((n, m)) if size > 1]
-    rows = compare_sides(
-        names, *both, case=lambda side, at: cases[at + n * side], draws=Draws(replicates, seed)
+    named = _names(names, len(systems))
+    local = read_local_gold(gold, options, column=gold_column(gold, systems[0][0], options))
+    cases = [_distinct([(path, local.case(path)) for path in paths]) for paths in systems]
+    reports = [[report_of(case) for _, case in distinct] for distinct, _ in cases]
+    _require_same_measures(
+        [path for distinct, _ in cases for path, _ in distinct], [each for of in reports for each in of]
     )
-    adjusted = holm([row.p for row in rows]).tolist()
-    rows = [row._replace(p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
-    facts = computed(options, gold, cases[0])
-    left_out = [(path, case.placed.left_out) for path, case in zip(paths, cases, strict=True)]
+    chosen = _measures(measures, reports[0][0])
+    runs = tuple(
+        tuple(
+            Run(path, case, {name: report.values[name].value for name in chosen})
+            for (path, case), report in zip(distinct, of_system, strict=True)
+        )
+        for (distinct, _), of_system in zip(cases, reports, strict=True)
+    )
+    draws = Draws(replicates, seed)
+    pairs = [
+        _pair((a, b), (named[a], named[b]), (runs[a], runs[b]), chosen, draws)
+        for a, b in combinations(range(len(runs)), 2)
+    ]
+    left_out = [(run.path, run.case.placed.left_out) for of in runs for run in of]
+    notes = [note for _, of_system in cases for note in of_system]
+    notes += [note for pair in pairs for note in pair.notes]
     notes += [f"{path}: {LEFT_OUT.format(count)}" for path, count in left_out if count]
-    return Significance(test, (n, m), tuple(rows), facts, tuple(notes), local.warnings)
+    facts = computed(options, gold, runs[0][0].case)
+    return Significance(
+        named, runs, tuple(chosen), _adjusted(pairs), facts, tuple(dict.fromkeys(notes)), local.warnings
+    )
+
+
+def _names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Return a name for each system, letters by default."""
+    if not LEAST <= count <= MOST:
+        raise InputFault("bad_comparison", f"{count} systems, expected {LEAST} to {MOST}.")
+    given = tuple(names or ascii_uppercase[:count])
+    if len(set(given)) < len(given) or len(given) != count:
+        raise InputFault("bad_comparison", f"{len(set(given))} names for {count} systems. Name each once.")
+    return given
+
+
+def _pair(
+    places: tuple[int, int],
+    names: tuple[str, str],
+    sides: tuple[Sequence[Run], Sequence[Run]],
+    measures: Sequence[str],
+    draws: Draws,
+) -> Pair:
+    """Test two systems by each measure."""
+    figures = [[run.figures for run in side] for side in sides]
+    n, m = map(len, sides)
+    test, notes = WELCH_METHOD, []
+    if min(n, m) == 1:
+        test = PAIRED_METHOD.format("One run each" if n == m else MEDIAN.format(max(n, m)), draws.replicates)
+        chosen = median_runs(measures, figures[0], figures[1])
+        notes = [
+            _median_note(name, side, {key: pair[at] for key, pair in chosen.items()})
+            for at, (name, side) in enumerate(zip(names, sides, strict=True))
+            if len(side) > 1
+        ]
+    rows = compare_sides(
+        measures, figures[0], figures[1], case=lambda side, at: sides[side][at].case, draws=draws
+    )
+    return Pair(places, test, tuple(rows), tuple(notes))
+
+
+def _adjusted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    """Adjust p over the pairs of each measure."""
+    by_measure = zip(*([row.p for row in pair.rows] for pair in pairs), strict=True)
+    adjusted = [holm(column).tolist() for column in by_measure]
+    return tuple(
+        pair._replace(
+            rows=tuple(row._replace(p_holm=adjusted[at][number]) for at, row in enumerate(pair.rows))
+        )
+        for number, pair in enumerate(pairs)
+    )
 
 
 def _distinct(
@@ -111,25 +189,105 @@ def _measures(requested: Sequence[str] | None, report: Report) -> list[str]:
     return list(requested) if requested else [name for name in compared_measures() if name in report.values]
 
 
-def _median_note(paths: Sequence[Path], side: int, medians: Mapping[str, tuple[int, int]]) -> str:
+def _median_note(name: str, runs: Sequence[Run], medians: Mapping[str, int]) -> str:
     """Name the run that stands for several, by measure if it differs."""
     measures: dict[Path, list[str]] = {}
-    for name, pair in medians.items():
-        measures.setdefault(paths[pair[side]], []).append(name)
+    for measure, place in medians.items():
+        measures.setdefault(runs[place].path, []).append(measure)
     named = [
-        f"{path} ({', '.join(names)})" if len(measures) > 1 else str(path) for path, names in measures.items()
+        f"{path} ({', '.join(keys)})" if len(measures) > 1 else str(path) for path, keys in measures.items()
     ]
-    return f"median run of {'AB'[side]}: {'; '.join(named)}"
+    return f"median run of {name}: {'; '.join(named)}"
 
 
+# ---- words ---------------------------------------------------------------------------------------
+def _sides(result: Significance, pair: Pair, measure: str) -> list[Side]:
+    """Return both systems with the mean of their runs."""
+    found = []
+    for place in pair.places:
+        mean = fmean(run.figures[measure] for run in result.runs[place])
+        found.append(Side(result.names[place], None if math.isnan(mean) else mean, UNDEFINED))
+    return found
+
+
+def _outcome(row: ComparedMeasure, pair: Pair) -> Outcome:
+    def known(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    return Outcome(
+        WELCH if pair.test == WELCH_METHOD else PAIRED,
+        known(row.difference),
+        known(row.low),
+        known(row.high),
+        "" if math.isnan(row.p_holm) else p_text(row.p_holm),
+        known(row.detectable),
+        _winner(row),
+        row.reason or "",
+    )
+
+
+def _winner(row: ComparedMeasure) -> int | None:
+    """Return the side that is ahead by the test, 0 or 1."""
+    if not row.p_holm < SIGNIFICANT or not row.difference:
+        return None
+    return int((row.difference > 0) != MEASURES[row.measure].higher_is_better)
+
+
+def sentences(result: Significance) -> list[str]:
+    """Compare each pair by the first measure, with what its interval does not say."""
+    found = []
+    for pair in result.pairs:
+        row = pair.rows[0]
+        outcome = _outcome(row, pair)
+        a, b = _sides(result, pair, row.measure)
+        said = sentence(title(row.measure, result.computed), MEASURES[row.measure], a, b, outcome)
+        found.append(f"{said} {remark(outcome)}".rstrip())
+    return found
+
+
+def matrix(result: Significance) -> list[list[str]]:
+    """Return W, L, = or · (no test) by the first measure for each row against each column."""
+    size = len(result.names)
+    cells = [["" for _ in range(size)] for _ in range(size)]
+    for pair in result.pairs:
+        (a, b), row = pair.places, pair.rows[0]
+        both = {None: ("=", "="), 0: ("W", "L"), 1: ("L", "W")}[_winner(row)]
+        cells[a][b], cells[b][a] = ("·", "·") if math.isnan(row.p) else both
+    return cells
+
+
+# ---- output --------------------------------------------------------------------------------------
 def as_text(result: Significance) -> str:
-    """Format the report as a table."""
-    a, b = (f"{count} run{'s' * (count != 1)}" for count in result.runs)
-    reasons = [f"{row.measure}: no p, {row.reason}" for row in result.rows if row.reason]
-    rows = table([HEADS, *(_cells(row, result.computed) for row in result.rows)], last=2)
+    """Format the report as a table for each pair."""
     warnings = [f"Warning: {warning}" for warning in result.warnings]
-    parts = [f"A: {a}, B: {b}. {result.test}.", "", *computed_lines(result.computed), "", *rows]
-    return "\n".join([*warnings, *parts, *reasons, *result.notes])
+    several = len(result.names) > LEAST
+    first, *others = result.pairs
+    parts = [f"{_counted(result, first)}. {first.test}.", "", *computed_lines(result.computed), ""]
+    parts += _pair_lines(result, first)
+    for pair in others:
+        parts += ["", f"{_counted(result, pair)}. {pair.test}.", "", *_pair_lines(result, pair)]
+    if several:
+        parts += ["", HOLM, "", *_matrix_lines(result)]
+    return "\n".join([*warnings, *parts, "", *sentences(result), *result.notes])
+
+
+def _counted(result: Significance, pair: Pair) -> str:
+    sizes = ((result.names[place], len(result.runs[place])) for place in pair.places)
+    return ", ".join(f"{name}: {count} run{'s' * (count != 1)}" for name, count in sizes)
+
+
+def _pair_lines(result: Significance, pair: Pair) -> list[str]:
+    a, b = (result.names[place] for place in pair.places)
+    heads = ("measure", a, "±", b, "±", f"{a} − {b}", *HEADS[6:])
+    rows = table([heads, *(_cells(row, result.computed) for row in pair.rows)], last=2)
+    return [*rows, *(f"{row.measure}: no p, {row.reason}" for row in pair.rows if row.reason)]
+
+
+def _matrix_lines(result: Significance) -> list[str]:
+    shown = title(result.measures[0], result.computed)
+    rows = [[name, *cells] for name, cells in zip(result.names, matrix(result), strict=True)]
+    legend = f"By {shown}: W the row is ahead of the column, L behind, = not shown, · no test"
+    return [legend, *table([("", *result.names), *rows])]
 
 
 def _cells(row: ComparedMeasure, computed: Computed) -> tuple[str, ...]:
@@ -142,11 +300,29 @@ def _cells(row: ComparedMeasure, computed: Computed) -> tuple[str, ...]:
 
 
 def as_json(result: Significance) -> str:
-    """Format the report as one JSON object; an undefined figure is null."""
+    """Format the report as one JSON object; an undefined figure is null.
+
+    With two systems their test, runs and measures also stand at the top.
+    """
+    pairs = [
+        {
+            **dict(zip(("a", "b"), (result.names[place] for place in pair.places), strict=True)),
+            "test": pair.test,
+            "runs": [len(result.runs[place]) for place in pair.places],
+            "measures": [row._asdict() | {"title": title(row.measure, result.computed)} for row in pair.rows],
+        }
+        for pair in result.pairs
+    ]
+    alone = {key: pairs[0][key] for key in ("test", "runs", "measures")} if len(pairs) == 1 else {}
     body: dict[str, Any] = {
-        "test": result.test,
-        "runs": result.runs,
-        "measures": [row._asdict() | {"title": title(row.measure, result.computed)} for row in result.rows],
+        **alone,
+        "systems": [
+            {"name": name, "files": [str(run.path) for run in runs]}
+            for name, runs in zip(result.names, result.runs, strict=True)
+        ],
+        "pairs": pairs,
+        "matrix": matrix(result),
+        "sentences": sentences(result),
         "computed": result.computed,
         "warnings": result.warnings,
     }

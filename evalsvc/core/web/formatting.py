@@ -92,6 +92,14 @@ def short_hash(digest: str) -> str:
     return f"{digest[:8]} … {digest[-4:]}" if len(digest) > 16 else digest
 
 
+def p_text(p: float) -> str:
+    """Format p without its leading zero: .0025, .108, < .001."""
+    if p < 0.001:
+        return "< .001"
+    text = f"{p:.4f}" if p < 0.01 else f"{p:.3f}"
+    return text.removeprefix("0")
+
+
 class MeasureFormat(Protocol):
     """Digits and unit of a measure."""
 

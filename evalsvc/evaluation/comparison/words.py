@@ -12,7 +12,9 @@ from itertools import combinations
 from evalsvc.core.web.formatting import DASH, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text
 from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.comparison import sentences
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.sentences import Outcome, Side, points
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import Column
@@ -30,55 +32,45 @@ METHOD = (
 NOT_KEY = re.compile(r"[^A-Za-z0-9]+")
 
 
-def points(value: float, measure: Measure) -> str:
-    """Format a difference in the unit of its measure, with its sign."""
-    return signed(100 * value if measure.unit == "%" else value, digits=measure.digits)
-
-
 def figure(comparison: Comparison, column: Column, place: int) -> RunStatistics | None:
     """Return the figure of the system at a place."""
     return column.figures.get(comparison.rows[place].system.pk)
 
 
+def outcome(comparison: Comparison, column: Column, a: int, b: int) -> Outcome:
+    """Return the test between the systems at two places, or the reason why there is none."""
+    test = comparison.test(column.measure.key, a, b)
+    if test is None:
+        reason = NO_SHARED_MEASURE if comparison.tests else NOT_COMPUTED
+        return Outcome("", None, None, None, "", None, None, reason)
+    test = test if test.a == a else test.turned()
+    winner = None if test.winner is None else int(test.winner == b)
+    return Outcome(
+        test.test, test.difference, test.low, test.high, test.p_holm_text, test.detectable, winner,
+        test.reason or (NO_SHARED_MEASURE if test.low is None else ""),
+    )  # fmt: skip
+
+
 def sentence(comparison: Comparison, column: Column, a: int, b: int) -> str:
     """Compare the systems at two places by a measure."""
-    measure, names = column.measure, comparison.names
-    for place in (a, b):
-        shown = figure(comparison, column, place)
-        if shown is None or shown.mean is None:
-            reason = shown.reason if shown else NO_SHARED_MEASURE
-            return f"{column.title} is undefined for {names[place]}: {reason}."
-    means = [shown.mean or 0 for place in (a, b) if (shown := figure(comparison, column, place))]
-    test = comparison.test(measure.key, a, b)
-    if test is not None and test.winner is not None and test.difference is not None:
-        first, second = (a, b) if test.winner == a else (b, a)
-        lead = measured(abs(test.difference), measure)
-        ahead = f"{names[first]} is ahead of {names[second]} by {lead} {column.title}"
-        return f"{ahead} (p {test.p_holm_text}, {test.test})."
-    if measured(means[0], measure) == measured(means[1], measure):
-        return f"{names[a]} and {names[b]} have the same {column.title} to the shown digits."
-    first_is_better = (means[0] > means[1]) == measure.higher_is_better
-    first, second = (a, b) if first_is_better else (b, a)
-    if test is None or test.reason or test.low is None or test.high is None:
-        reason = (test.reason if test else "") or (
-            NOT_COMPUTED if not comparison.tests else NO_SHARED_MEASURE
-        )
-        above = f"{names[first]} stands {measured(abs(means[0] - means[1]), measure)} {column.title}"
-        return f"{above} above {names[second]}; nothing is claimed: {reason}."
-    shown_difference = test.difference if test.difference is not None else means[0] - means[1]
-    interval = f"95 % interval {points(test.low, measure)} to {points(test.high, measure)}"
-    none = f"No difference between {names[a]} and {names[b]} could be shown"
-    if test.low * test.high > 0:  # the pair alone would be called ahead
-        alone = f"{points(shown_difference, measure)}, {interval} for this pair alone"
-        return f"{none}: {alone}; p {test.p_holm_text} after Holm over all pairs."
-    unseen = (
-        ""
-        if test.detectable is None
-        else "; with so few runs any difference would mostly go unseen"
-        if test.detectable >= 1
-        else (f"; differences under {measured(test.detectable, measure)} would mostly go unseen")
-    )
-    return f"{none}: {points(shown_difference, measure)}, {interval}{unseen}."
+    one, two = (_side(comparison, column, place) for place in (a, b))
+    return sentences.sentence(column.title, column.measure, one, two, outcome(comparison, column, a, b))
+
+
+def _side(comparison: Comparison, column: Column, place: int) -> Side:
+    shown = figure(comparison, column, place)
+    reason = shown.reason if shown else NO_SHARED_MEASURE
+    return Side(comparison.names[place], shown.mean if shown else None, reason)
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """Name the pairs of the paragraph whose interval leaves out zero, though nothing is claimed."""
+    main, names = comparison.board.ordering, comparison.names
+    found = []
+    for other in range(1, len(comparison.rows)) if comparison.columns else ():
+        if text := sentences.remark(outcome(comparison, main, 0, other)):
+            found.append(f"{names[0]} and {names[other]}: {text}")
+    return found
 
 
 def paragraph(comparison: Comparison) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from evalsvc.core.web.formatting import p_text
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy
 
@@ -144,11 +145,3 @@ def _untested(stored: StoredTest, difference: float | None, reason: str) -> Show
     return ShownTest(
         stored.a, stored.b, "", difference, None, None, None, None, "", "", None, "", None, reason, None
     )
-
-
-def p_text(p: float) -> str:
-    """Format p without its leading zero: .0025, .108, < .001."""
-    if p < 0.001:
-        return "< .001"
-    text = f"{p:.4f}" if p < 0.01 else f"{p:.3f}"
-    return text.removeprefix("0")

@@ -20,7 +20,7 @@ from evalsvc.core.web.formatting import DASH, counted, listed, measured, percent
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import RunStatistics
-from evalsvc.evaluation.comparison import words
+from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
@@ -464,7 +464,9 @@ def leader(column: Column, names: Names, tests: BoardComparison | None = None) -
         return f"{listed(equal)} have the same {column.title} to the shown digits."
     key = column.measure.key
     if tests and tests.of_systems(key, *order[:2]):
-        return words.sentence(tests, column, *(tests.places[system] for system in order[:2]))
+        pair = (tests.places[order[0]], tests.places[order[1]])
+        remark = sentences.remark(words.outcome(tests, column, *pair))
+        return f"{words.sentence(tests, column, *pair)} {remark}".rstrip()
     means = [column.figures[system].mean or 0.0 for system in order[:2]]
     lead = measured(abs(means[0] - means[1]), column.measure)
     ahead = f"{names[order[0]]} stands {lead} {column.title} above {names[order[1]]}"

@@ -1,4 +1,4 @@
-"""Compare prediction files of two systems and test the differences."""
+"""Compare prediction files of 2 to 10 systems and test the differences."""
 
 from __future__ import annotations
 

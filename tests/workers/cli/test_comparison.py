@@ -1,4 +1,4 @@
-"""The significance report: Welch over runs, resampling of single runs, Holm over measures."""
+"""The significance report: Welch over runs, resampling of single runs, Holm over pairs."""
 
 import json
 import math
@@ -53,12 +53,31 @@ def test_runs_are_compared_by_welch(write, options, capsys):
     assert row["word"] == "huge"
 
 
-def test_p_values_are_adjusted_over_the_measures(write, options, capsys):
-    a = [write(f"a{at}.jsonl", run(*range(at + 1))) for at in range(3)]
-    b = [write(f"b{at}.jsonl", run(*range(at + 2))) for at in range(3)]
-    rows = report(capsys, *a, "--against", *b, *options)["measures"]
-    assert len(rows) > 2
-    assert [row["p_holm"] for row in rows] == pytest.approx(holm([row["p"] for row in rows]).tolist())
+def test_p_values_are_adjusted_over_the_pairs_of_a_measure_as_in_the_service(write, options, capsys):
+    systems = [[write(f"{name}{at}.jsonl", run(*range(at * 2 + first))) for at in range(3)]
+               for name, first in zip("abc", (1, 4, 20), strict=True)]  # fmt: skip
+    words = [*systems[0], "--against", *systems[1], "--against", *systems[2], *options]
+    found = report(capsys, *words, "--names", "Net", "Tree", "Rules")
+    assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [
+        ("Net", "Tree"), ("Net", "Rules"), ("Tree", "Rules"),
+    ]  # fmt: skip
+    for rows in zip(*(pair["measures"] for pair in found["pairs"]), strict=True):
+        p = [math.nan if row["p"] is None else row["p"] for row in rows]
+        assert [row["p_holm"] for row in rows] == pytest.approx(holm(p).tolist())
+    assert found["matrix"] == [["", "=", "W"], ["=", "", "W"], ["L", "L", ""]]
+    ahead, behind = found["sentences"][1], found["sentences"][0]
+    assert ahead.startswith("Net is ahead of Rules by ")
+    assert "Welch’s t over runs)." in ahead
+    assert behind.startswith("No difference between Net and Tree could be shown: +")
+    two = report(capsys, *systems[0], "--against", *systems[1], *options)
+    assert all(row["p_holm"] == row["p"] for row in two["measures"])
+
+
+def test_as_many_names_as_systems_are_needed_and_ten_systems_at_most(write, options, capsys):
+    same = str(write("same.jsonl", run(3)))
+    for words in (["--against", same, "--names", "Net"], ["--against", same] * 10):
+        assert main(["compare", same, *words, *map(str, options)]) == 2
+        assert "expected 2 to 10" in (err := capsys.readouterr().err) or "1 names for 2 systems" in err
 
 
 def test_equal_runs_have_a_reason_instead_of_p(write, options, capsys):

@@ -1,0 +1,79 @@
+"""Sentences of a comparison: what a test allows, and nothing else.
+
+Importable without Django's settings: commands on local files use them too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from evalsvc.core.web.formatting import MeasureFormat, measured, signed
+
+
+class ComparedFormat(MeasureFormat, Protocol):
+    """Digits, unit and direction of a measure."""
+
+    @property
+    def higher_is_better(self) -> bool: ...
+
+
+class Side(NamedTuple):
+    """A system with its figure; without one there is a reason."""
+
+    name: str
+    mean: float | None
+    reason: str = ""
+
+
+class Outcome(NamedTuple):
+    """Test of A − B; `winner` is the side that is ahead by it, 0 or 1."""
+
+    test: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_holm: str
+    detectable: float | None
+    winner: int | None
+    reason: str = ""
+
+
+def points(value: float, measure: MeasureFormat) -> str:
+    """Format a difference in the unit of its measure, with its sign."""
+    return signed(100 * value if measure.unit == "%" else value, digits=measure.digits)
+
+
+def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Outcome) -> str:
+    """Compare two systems by a measure; an outcome without interval has a reason."""
+    for side in (a, b):
+        if side.mean is None:
+            return f"{title} is undefined for {side.name}: {side.reason}."
+    means = (a.mean or 0.0, b.mean or 0.0)
+    if outcome.winner is not None and outcome.difference is not None:
+        first, second = (a, b) if outcome.winner == 0 else (b, a)
+        lead = measured(abs(outcome.difference), measure)
+        ahead = f"{first.name} is ahead of {second.name} by {lead} {title}"
+        return f"{ahead} (p {outcome.p_holm}, {outcome.test})."
+    if measured(means[0], measure) == measured(means[1], measure):
+        return f"{a.name} and {b.name} have the same {title} to the shown digits."
+    if outcome.reason or outcome.low is None or outcome.high is None:
+        first, second = (a, b) if (means[0] > means[1]) == measure.higher_is_better else (b, a)
+        above = f"{first.name} stands {measured(abs(means[0] - means[1]), measure)} {title}"
+        return f"{above} above {second.name}; nothing is claimed: {outcome.reason}."
+    shown = means[0] - means[1] if outcome.difference is None else outcome.difference
+    interval = f"{points(outcome.low, measure)} to {points(outcome.high, measure)}"
+    none = f"No difference between {a.name} and {b.name} could be shown: {points(shown, measure)}"
+    unseen = (
+        ""
+        if outcome.detectable is None
+        else f"; differences under {measured(outcome.detectable, measure)} would mostly go unseen"
+    )
+    return f"{none}, 95 % interval {interval}{unseen}."
+
+
+def remark(outcome: Outcome) -> str:
+    """Explain an interval beside zero without a difference that is called one."""
+    apart = outcome.low is not None and outcome.high is not None and outcome.low * outcome.high > 0
+    if outcome.winner is not None or not apart:
+        return ""
+    return f"The interval is for this pair alone; p is {outcome.p_holm} after Holm over all pairs."

@@ -157,7 +157,8 @@ def attack(run: Run, pairs: list[Pair]) -> bool:
             print(  # noqa: T201
                 f"{time.monotonic() - begun:.0f} s: {done} faults, {reached} at their point;",
                 f"{len(clients.runs)} runs, {len(clients.model_runs)} models, {len(clients.imports)}",
-                f"imports, {len(clients.frozen)} freezes, {len(clients.votes)} votes,",
+                f"imports, {len(clients.frozen)} freezes, {len(clients.derived)} derived sets,",
+                f"{len(clients.votes)} votes,",
                 f"{run.restarted} jobs restarted,",
                 f"{len(times)} jobs of killed processes ran again,",
                 f"median {median(times):.1f} s, at most {max(times):.1f} s," if times else "",

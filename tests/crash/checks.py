@@ -12,14 +12,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from tests.crash.clients import BOARDS, LINES_OF_AN_IMPORT, Clients, Sent, expected
+from tests.crash.clients import BOARDS, LINES_OF_AN_IMPORT, WHOLE, Clients, Sent, expected
 
 BOARD_SECONDS = 30
 
 
 def wrong(clients: Clients) -> list[str]:
     """What does not hold."""
-    checks = (refusals, jobs, runs, models, boards, quota, votes, imports, frozen_sets, storage)
+    checks = (refusals, jobs, runs, models, boards, quota, votes, imports, frozen_sets)
+    checks += (derived_sets, comparisons, storage)
     return [fault for check in checks for fault in check(clients)]
 
 
@@ -169,6 +170,33 @@ def frozen_sets(clients: Clients) -> Iterator[str]:
         sha256 = hashlib.sha256(b"".join(lines)).hexdigest()
         if (test_set.state, len(lines), sha256) != ("frozen", 7, test_set.sha256):
             yield f"test set {test_set.slug}: {test_set.state}, {len(lines)} lines"
+
+
+def derived_sets(clients: Clients) -> Iterator[str]:
+    """Parts of a set make up the whole; mapped ones have each of its lines under the new name."""
+    from annotation.testset import TestSet, export_lines
+
+    whole = sorted(export_lines(TestSet.objects.get(slug=WHOLE)))
+    renamed = [line.replace(b"born_in", b"birthplace") for line in whole]
+    sets = defaultdict(list)
+    for test_set in TestSet.objects.filter(slug__in=clients.derived):
+        sets[(test_set.manifest.get("split") or {}).get("seed", test_set.slug)].append(test_set)
+    for made in sets.values():
+        lines = sorted(line for test_set in made for line in export_lines(test_set))
+        states = {test_set.state for test_set in made}
+        if states != {"frozen"} or lines != (whole if "split" in made[0].manifest else sorted(renamed)):
+            yield f"{', '.join(map(str, made))}: {states}, {len(lines)} lines"
+
+
+def comparisons(clients: Clients) -> Iterator[str]:
+    """Tests that were asked for are there, as they are when nothing happens meanwhile."""
+    from evalsvc.evaluation.models import StoredComparison
+    from workers.handlers import compare
+
+    for pk in StoredComparison.objects.values_list("pk", flat=True):
+        row = compare._row(pk)
+        if row.tests != compare._Compared(row, lambda *report: None).tests() or row.parts.exists():
+            yield f"comparison {pk}: {row.tests and len(row.tests)} measures, {row.parts.count()} parts"
 
 
 def storage(clients: Clients) -> Iterator[str]:

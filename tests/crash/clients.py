@@ -26,8 +26,9 @@ BOARDS, SYSTEMS, RUNS_BEFORE = 4, 5, 3
 PATIENCE_SECONDS = 330  # models wait 4 minutes for a self-test that was interrupted
 ITEMS, LINES_OF_AN_IMPORT = 4_000, 30
 VOTE_EVERY_SECONDS = 0.5
-TRY_LATER = ('"code":"models_', '"code":"import_running"')
+TRY_LATER = ('"code":"models_', '"code":"import_running"', '"code":"too_many_comparisons"')
 FORM = "crash-form"
+WHOLE = "whole"  # gold that is split and mapped
 
 
 def gold(dice: random.Random, n: int = 12) -> list[dict[str, Any]]:
@@ -85,6 +86,7 @@ class Clients:
     model_runs: list[int] = field(default_factory=list)
     imports: dict[int, list[str]] = field(default_factory=dict)
     frozen: list[str] = field(default_factory=list)
+    derived: list[str] = field(default_factory=list)
     votes: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     refused_votes: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
@@ -98,6 +100,7 @@ class Clients:
         self.cast = cast = BenchmarkCast.create()
         for name in (*(f"rel-{n}" for n in range(BOARDS)), "again"):
             self.open_board(name)
+        self.freeze(WHOLE, gold(self.dice))
         self.entities = cast.entities()
         self.labelling = project_with_items(ITEMS)
         self.deciding = project_with_items(7)
@@ -161,9 +164,10 @@ class Clients:
     def send_for(self, strike: Strike, number: int) -> None:
         """Send what passes the point of the strike."""
         kinds = {"importing": self.send_import, "inserting": self.send_import, "freezing": self.send_freeze}
-        kinds |= {"predicting": self.send_model, "rescoring": self.revise}
+        kinds |= {"predicting": self.send_model, "rescoring": self.revise, "comparing": self.compare}
+        kinds |= {"splitting": self.split, "mapping": self.map_labels}
         if send := kinds.get(strike.at):
-            strike.gold = "again"
+            strike.gold = WHOLE if strike.at in ("splitting", "mapping") else "again"
             self.begin(lambda: send(number))
             return
         sent = self.new_run(f"rel-{number % BOARDS}", number)
@@ -219,6 +223,30 @@ class Clients:
                 freeze(slug, lines, by=self.cast.olga)
         finally:
             connection.close()
+
+    # ---- test sets and comparisons -----------------------------------------------------------------
+    def split(self, number: int) -> None:
+        shares = f"a{number}=0.5,b{number}=0.5"
+        body = {"parts": shares, "seed": str(number), "stratified": True}
+        status, answer = self.post("olga", f"test-sets/{WHOLE}/split", body)
+        if self.accept("split", status, answer, 409):  # repeated
+            self.derived += [part["slug"] for part in answer["parts"]]
+
+    def map_labels(self, number: int) -> None:
+        body = {"names": {"born_in": "birthplace"}, "name": f"Mapped {number}", "version": "1"}
+        status, answer = self.post("olga", f"test-sets/{WHOLE}/mapping", body)
+        if self.accept("mapping", status, answer, 409):  # repeated
+            self.derived.append(answer["slug"])
+
+    def compare(self, number: int) -> None:
+        """Send a run, and once it is scored compare systems of its board."""
+        sent = self.new_run(f"rel-{number % BOARDS}", number)
+        self.send_run(sent)
+        team = self.cast.kelpie.slug
+        names = sorted({f"{team}/{run.system}" for run in self.runs if run.board == sent.board})
+        if len(names) > 1:
+            path = f"benchmarks/{sent.board}/compare?" + urlencode({"systems": names}, doseq=True)
+            self.accept(path, *self.post("olga", path, {}), 409)  # not scored yet
 
     # ---- projects ----------------------------------------------------------------------------------
     def send_import(self, number: int) -> None:

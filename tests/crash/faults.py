@@ -17,7 +17,7 @@ from tests.crash.service import Strike, send, suspend
 
 AT = (*points.WEB, *points.SCORING, *points.LONG, "inserting")
 OWN_FILE = ("file stored", *points.SCORING)
-GOLD = (*points.SCORING, "rescoring")
+GOLD = (*points.SCORING, "rescoring", "splitting", "mapping")
 
 
 def stop_database(strike: Strike, mode: str, times: int = 1) -> None:

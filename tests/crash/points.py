@@ -39,9 +39,16 @@ SCORING = (
     "before commit",
     "not acknowledged",
 )
-OF_KIND = {"import": "importing", "freeze": "freezing", "predict": "predicting"}
+OF_KIND = {
+    "import": "importing",
+    "freeze": "freezing",
+    "predict": "predicting",
+    "split": "splitting",
+    "map": "mapping",
+    "compare": "comparing",
+}
 LONG = (*OF_KIND.values(), "rescoring")
-STAGED = ("Item", "Vote", "TestSetRow")
+STAGED = ("Item", "Vote", "TestSetRow", "Suggestion")
 STAGING = ("inserting", "deleting", "between chunks")
 POINTS = (*WEB, *SCORING, *LONG, *STAGING)
 

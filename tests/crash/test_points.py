@@ -19,18 +19,23 @@ from django.db import connection, connections
 from django.db.models.functions import Now
 
 from annotation.freezing import builder, writer
-from annotation.imports import batches, items, votes
+from annotation.imports import batches, items, suggestions, votes
 from annotation.models import Project
+from annotation.splits import making, mapping
+from annotation.splits.making import Plan
+from annotation.splits.mapping import MappingPlan
 from annotation.testset import TestSet, export_lines
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.upkeep import registry
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.models import Evaluation, PredictionFile, Setting, Submission
+from evalsvc.evaluation.comparison import compared
+from evalsvc.evaluation.models import Evaluation, PredictionFile, Setting, StoredComparison, Submission
 from tests.cast.basics import sentence
-from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
+from tests.cast.benchmarks import LABELS, RELATION_GOLD, BenchmarkCast, freeze
 from tests.cast.projects import answered_item, create_project, curator, jsonl_file, project_with_items
 from tests.crash import points
 from tests.places.extent import one_in
+from workers.handlers import compare
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
@@ -43,7 +48,7 @@ def place(either_database: str, tmp_path: Path, settings: Any, monkeypatch: pyte
     settings.MEDIA_ROOT = tmp_path / "files"
     settings.JOB_HEARTBEAT_SECONDS = 0.05
     monkeypatch.setenv(points.FOLDER, str(tmp_path))
-    for module in (items, votes, batches, writer):
+    for module in (items, votes, suggestions, batches, writer):
         monkeypatch.setattr(module, "CHUNK", 2)
 
 
@@ -142,9 +147,9 @@ def importing() -> Work:
     return Work(("import",), lambda: has_items(batch))
 
 
-def receive(project: Project, what: str, lines: list[dict[str, Any]]) -> int:
-    upload, by = jsonl_file(lines), curator()
-    return batches.receive(content=what, upload=upload, filename="lines.jsonl", by=by, project=project).pk
+def receive(project: Project | None, what: str, lines: list[Any], *, format: str = "", **options: Any) -> int:
+    more = {"filename": "lines.jsonl", "format": format, "options": options}
+    return batches.receive(content=what, upload=jsonl_file(lines), by=curator(), project=project, **more).pk
 
 
 def has_items(pk: int) -> None:
@@ -197,6 +202,91 @@ def is_frozen(pk: int) -> None:
     assert test_set.sha256 == hashlib.sha256(b"".join(lines)).hexdigest()
 
 
+def importing_gold() -> Work:
+    lines = [sentence(f"s{at}", relations=["A"]) for at in range(7)]
+    pk = receive(None, "gold", lines, name="Trial", version="1")
+    return Work(("import", "describe"), lambda: is_frozen(TestSet.objects.get(batch=pk).pk))
+
+
+def importing_texts() -> Work:
+    """Plain text, which the job splits into sentences."""
+    project = create_project("entities")
+    text = " ".join(f"Ada was born in {at} Turin." for at in range(7))
+    pk = receive(project, "items", [text], format="plain-text")
+    return Work(("import",), lambda: has_texts(pk))
+
+
+def has_texts(pk: int) -> None:
+    batch = batches.Batch.objects.get(pk=pk)
+    assert (batch.state, batch.reason, batch.counts["items"]) == ("done", "", 7)
+    assert batches.Item.objects.count() == len(set(batch.items.values_list("text", flat=True))) == 7
+
+
+def importing_suggestions() -> Work:
+    project = project_with_items(7)
+    pk = receive(project, "suggestions", [{"id": f"s{at}", "label": "A"} for at in range(7)])
+    return Work(("import", "import"), lambda: has_suggestions(pk))
+
+
+def has_suggestions(pk: int) -> None:
+    batch = batches.Batch.objects.get(pk=pk)
+    assert (batch.state, batch.reason) == ("done", "")
+    assert batches.Suggestion.objects.count() == batch.suggestions.values("item").distinct().count() == 7
+
+
+def splitting() -> Work:
+    whole = freeze("whole", RELATION_GOLD, by=curator())
+    parts = making.make(whole, Plan.of(parts="dev=0.5,test=0.5", seed="split-1"), by=curator())
+    kinds = ("split", "split", "describe", "describe")
+    return Work(kinds, lambda: are_parts([part.pk for part in parts], whole))
+
+
+def are_parts(keys: list[int], whole: TestSet) -> None:
+    parts = TestSet.objects.in_bulk(keys).values()
+    lines = [line for part in parts for line in export_lines(part)]
+    assert {part.state for part in parts} == {"frozen"}
+    assert sorted(lines) == sorted(export_lines(whole))
+    for part in parts:
+        part.verify()
+
+
+def mapping_labels() -> Work:
+    whole, names = freeze("whole", RELATION_GOLD, by=curator()), {"born_in": "birthplace"}
+    plan = MappingPlan.of(whole, names=names, by=curator())
+    pk = mapping.make(plan, name="Mapped", version="1", by=curator()).pk
+    return Work(("map", "describe"), lambda: is_mapped(pk, whole))
+
+
+def is_mapped(pk: int, whole: TestSet) -> None:
+    mapped = TestSet.objects.get(pk=pk)
+    assert mapped.state == "frozen"
+    mapped.verify()
+    wanted = [line.replace(b"born_in", b"birthplace") for line in export_lines(whole)]
+    assert list(export_lines(mapped)) == wanted
+
+
+def comparing() -> Work:
+    """Tests of three systems with one run each, by two jobs at once."""
+    cast = BenchmarkCast.create()
+    benchmark = cast.relations()
+    for at, name in enumerate(SYSTEMS):
+        cast.submit(benchmark, [line | {"label": LABELS[at]} for line in LINES], system=name)
+    run_all()
+    done = Job.objects.filter(state="done").values_list("kind", flat=True)
+    before = tuple(done)
+    setting = Setting.objects.select_related("benchmark", "test_set", "only").get()
+    names = [f"{cast.kelpie.slug}/{name}" for name in SYSTEMS]
+    compared.start(compared.requested(setting, names, person=cast.olga), by=cast.olga)
+    return Work((*before, "compare", "compare parts", "compare parts"), are_tested)
+
+
+def are_tested() -> None:
+    row = compare._row(StoredComparison.objects.get().pk)
+    assert row.tests == compare._Compared(row, lambda *report: None).tests()
+    assert not row.parts.exists()
+
+
+SYSTEMS = ("Net", "Tree", "Rules")
 KILLED, STOPPED = signal.SIGKILL, signal.SIGSTOP
 CASES = [
     *((left_behind(importing, "ingest"), "ingest", "between chunks", passes) for passes in (0, 2, 4, 6)),
@@ -210,6 +300,14 @@ CASES = [
     *((importing, "ingest", name, 0) for name in ("importing", "inserting", "before commit")),
     *((importing_votes, "ingest", name, 0) for name in ("inserting", "before commit")),
     *((freezing, "heavy", name, 0) for name in ("freezing", "inserting", "before commit")),
+    *((left_behind(splitting, "heavy"), "heavy", "between chunks", passes) for passes in (0, 4)),
+    *((splitting, "heavy", name, 0) for name in ("splitting", "inserting", "before commit")),
+    *((mapping_labels, "heavy", name, 0) for name in ("mapping", "inserting", "before commit")),
+    *((importing_gold, "ingest", name, 0) for name in ("inserting", "before commit")),
+    *((importing_texts, "ingest", name, 0) for name in ("inserting", "before commit")),
+    *((importing_suggestions, "ingest", name, 0) for name in ("inserting", "before commit")),
+    *((comparing, "heavy", "comparing", passes) for passes in (0, 4)),
+    (comparing, "heavy", "before commit", 0),
 ]
 
 

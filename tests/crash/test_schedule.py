@@ -34,7 +34,7 @@ def test_a_run_ends_at_the_first_round_that_is_wrong_and_prints_its_schedule(
     held: bool,
     rounds: int,
 ) -> None:
-    sent: Any = {name: [] for name in ("runs", "model_runs", "imports", "frozen", "votes")}
+    sent: Any = {name: [] for name in ("runs", "model_runs", "imports", "frozen", "derived", "votes")}
     clients = SimpleNamespace(voting=threading.Lock(), **sent)
     run: Any = SimpleNamespace(
         inject=lambda *_: True,

@@ -134,7 +134,11 @@ class _Compared:
         """Test a pair, and store it; return False if nobody waits for it any more."""
         tests = self._part(number)
         with fenced():
-            row = StoredComparison.objects.select_for_update().select_related("job").get(pk=self.row.pk)
+            row = (
+                StoredComparison.objects.select_for_update(of=("self",))
+                .select_related("job")
+                .get(pk=self.row.pk)
+            )
             if row.tests is not None or (row.job is not None and row.job.state in Job.ENDED):
                 return False
             ComparisonPart.objects.get_or_create(comparison=row, number=number, defaults={"tests": tests})

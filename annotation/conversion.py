@@ -12,7 +12,7 @@ from importlib import import_module
 from shutil import copyfileobj
 from typing import IO, cast
 
-from annotation.testset import Kind, TestSet, export_lines
+from annotation.testset import Kind, TestSet, verified_lines
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.documents import UNITS, Document, Unit, document
 from evalsvc.core.formats.extras import EXTRAS, has_extra
@@ -109,9 +109,11 @@ def losses(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "") 
 
 
 def _own(test_set: TestSet) -> Exported:
-    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the response closes it
-    file.writelines(export_lines(test_set))
-    file.seek(0)
+    with ExitStack() as opened:  # the response closes what is returned
+        file = opened.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))
+        file.writelines(verified_lines(test_set))
+        file.seek(0)
+        opened.pop_all()
     return Exported(f"{test_set.slug}.jsonl", cast(IO[bytes], file), {})
 
 
@@ -146,7 +148,7 @@ def _files(test_set: TestSet, chosen: Format, target: Export) -> Iterator[tuple[
 
 
 def _documents(test_set: TestSet, target: Export) -> Iterator[Document]:
-    for line in export_lines(test_set):
+    for line in verified_lines(test_set):
         found = document(json.loads(line))
         if found is None:
             target.lost[NO_TEXT] += 1

@@ -316,6 +316,11 @@ def verified_batches(test_set: TestSet) -> Iterator[list[bytes]]:
         raise GoldChanged(test_set)
 
 
+def verified_lines(test_set: TestSet) -> Iterator[bytes]:
+    """Yield the lines in order, then verify their digest."""
+    return chain.from_iterable(verified_batches(test_set))
+
+
 def read_rows(test_set: TestSet) -> Iterator[dict[str, Any]]:
-    """Yield the lines in order, decoded."""
-    return (json.loads(line) for line in export_lines(test_set))
+    """Yield the lines in order, decoded; the last one is followed by a check of their digest."""
+    return map(json.loads, verified_lines(test_set))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from annotation.releases.layout import (
     SUMS,
     blind_line,
 )
-from annotation.testset import GoldChanged, Origin, TestSet, export_lines, provenance_lines, verified_batches
+from annotation.testset import GoldChanged, Origin, TestSet, provenance_lines, verified_lines
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.zip_stream import with_sums, zip_stream
 
@@ -70,7 +69,7 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
             _text("guideline.md", "guideline as it was", lambda: f"{manifest['guideline'].rstrip()}\n")
         )
     if with_gold:
-        found.append(ReleaseFile(GOLD, "gold lines", lambda: _gold(test_set)))
+        found.append(ReleaseFile(GOLD, "gold lines", lambda: verified_lines(test_set)))
         found.append(_json(STATISTICS, "statistics of the gold", test_set.statistics))
         if manifest.get("provenance_sha256"):
             found.append(ReleaseFile(PROVENANCE, "what decided each line", lambda: _provenance(test_set)))
@@ -87,10 +86,6 @@ def _json(name: str, purpose: str, value: Any) -> ReleaseFile:
     return ReleaseFile(name, purpose, lambda: iter([written]))
 
 
-def _gold(test_set: TestSet) -> Iterator[bytes]:
-    return chain.from_iterable(verified_batches(test_set))
-
-
 def _provenance(test_set: TestSet) -> Iterator[bytes]:
     digest = hashlib.sha256()
     for line in provenance_lines(test_set):
@@ -101,7 +96,7 @@ def _provenance(test_set: TestSet) -> Iterator[bytes]:
 
 
 def _blind_lines(test_set: TestSet) -> Iterator[bytes]:
-    return map(blind_line, export_lines(test_set))
+    return map(blind_line, verified_lines(test_set))
 
 
 def release_manifest(test_set: TestSet, *, with_gold: bool = True) -> dict[str, Any]:

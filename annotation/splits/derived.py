@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 
 from annotation.freezing import writer
-from annotation.testset import TestSet, TestSetRow
+from annotation.testset import GoldChanged, TestSet, TestSetRow
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -57,15 +57,18 @@ def source_of(test_set: TestSet) -> TestSet | None:
 
 
 def frozen_lines(test_set: TestSet, chosen: set[str] | None = None) -> Iterator[writer.FrozenLine]:
-    """Yield the lines of a set in order, or those with the chosen ids."""
-    rows = TestSetRow.objects.filter(test_set=test_set).order_by("number")
-    numbers = list(rows.values_list("number", "external_id"))
-    wanted = iter([number for number, name in numbers if chosen is None or name in chosen])
-    while chunk := list(islice(wanted, writer.CHUNK)):
-        for line, provenance in rows.filter(number__in=chunk).values_list("line", "provenance"):
-            yield writer.FrozenLine(
-                msgspec.json.decode(line), None if provenance is None else msgspec.json.decode(provenance)
-            )
+    """Yield the lines of a set in order, or those with the chosen ids; then verify the digest of all."""
+    rows, digest, last = TestSetRow.objects.filter(test_set=test_set).order_by("number"), hashlib.sha256(), 0
+    fields = ("number", "external_id", "line", "provenance")
+    while batch := list(rows.filter(number__gt=last).values_list(*fields)[: writer.CHUNK]):
+        for _, name, line, provenance in batch:
+            digest.update(f"{line}\n".encode())
+            if chosen is None or name in chosen:
+                recorded = None if provenance is None else msgspec.json.decode(provenance)
+                yield writer.FrozenLine(msgspec.json.decode(line), recorded)
+        last = batch[-1][0]
+    if digest.hexdigest() != test_set.sha256:
+        raise GoldChanged(test_set)
 
 
 def overlapping(test_set: TestSet) -> list[TestSet]:

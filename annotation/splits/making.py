@@ -17,7 +17,7 @@ from annotation.splits.derived import DerivedSet, frozen_lines, referenced, sour
 from annotation.splits.items import SplitItem, split_item
 from annotation.splits.leakage import Shared, leakage
 from annotation.splits.splitting import Unit, split, worst_deviation
-from annotation.testset import Origin, TestSet, export_lines
+from annotation.testset import Origin, TestSet, verified_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats import jsonl_items
@@ -97,7 +97,7 @@ class Preview:
 
 def items_of(test_set: TestSet) -> list[SplitItem]:
     """Return the keys of the lines of a set, in order."""
-    source = iter(export_lines(test_set))
+    source = verified_lines(test_set)
     lines = open_items(source, format=jsonl_items.FORMAT.key, problems=Problems(), limits=LIMITS)
     return [_positive(split_item(item), {test_set.negative}) for _, item in lines]
 

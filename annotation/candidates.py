@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce, Now
 
 from annotation.models import Item, Lease, Project, SourceLabels, Vote
 from annotation.ontology.inventory import lock_project, require_no_running_import
-from annotation.roles import CURATOR, require
+from annotation.roles import CURATOR, require_to_change
 from annotation.splits.splitting import uniform
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
@@ -136,7 +136,7 @@ def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False)
 
     Sentences that somebody answered, skipped or holds stay work. Choosing again replaces the choice.
     """
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     project = lock_project(project)
     require_no_running_import(project)
     if project.test_sets.filter(state=TestSet.State.BUILDING).exists():

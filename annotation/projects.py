@@ -15,7 +15,7 @@ from annotation.consensus.majority import MAJORITY, MAJORITY_NA
 from annotation.models import Annotator, Member, Policy, Project
 from annotation.ontology.inventory import inventory, parts_of
 from annotation.queue import lease_endings
-from annotation.roles import CURATOR, MAY_LABEL, require, require_organiser
+from annotation.roles import CURATOR, MAY_LABEL, require, require_organiser, require_to_change
 from annotation.testset import Kind
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
@@ -137,7 +137,7 @@ def _require_another_curator(project: Project, leaving: User) -> None:
 @transaction.atomic
 def open_for_work(project: Project, *, by: User) -> Project:
     """Open a project for labelling. It needs items and labels."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     if not project.items.live().exists():
         raise Conflict("no_items", f"{project} has no sentences.", hint="Import a file of sentences first.")
     part = parts_of(project)[0]  # a joint project without relations is labelled, too
@@ -175,7 +175,7 @@ def _set(project: Project, name: str, value: object, *, by: User, action: str) -
 @transaction.atomic
 def rename(project: Project, *, title: str, by: User) -> Project:
     """Change the title; the address stays, so that links keep working."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     if not any(character.isalnum() for character in title):
         raise DomainError("invalid_input", "The title needs at least one letter or digit.", field="title")
     return _set(project, "title", title.strip(), by=by, action="title")
@@ -184,7 +184,7 @@ def rename(project: Project, *, title: str, by: User) -> Project:
 @transaction.atomic
 def set_k(project: Project, *, k: int, by: User) -> Project:
     """Change the answers per item, and recompute all outcomes."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     _check_settings(k=k)
     _set(project, "k", k, by=by, action="answers per sentence")
     item_state.recompute_after_change(project)
@@ -194,7 +194,7 @@ def set_k(project: Project, *, k: int, by: User) -> Project:
 @transaction.atomic
 def set_policy(project: Project, *, policy: str, by: User) -> Project:
     """Change the policy, and recompute all outcomes."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     _check_settings(policy=policy)
     _set(project, "policy", policy, by=by, action="rule")
     item_state.recompute_after_change(project)
@@ -204,7 +204,7 @@ def set_policy(project: Project, *, policy: str, by: User) -> Project:
 @transaction.atomic
 def set_overlap(project: Project, *, may_overlap: bool, by: User) -> Project:
     """Allow or forbid overlapping spans, and recompute all outcomes."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     _set(project, "spans_may_overlap", may_overlap, by=by, action="overlapping spans")
     item_state.recompute_after_change(project)
     return project
@@ -213,14 +213,14 @@ def set_overlap(project: Project, *, may_overlap: bool, by: User) -> Project:
 @transaction.atomic
 def set_by_sentence(project: Project, *, by_sentence: bool, by: User) -> Project:
     """Show texts to annotators one sentence at a time, or whole."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     return _set(project, "by_sentence", by_sentence, by=by, action="one sentence at a time")
 
 
 @transaction.atomic
 def set_guideline(project: Project, *, guideline: str, na_means: str = "", by: User) -> Project:
     """Change the guideline and the meaning of N/A."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     changed = {"guideline": guideline.strip()} | ({"na_means": na_means.strip()} if na_means.strip() else {})
     before = {name: getattr(project, name) for name in changed}
     record(project, "guideline", by=by, before=before, after=changed)

@@ -11,7 +11,7 @@ from django.http import Http404
 from annotation.models import Annotator, Member, Project
 from evalsvc.core import database
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import NotAllowed
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 VIEWER, ANNOTATOR = Member.Role.VIEWER, Member.Role.ANNOTATOR
 ADJUDICATOR, CURATOR = Member.Role.ADJUDICATOR, Member.Role.CURATOR
@@ -70,6 +70,15 @@ def require(project: Project, user: User, *roles: str) -> str:
             f"Your role in {project} is {role}; this requires {needed}.",
             hint="A curator of the project can change your role.",
         )
+    return role
+
+
+def require_to_change(project: Project, user: User, *roles: str) -> str:
+    """Return the person's role if in `roles`; an archived project changes only in its members."""
+    role = require(project, user, *roles)
+    if project.state == Project.State.ARCHIVED:
+        hint = "Restore it first, on its page."
+        raise Conflict("project_archived", f"{project} is archived.", hint=hint)
     return role
 
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from annotation.adjudication import decisions
 from annotation.models import Item, Project
 from annotation.queue import gold_questions
-from annotation.roles import CURATOR, require
+from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
@@ -66,7 +66,7 @@ def preview(
 def _apply(
     project: Project, keys: Collection[UUID], action: str, by: User, values: dict[str, Any]
 ) -> list[ItemEffect]:
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     if len(keys) > MAX_ITEMS:
         detail = f"{len(keys):,} sentences are selected; the limit is {MAX_ITEMS}."
         raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=MAX_ITEMS)

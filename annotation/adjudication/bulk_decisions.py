@@ -18,7 +18,7 @@ from annotation.consensus.item_state import Rules, answers_needed, counted_answe
 from annotation.consensus.label_mapping import Payload
 from annotation.consensus.majority import OpenPart, OpenParts, payload_of
 from annotation.models import Adjudication, Answer, Item, Project
-from annotation.roles import CURATOR, MAY_DECIDE, require
+from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
@@ -107,7 +107,7 @@ def decide_all(
     by: User,
 ) -> int:
     """Decide what the preview with this key listed, or nothing if disputes or votes are others by now."""
-    require(project, by, *MAY_DECIDE)
+    require_to_change(project, by, *MAY_DECIDE)
     made = Adjudication.objects.filter(bulk=client_id, item__project=project, by=by).count()
     if made:
         return made
@@ -137,7 +137,7 @@ def decide_all(
 @transaction.atomic
 def undo(project: Project, bulk: UUID, *, by: User) -> int:
     """Reopen all decisions made together that still count; those of others only as a curator."""
-    role = require(project, by, *MAY_DECIDE)
+    role = require_to_change(project, by, *MAY_DECIDE)
     rows = Adjudication.objects.filter(bulk=bulk, item__project=project).active().select_related("item")
     made = list(rows.order_by("pk"))
     if not made:

@@ -24,7 +24,7 @@ from annotation.consensus.label_mapping import Payload, empty_answer
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, OpenParts, Verdict
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project
 from annotation.queue.answer_validation import validate_answer
-from annotation.roles import CURATOR, MAY_DECIDE, require
+from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
@@ -222,7 +222,7 @@ def _former_decision(item: Item, user: User, rules: Rules) -> FormerDecision | N
 def _locked(item: Item, by: User) -> tuple[Item, Project, str]:
     """Lock the item; return its project and the adjudicator's role too."""
     project = Project.objects.get(pk=item.project_id)
-    role = require(project, by, *MAY_DECIDE)
+    role = require_to_change(project, by, *MAY_DECIDE)
     return Item.objects.select_for_update(no_key=True).get(pk=item.pk), project, role
 
 

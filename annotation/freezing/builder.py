@@ -21,7 +21,7 @@ from annotation.freezing import writer
 from annotation.freezing.provenance import ProvenanceWriter
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project, SourceLabels, Vote
 from annotation.ontology.inventory import inventory, mapping_of, parts_of
-from annotation.roles import CURATOR, require
+from annotation.roles import CURATOR, require_to_change
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.database import in_batches
@@ -67,7 +67,7 @@ def range_text(limits: tuple[int, int]) -> str:
 @transaction.atomic
 def freeze(project: Project, *, name: str, version: str, leave_out: bool = False, by: User) -> TestSet:
     """Create a test set of decided items and queue its job."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     if not VERSION.fullmatch(version.strip()):
         expected = "two or three numbers with dots, for example 1.0, 1.2.1 or 2.0-draft"
         raise DomainError("bad_version", f"{version!r} is no version. Use {expected}.", field="version")

@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from annotation.imports import gold, items, suggestions, votes
 from annotation.models import Batch, Item, Project, Suggestion, Vote
 from annotation.ontology.inventory import lock_project, require_no_running_import
-from annotation.roles import CURATOR, require, require_organiser
+from annotation.roles import CURATOR, require_organiser, require_to_change
 from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
@@ -176,7 +176,7 @@ def _require_may_import(content: str, project: Project | None, by: User) -> None
             "project_missing", f"An import of {content} needs a project. Specify one.", field="project"
         )
     else:
-        require(project, by, CURATOR)
+        require_to_change(project, by, CURATOR)
 
 
 def _check_options(content: str, format: str, options: dict[str, Any]) -> None:
@@ -314,7 +314,7 @@ def undo(batch: Batch, *, by: User) -> None:
     """
     if batch.project is None:
         raise Conflict("import_done", "Gold cannot be taken out of a test set.")
-    require(batch.project, by, CURATOR)
+    require_to_change(batch.project, by, CURATOR)
     project = Project.objects.select_for_update().get(pk=batch.project.pk)
     batch = Batch.objects.select_related("project").get(pk=batch.pk)
     if project.state == Project.State.OPEN:

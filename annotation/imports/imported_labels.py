@@ -17,7 +17,7 @@ from annotation.consensus.item_state import labels_in
 from annotation.models import Adjudication, Batch, KnownAnswer, Project, Vote
 from annotation.ontology import label_usage
 from annotation.ontology.inventory import lock_project, mapping_of, renew_stamp, require_no_running_import
-from annotation.roles import CURATOR, require
+from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict
@@ -95,7 +95,7 @@ def _digits(name: str) -> list[str]:
 @transaction.atomic
 def remove_labels(project: Project, names: Collection[str], *, part: str, by: User) -> int:
     """Remove unused labels."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     lock_project(project)
     require_no_running_import(project)  # its answers may have these labels
     used = set(names) & _used(project)

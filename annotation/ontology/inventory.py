@@ -17,7 +17,7 @@ from annotation.consensus.label_mapping import LabelMapping
 from annotation.models import Batch, OntologyLabel, OntologyStep, Project, SourceLabels
 from annotation.ontology import label_usage
 from annotation.ontology.presets import PRESETS, PresetLabel
-from annotation.roles import CURATOR, require
+from annotation.roles import CURATOR, require_to_change
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
@@ -106,7 +106,7 @@ def add_labels(
     project: Project, labels: Iterable[str | MappingOf[str, Any]], *, by: User, part: str = ""
 ) -> list[OntologyLabel]:
     """Add labels by name, or with texts; existing ones keep theirs."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     entries = [_entry(label) for label in labels]
     added = add_entries(project, entries, part=part or parts_of(project)[0])
     record(project, "labels added", by=by, before=[], after=[label.name for label in added])
@@ -163,7 +163,7 @@ def _store(project: Project, rows: list[OntologyLabel]) -> list[OntologyLabel]:
 @transaction.atomic
 def set_texts(label: OntologyLabel, *, by: User, **texts: Any) -> OntologyLabel:
     """Change a label's texts; its name and so all answers stay."""
-    require(label.project, by, CURATOR)
+    require_to_change(label.project, by, CURATOR)
     lock_project(label.project)
     for name, value in texts.items():
         if not _is_valid_text(name, value):
@@ -189,7 +189,7 @@ def _is_valid_text(name: str, value: Any) -> bool:
 @transaction.atomic
 def set_order(project: Project, rows: Sequence[int], *, part: str, by: User) -> list[Choice]:
     """Order the current labels, given by row; keys follow it."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     lock_project(project)
     before = inventory(project, part)
     names = {choice.row: choice.name for choice in before}
@@ -223,7 +223,7 @@ def renew_stamp(project: Project) -> None:
 @transaction.atomic
 def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
     """Add a preset's labels, texts and steps, except active steps."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     preset = PRESETS.get(key)
     if preset is None:
         raise DomainError(
@@ -277,7 +277,7 @@ def rename(project: Project, source: str, *, target: str, by: User) -> OntologyS
 
 
 def _step(project: Project, operation: str, sources: Collection[str], target: str, by: User) -> OntologyStep:
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     lock_project(project)
     step = make_step(project, operation, sources, target, by)
     item_state.recompute_after_change(project)
@@ -355,7 +355,7 @@ def _add_step(
 def undo(step: OntologyStep, *, by: User) -> None:
     """Undo the last active step, unless answers use its new label."""
     project = step.project
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     lock_project(project)
     step = OntologyStep.objects.select_for_update().get(pk=step.pk)
     last = project.steps.filter(undone_at=None).last()

@@ -13,7 +13,7 @@ from annotation.consensus import item_state
 from annotation.models import OntologyStep, Project
 from annotation.ontology import inventory
 from annotation.ontology.inventory import add_labels, lock_project
-from annotation.roles import CURATOR, require
+from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 
@@ -75,7 +75,7 @@ def _planned(step: Any, number: int) -> PlannedStep:
 @transaction.atomic
 def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> list[OntologyStep]:
     """Make all steps in order, or none; the items are computed anew once."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     lock_project(project)
     made: list[OntologyStep] = []
     for number, step in enumerate(steps, 1):
@@ -97,7 +97,7 @@ def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> l
 @transaction.atomic
 def undo_plan(project: Project, plan: int, *, by: User) -> int:
     """Undo the active steps of a plan, the last one first; return their number. Labels that it added stay."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     lock_project(project)
     active = list(project.steps.filter(plan=plan, undone_at=None).order_by("-number"))
     if not active:

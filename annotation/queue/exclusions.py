@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from annotation.consensus import item_state
 from annotation.models import Annotator, Answer, Item, Lease, Oversight, Project, Vote
 from annotation.queue import gold_questions
-from annotation.roles import CURATOR, require
+from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict
@@ -53,7 +53,7 @@ def inherited_exclusion(item: Item, annotator: Annotator, answers: Iterable[Answ
 def exclude_answer(answer: Answer, *, by: User, excluded: bool = True) -> Item:
     """Exclude one answer, or include it again."""
     item = Item.objects.select_for_update(no_key=True).get(pk=answer.item_id)
-    require(item.project, by, CURATOR)
+    require_to_change(item.project, by, CURATOR)
     about, words = f"{answer.annotator} on {item.external_id}", {True: "excluded", False: "counted"}
     before, after = words[answer.set_aside], words[excluded]
     record(item.project, "answer", by=by, about=about, before=before, after=after)
@@ -64,7 +64,7 @@ def exclude_answer(answer: Answer, *, by: User, excluded: bool = True) -> Item:
 @transaction.atomic
 def exclude_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
     """Exclude all answers of a person; pause a person with an account."""
-    require(annotator.project, by, CURATOR)
+    require_to_change(annotator.project, by, CURATOR)
     answers = Answer.objects.filter(annotator=annotator, set_aside=False)
     items = _lock_work(annotator, answers, Lease.objects.filter(annotator=annotator, ending=""))
     oversight = _record(annotator, Oversight.Act.SET_ASIDE, by, reason, n=answers.count())
@@ -80,7 +80,7 @@ def exclude_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Ov
 @transaction.atomic
 def include_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
     """Include a person's answers again; a pause remains."""
-    require(annotator.project, by, CURATOR)
+    require_to_change(annotator.project, by, CURATOR)
     answers = Answer.objects.filter(annotator=annotator, aside__isnull=False)
     items = _lock_work(annotator, answers)
     oversight = _record(annotator, Oversight.Act.PUT_BACK, by, reason, n=answers.count())

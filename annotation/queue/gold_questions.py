@@ -16,7 +16,7 @@ from annotation.models import Annotator, Item, KnownAnswer, Lease, Mark, Oversig
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.lease_endings import return_all
 from annotation.queue.participants import Participant
-from annotation.roles import CURATOR, require
+from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
@@ -248,14 +248,14 @@ def _pause(annotator: Annotator, reason: str, *, by: User | None = None) -> None
 @transaction.atomic
 def pause(annotator: Annotator, *, by: User, reason: str = "") -> None:
     """Pause a person's work; their leases are returned."""
-    require(annotator.project, by, CURATOR)
+    require_to_change(annotator.project, by, CURATOR)
     _pause(annotator, reason, by=by)
 
 
 @transaction.atomic
 def resume(annotator: Annotator, *, by: User, reason: str = "") -> None:
     """Resume a person's work and restart the count of checks."""
-    require(annotator.project, by, CURATOR)
+    require_to_change(annotator.project, by, CURATOR)
     rows = Annotator.objects.filter(pk=annotator.pk)
     rows.update(paused_at=None, pause_reason="", resumed_at=Now(), qualified_at=Now())
     Oversight.objects.create(annotator=annotator, act=Oversight.Act.RESUME, reason=reason[:200], by=by)
@@ -272,7 +272,7 @@ def make_gold_question(
 ) -> KnownAnswer:
     """Make an item without votes a gold question."""
     project = Project.objects.get(pk=item.project_id)
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     if use not in (Item.Use.QUALIFY, Item.Use.CHECK):
         raise DomainError("unknown_use", f"Unknown use {use!r}.", hint="Use qualify or check.", field="use")
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
@@ -287,7 +287,7 @@ def make_gold_question(
 @transaction.atomic
 def make_ordinary_item(item: Item, *, by: User) -> Item:
     """Make a gold question without votes an ordinary item."""
-    require(item.project, by, CURATOR)
+    require_to_change(item.project, by, CURATOR)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     if item.use not in (Item.Use.QUALIFY, Item.Use.CHECK):
         raise Conflict("no_known_answer", "This sentence is not a gold question.")
@@ -323,7 +323,7 @@ OPTION_RANGES = {
 @transaction.atomic
 def set_quality_options(project: Project, *, by: User, **values: Any) -> Project:
     """Change options named in `QUALITY_OPTIONS`."""
-    require(project, by, CURATOR)
+    require_to_change(project, by, CURATOR)
     _validate_options(project, values)
     before = {name: getattr(project, name) for name in values}
     record(project, "quality settings", by=by, before=before, after=values)

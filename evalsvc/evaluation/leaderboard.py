@@ -257,6 +257,15 @@ class Board:
     def rows(self) -> list[BoardRow]:
         return self._rows(self.figures.runs)
 
+    @cached_property
+    def best_of_teams(self) -> set[int]:
+        """Systems that lead those of their team by the main measure as shown; of equal ones the oldest."""
+        main = self.columns.get(self.setting.main)
+        best: dict[int, int] = {}
+        for system in main.order if main else ():
+            best.setdefault(self.systems.by_key[system].team_id, system)
+        return set(best.values())
+
     def rows_of(self, systems: Collection[int]) -> list[BoardRow]:
         """Return the rows of these systems alone, in their order."""
         return self._rows(runs for runs in self.figures.runs if runs.system in systems)

@@ -22,6 +22,7 @@ from evalsvc.evaluation.models import Submission
 from tests.cast.service import ServiceCast
 from tests.permissions.requester import PEOPLE, Requester, rolled_back
 from tests.permissions.table import EXPECTED, REJECTED
+from tests.permissions.test_visibility import LABELLING_ROUTES
 from tests.places.extent import FULL
 
 World = Callable[[ServiceCast], None]
@@ -124,3 +125,24 @@ def test_no_state_of_an_object_gives_an_error_of_the_service_or_more_rights(
             gained[row, method, who] = f"{usual} → {outcome}"
     assert errors == {}
     assert gained == {}
+
+
+# Restoring it, its members, reports that a job computes, and terms of what is published of it.
+CHANGES_WHEN_ARCHIVED = {
+    *("project", "project-members", "agreement", "api-agreement", "release", "api-release-accept"),
+}
+
+
+def test_an_archived_project_changes_in_nothing_but_its_members_until_it_is_restored(
+    requester: Requester,
+) -> None:
+    with rolled_back():
+        Project.objects.filter(pk=requester.cast.harbour.pk).update(state=Project.State.ARCHIVED)
+        replies = {
+            row: requester.request(row, method, "cura")
+            for row, method in EXPECTED
+            if method != "GET" and row.partition(":")[0] in LABELLING_ROUTES
+        }
+    changed = {row for row, reply in replies.items() if reply.writes and reply.outcome[0] in "23"}
+    assert changed == CHANGES_WHEN_ARCHIVED
+    assert "project_archived" in replies["api-freeze"].content

@@ -78,6 +78,7 @@ ANNOTATION: dict[str, str] = {
     "nothing_settled": "No sentence is settled yet, so there is nothing to freeze.",
     "project_missing": "This kind of import needs a project. Specify one.",
     "project_not_open": "The project is not open for labelling.",
+    "project_archived": "The project is archived: only its members change. Restore it first.",
     "project_open": "The project is open for labelling. Close it first.",
     "recomputing": "The project's results are being recomputed. Try again when this is complete.",
     "span_missing": "A relation needs both of its spans. Choose its spans too, or leave the relation out.",

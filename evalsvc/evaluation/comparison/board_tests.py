@@ -147,17 +147,17 @@ class BoardComparison(Comparison):
     def _computed_bands(self, key: str) -> dict[int, Band]:
         if key not in self.stored_tests or key not in self.board.columns:
             return {}
-        higher, policy = self.board.columns[key].measure.higher_is_better, self.board.policy
+        column, policy = self.board.columns[key], self.board.policy
+        higher, rows = column.measure.higher_is_better, {row.system.pk: row for row in self.rows}
         systems, better, worse = self.stored_tests.systems, Counter[int](), Counter[int]()
-        teams = {row.system.pk: row.system.team_id for row in self.rows}
         tested: set[int] = set()
         for test in self.stored_tests[key]:
-            if test.p is None:
-                continue
             a, b = systems[test.a], systems[test.b]
+            pair = self.pair_withheld(column, rows[a], rows[b])
+            if pair or test.p is None:
+                continue
             tested |= {a, b}
-            one_team = teams[a] == teams[b]
-            winner = winner_of(policy, key, test, higher_is_better=higher, one_team=one_team)
+            winner = winner_of(policy, key, test, higher_is_better=higher, pair=pair)
             if winner is not None:
                 first, second = (a, b) if winner == test.a else (b, a)
                 worse[first] += 1

@@ -27,7 +27,14 @@ from evalsvc.core.upkeep.registry import register_sweep
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.disclosure.policy import is_hidden
-from evalsvc.evaluation.disclosure.shown_tests import ShownTest, StoredTest, shown_test
+from evalsvc.evaluation.disclosure.shown_tests import (
+    NOT_BEST,
+    ONE_TEAM,
+    UNVARIED,
+    ShownTest,
+    StoredTest,
+    shown_test,
+)
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, ComparedRun
 from evalsvc.evaluation.measures.menu import board_measures
 from evalsvc.evaluation.models import Setting, StoredComparison, Submission
@@ -132,15 +139,26 @@ class Comparison:
 
     def _shown_test(self, column: Column, test: StoredTest) -> ShownTest:
         """Return what disclosure lets out of a test between two places."""
-        teams = {self.rows[place].system.team_slug for place in (test.a, test.b)}
         return shown_test(
             self.board.policy,
             column.measure.key,
             test,
             difference=self._difference(column, test),
             higher_is_better=column.measure.higher_is_better,
-            one_team=len(teams) == 1,
+            pair=self.pair_withheld(column, self.rows[test.a], self.rows[test.b]),
         )
+
+    def pair_withheld(self, column: Column, *rows: BoardRow) -> str:
+        """Return why a pair is not tested while gold is hidden, by figures as shown alone."""
+        if not self.board.policy.hidden:
+            return ""
+        systems = {row.system.pk for row in rows}
+        if len({row.system.team_id for row in rows}) == 1:
+            return ONE_TEAM
+        if not systems <= self.board.best_of_teams:
+            return NOT_BEST
+        figures = [column.figures.get(system) for system in systems]
+        return UNVARIED if all(each is not None and each.sd == 0 for each in figures) else ""
 
     def _difference(self, column: Column, test: StoredTest) -> float | None:
         a, b = (column.figures.get(self.rows[place].system.pk) for place in (test.a, test.b))

@@ -19,6 +19,7 @@ CURVE_STEP, CURVE_POINTS, LEAST_FACTS = 0.01, 101, 2_000
 P_BOUNDS = ((0.001, "< .001"), (0.01, "< .01"), (0.05, "< .05"))
 PER_DAY, REFUSALS_PER_DAY = 5, 20
 WARN_ABOVE = 0.1
+LEAST_STEPS = 5  # of a test's width
 TINY = 1e-12
 
 
@@ -35,21 +36,21 @@ def rounded(value: float, step: float) -> float:
     return _multiple(_decimal(value) / _decimal(step) + Decimal("0.5"), step, ROUND_FLOOR)
 
 
-def outward(low: float, high: float, step: float) -> tuple[float, float]:
-    """Widen an interval to multiples of the step."""
-    unit = _decimal(step)
-    lower = _multiple(_decimal(low) / unit, step, ROUND_FLOOR)
-    return lower, _multiple(_decimal(high) / unit, step, ROUND_CEILING)
-
-
 def around(shown: float, low: float, high: float, step: float) -> tuple[float, float]:
     """Return an interval around a shown difference, a step wider to each side than the exact one.
 
     Rounded ends would be two more figures, each with other borders of its steps.
     """
-    steps = ((_decimal(high) - _decimal(low)) / 2 / _decimal(step)).to_integral_value(ROUND_CEILING) + 1
-    width = steps * _decimal(step)
+    width = _decimal(at_least((high - low) / 2 + step, step))
     return float(_decimal(shown) - width), float(_decimal(shown) + width)
+
+
+def at_least(width: float, step: float) -> float:
+    """Return a width of a test rounded up to the step, some steps at least.
+
+    The width of files that differ in a few answers tells how many outcomes differ: at 0, whether any does.
+    """
+    return max(_multiple(_decimal(width) / _decimal(step), step, ROUND_CEILING), LEAST_STEPS * step)
 
 
 def _decimal(value: float) -> Decimal:

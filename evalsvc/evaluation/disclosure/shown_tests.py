@@ -13,6 +13,8 @@ from evalsvc.evaluation.disclosure.policy import Policy
 SIGNIFICANT = 0.05
 LADDER = "the board shows figures of the Ladder, which are not tested"
 ONE_TEAM = "both are of one team, which could read single labels from tests of files that differ in few"
+NOT_BEST = "while the gold is hidden, only the best system of each team is tested against others"
+UNVARIED = "the runs of both sides do not vary"
 
 
 class StoredTest(msgspec.Struct, frozen=True, array_like=True):
@@ -82,14 +84,15 @@ def shown_test(
     *,
     difference: float | None,
     higher_is_better: bool,
-    one_team: bool,
+    pair: str,
 ) -> ShownTest:
     """Round a test to the step of its measure, or withhold it.
 
-    `difference` is that of the figures shown, which a hidden gold lets out.
+    `difference` is that of the figures shown, which a hidden gold lets out; `pair` the reason not to test
+    the pair while it is hidden, empty for one that is tested.
     """
     step = policy.step(key) if policy.hidden else None
-    if reason := _withheld(policy, step, one_team=one_team):
+    if reason := _withheld(policy, step, pair):
         return _untested(stored, difference, reason)
     if stored.p is None or stored.p_holm is None:
         exact = stored.difference if not policy.hidden else difference
@@ -104,7 +107,7 @@ def shown_test(
     ends: tuple[float | None, float | None] = (None, None)
     if stored.low is not None and stored.high is not None and difference is not None:
         ends = rules.around(difference, stored.low, stored.high, step)
-    detectable = None if stored.detectable is None else rules.outward(0, stored.detectable, step)[1]
+    detectable = None if stored.detectable is None else rules.at_least(stored.detectable, step)
     return ShownTest(
         stored.a, stored.b, stored.test, difference, *ends,
         None, None, rules.p_range(stored.p), rules.p_range(stored.p_holm),
@@ -113,23 +116,19 @@ def shown_test(
 
 
 def winner_of(
-    policy: Policy, key: str, stored: StoredTest, *, higher_is_better: bool, one_team: bool
+    policy: Policy, key: str, stored: StoredTest, *, higher_is_better: bool, pair: str
 ) -> int | None:
     """Return the place of the system ahead by a test, as `shown_test` lets it out."""
     step = policy.step(key) if policy.hidden else None
-    return (
-        None
-        if _withheld(policy, step, one_team=one_team)
-        else _winner(stored, higher_is_better=higher_is_better)
-    )
+    return None if _withheld(policy, step, pair) else _winner(stored, higher_is_better=higher_is_better)
 
 
-def _withheld(policy: Policy, step: float | None, *, one_team: bool) -> str:
+def _withheld(policy: Policy, step: float | None, pair: str) -> str:
     """Return why a policy withholds a test, or nothing."""
     if not policy.hidden:
         return ""
-    if one_team:
-        return ONE_TEAM
+    if pair:
+        return pair
     if policy.setting.ladder:
         return LADDER
     return policy.withheld if step is None else ""

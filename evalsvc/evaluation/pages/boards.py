@@ -138,7 +138,8 @@ def requested_view(request: HttpRequest, settings: list[Setting], setting: Setti
     measures = {shown.order_by, *(measure for _, measure in choice.columns)}
     others = leaderboard.boards(rest, person=request.user, measures=measures)
     of_board = [each.key for each in board_measures(setting, shown.columns)]
-    others = [replace(each, systems=shown.systems) for each in others]  # of one benchmark
+    if shown.figures.runs:  # without them the systems were not read
+        others = [replace(each, systems=shown.systems) for each in others]  # of one benchmark
     measures |= {each.main for each in rest}
     keys = {*measures, *of_board, *scheme_measures(setting, shown.columns)}
     shown.columns.load({*keys, leaderboard.TIES})

@@ -114,6 +114,23 @@ def test_hidden_gold_lets_out_ranges_and_steps_alone(
         assert test.difference == pytest.approx(((test.low or 0) + (test.high or 0)) / 2)
 
 
+def test_hidden_gold_lets_out_tests_between_the_best_systems_of_teams_alone(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests of each file of a team with each of another gave more labels than both had files."""
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.2)
+    scored(cast, benchmark, "Rival", 3)  # equal to Copy, and later
+    benchmark.systems.filter(name__in=("Copy", "Rival")).update(team=cast.lugworm)
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
+    assert {test.reason for test in computed(cast, benchmark, "Rules", "Copy").tests["accuracy"]} == {
+        shown_tests.NOT_BEST
+    }
+    reasons = [
+        computed(cast, benchmark, "Net", name).tests["accuracy"][0].reason for name in ("Copy", "Rival")
+    ]
+    assert reasons[1] == shown_tests.NOT_BEST != reasons[0]
+
+
 @pytest.mark.parametrize(
     ("names", "code"),
     [

@@ -176,13 +176,15 @@ def test_figures_are_rounded_half_up(value: float, step: float, shown: float) ->
 
 def test_an_interval_around_a_shown_difference_depends_on_the_width_alone() -> None:
     ends = {rules.around(0.02, low, low + 0.013, 0.01) for low in (0.0, 0.0009, 0.004, 0.0101, -0.009)}
-    assert ends == {(0.0, 0.04)}
+    assert ends == {(-0.03, 0.07)}
+    assert rules.around(0.02, 0.0, 0.131, 0.01) == (-0.06, 0.1)
 
 
-def test_an_interval_is_rounded_outward() -> None:
-    assert rules.outward(0.6123, 0.6181, 0.005) == (0.61, 0.62)
-    assert rules.outward(0.61, 0.62, 0.005) == (0.61, 0.62)
-    assert rules.outward(-0.011, 0.004, 0.005) == (-0.015, 0.005)
+def test_a_narrow_interval_does_not_tell_whether_any_outcome_differs() -> None:
+    """Half widths of none to 7 of 286 outcomes that differ, with the step of accuracy."""
+    widths = [1.96 * differing**0.5 / 286 for differing in range(8)]
+    assert {rules.around(0.0, -width, width, 0.005) for width in widths} == {(-0.025, 0.025)}
+    assert {rules.at_least(width, 0.005) for width in widths} == {0.025}
 
 
 @pytest.mark.parametrize(

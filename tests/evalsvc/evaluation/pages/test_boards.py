@@ -106,6 +106,8 @@ def test_an_address_keeps_columns_filters_and_order(client: Client, cast: Benchm
     assert "no scored run under “Twin”" in again.content.decode()
     side_by_side = client.get(reverse("board", args=["rel"]) + context["side_by_side"]).context
     assert [column.key for column in side_by_side["table"].others] == ["twin:accuracy"]
+    empty = {"setting": "twin", "columns": ["main:micro_f1", "twin:accuracy"]}
+    assert client.get(reverse("board", args=["rel"]), empty).status_code == 200
 
 
 @pytest.mark.parametrize(

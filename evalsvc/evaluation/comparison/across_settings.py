@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from annotation.testset import Origin
-from evalsvc.core.web.formatting import DASH, counted, measured, signed
+from evalsvc.core.web.formatting import DASH, are, counted, measured, p_text, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.comparison.compared import LEAST, Comparison
@@ -154,6 +154,18 @@ class AcrossSettings:
         return found
 
     @property
+    def held_out(self) -> Comparison | None:
+        """The comparison on labels of a source that stands beside one on labels by people.
+
+        That of exactly the same sentences comes first.
+        """
+        here = self.here.setting
+        if is_held_out(here):
+            return None
+        found = [each for each in self.others if is_held_out(each.setting) and each.setting.unit == here.unit]
+        return min(found, key=lambda each: each.setting.only_id is None, default=None)
+
+    @property
     def joint(self) -> list[Joint]:
         """Every pair over the settings whose tests are computed."""
         return [
@@ -184,8 +196,8 @@ class AcrossSettings:
         title, n = self.column.title, found.settings
         if found.winner is not None:
             first, second = (a, b) if found.winner == found.places[0] else (b, a)
-            p = "< .05 in each" if found.p is None else f"{found.p:.2g} at most"
-            return f"{first} is ahead of {second} by {title} in all {n} settings (p {p})."
+            p = "< .05" if found.p is None else p_text(found.p)
+            return f"{first} is ahead of {second} by {title} in all {n} settings (p {p} at most)."
         if not any(found.ahead):
             return f"No difference between {a} and {b} by {title} could be shown in any of {n} settings."
         ahead = " and ".join(
@@ -224,6 +236,12 @@ def settings_table(found: TwoSettings) -> PaperTable:
     return PaperTable(f"{found.first.key}-{found.second.key}", caption(found), heads, rows)
 
 
+def finding(found: TwoSettings) -> str:
+    """State whether the second setting orders the systems alike."""
+    turned = f"{found.turned} of {counted(found.pairs, 'pair')} {are(found.turned)} turned"
+    return f"{found.second.title}: {turned if found.turned else 'no pair is turned'}"
+
+
 def caption(found: TwoSettings) -> str:
     tau = DASH if found.tau_b is None else signed(found.tau_b, digits=2)
     return (
@@ -245,5 +263,5 @@ def joint_table(found: AcrossSettings) -> PaperTable:
         winner = "" if each.winner is None else found.here.names[each.winner]
         cells = [Cell(name, name) for name in names]
         cells += [Cell(count, str(count)) for count in (each.settings, *each.ahead)]
-        rows.append([*cells, Cell(each.p, DASH if each.p is None else f"{each.p:.2g}"), Cell(winner, winner)])
+        rows.append([*cells, Cell(each.p, DASH if each.p is None else p_text(each.p)), Cell(winner, winner)])
     return PaperTable("joint", f"By {found.column.title}. {JOINT_METHOD}", heads, rows)

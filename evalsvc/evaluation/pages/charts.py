@@ -153,7 +153,7 @@ class Frame:
 WIDE, NARROW = Frame(448, 316), Frame(248, 234)
 
 
-def _grid(frame: Frame) -> list[SafeString]:
+def unit_grid(frame: Frame) -> list[SafeString]:
     parts = []
     for tenth in range(0, 11, 2):
         x, y = frame.at(tenth / 10, tenth / 10)
@@ -170,19 +170,19 @@ def _grid(frame: Frame) -> list[SafeString]:
     return parts
 
 
-def _contour(f1: float, frame: Frame) -> list[SafeString]:
+def contour(f1: float, frame: Frame) -> list[SafeString]:
     """Contour of equal F1."""
     start = f1 / (2 - f1)
     recalls = [start + (1 - start) * i / 40 for i in range(41)]
     points = [frame.at(recall, f1 * recall / (2 * recall - f1)) for recall in recalls]
     x, y = points[-1]
     return [
-        element("path", class_="axis", stroke_dasharray="1 4", d=_path(points)),
+        element("path", class_="axis", stroke_dasharray="1 4", d=path_of(points)),
         element("text", f"F1 {f1:.1f}", class_="ax", x=x + 6, y=y + 4),
     ]
 
 
-def _path(points: Sequence[Point]) -> str:
+def path_of(points: Sequence[Point]) -> str:
     """Path without points too close to distinguish."""
     kept = [points[0]]
     for point in points[1:-1]:
@@ -196,9 +196,9 @@ def curve(
 ) -> SafeString:
     """Precision against recall, with the point of the best F1 marked."""
     frame = NARROW if narrow else WIDE
-    parts = _grid(frame) + [piece for f1 in (0.4, 0.6, 0.8) for piece in _contour(f1, frame)]
+    parts = unit_grid(frame) + [piece for f1 in (0.4, 0.6, 0.8) for piece in contour(f1, frame)]
     if points:
-        parts.append(element("path", class_="l1", d=_path([frame.at(r, p) for r, p in points])))
+        parts.append(element("path", class_="l1", d=path_of([frame.at(r, p) for r, p in points])))
     if best is not None:
         (recall, precision), (x, y) = best, frame.at(*best)
         title = element("title", f"best F1 at recall {recall:.2f}, precision {precision:.2f}")
@@ -269,7 +269,7 @@ def _system(
 ) -> SafeString:
     """Draw the line of a system, its marks and its name."""
     style = max(series - 1, 0)
-    parts = [element("path", class_=f"l{series}", stroke_dasharray=DASHES[style], d=_path(points))]
+    parts = [element("path", class_=f"l{series}", stroke_dasharray=DASHES[style], d=path_of(points))]
     scores = [percent(column.figures[system].mean or 0) for column in columns]
     for column, score, (x, y) in zip(columns, scores, points, strict=True):
         rank = f"{name}: rank {column.ranks[system]} by {column.title}, {score}"
@@ -313,107 +313,3 @@ def interval(difference: float, ends: Point | None, *, scale: Scale, series: int
         parts.append(element("path", class_=f"l{series}", d=line))
     parts.append(element("path", class_=f"f{series} halo", d=f"M{at:.1f} 9{MARKS[max(series - 1, 0)]}"))
     return drawing(INTERVAL_WIDTH, 18, name, *parts, class_="fix")
-
-
-# ---- several systems -----------------------------------------------------------------------------
-def series_style(place: int) -> tuple[int, str, str | None]:
-    """Return colour, mark and dashes of the system at a place; no two of ten are alike."""
-    turn = (place + place // 5) % 5
-    return place % 5 + 1, MARKS[turn], DASHES[turn]
-
-
-def legend(names: Sequence[str], *, top: float, left: float) -> list[SafeString]:
-    """A line per system: its mark and its name."""
-    parts = []
-    for place, name in enumerate(names):
-        colour, mark, _ = series_style(place)
-        y = top + 18 * place
-        parts.append(element("path", class_=f"f{colour} halo", d=f"M{left:.0f} {y:.0f}{mark}"))
-        parts.append(element("text", clip(name, letters=28), class_="lab", x=left + 12, y=y + 4))
-    return parts
-
-
-def curves(
-    series: Sequence[tuple[str, Sequence[Point], Point | None]], *, narrow: bool = False, class_: str | None
-) -> SafeString:
-    """Precision against recall of several systems; marks are at the best F1."""
-    frame = NARROW if narrow else WIDE
-    parts = _grid(frame) + [piece for f1 in (0.4, 0.6, 0.8) for piece in _contour(f1, frame)]
-    for place, (name, points, best) in enumerate(series):
-        colour, mark, dashes = series_style(place)
-        path = _path([frame.at(r, p) for r, p in points])
-        parts.append(
-            element("path", element("title", name), class_=f"l{colour}", stroke_dasharray=dashes, d=path)
-        )
-        if best:
-            x, y = frame.at(*best)
-            parts.append(element("path", class_=f"f{colour} halo", d=f"M{x:.0f} {y:.0f}{mark}"))
-    names = [name for name, _, _ in series]
-    parts += legend(names, top=frame.bottom + 62, left=frame.left)
-    height = frame.bottom + 62 + 18 * len(names)
-    title = f"Precision against recall: {', '.join(names)}"
-    return drawing(frame.right + (44 if narrow else 52), height, title, *parts, class_=class_)
-
-
-def dots(
-    lines: Sequence[tuple[str, str, Sequence[float | None]]],
-    *,
-    names: Sequence[str],
-    title: str,
-    most: float = 1.0,
-    narrow: bool = False,
-    class_: str | None,
-) -> SafeString:
-    """A line per class, with its remark and a mark for each system or scheme, from 0 to `most` in percent."""
-    left, right, row = (140, 272, 22) if narrow else (260, 760, 22)
-    top = 30 + 18 * len(names)
-    bottom = top + row * len(lines)
-    parts = legend(names, top=10, left=10)
-    for tenth in range(0, 11, 5 if narrow else 2):
-        x = left + (right - left) * tenth / 10
-        parts.append(element("path", class_="grid", d=f"M{x:.1f} {top}V{bottom}"))
-        tick = f"{10 * tenth * most:g}"
-        parts.append(element("text", tick, class_="ax", x=x, y=top - 6, text_anchor="middle"))
-    for at, (label, remark, values) in enumerate(lines):
-        y = top + row * at + row / 2
-        text = clip(label, letters=(18 if narrow else 36) - len(remark)) + remark
-        parts.append(element("text", text, class_="lab", x=left - 12, y=y + 4, text_anchor="end"))
-        for place, value in enumerate(values):
-            if value is not None:
-                colour, mark, _ = series_style(place)
-                tip = element("title", f"{names[place]}: {percent(value)}")
-                x = left + (right - left) * value / most
-                parts.append(element("path", tip, class_=f"f{colour} halo", d=f"M{x:.1f} {y:.1f}{mark}"))
-    return drawing(right + 20, bottom + 8, f"{title}: {', '.join(names)}", *parts, class_=class_)
-
-
-def dumbbell(
-    lines: Sequence[tuple[str, float, float]],
-    *,
-    names: tuple[str, str],
-    title: str,
-    narrow: bool = False,
-    class_: str | None = None,
-) -> SafeString:
-    """A line per system between its figures in two settings, in percent."""
-    left, right, row = (110, 272, 26) if narrow else (220, 760, 26)
-    top = 30 + 18 * len(names)
-    bottom = top + row * len(lines)
-    scale = Scale([value for _, *both in lines for value in both], start=left, stop=right)
-    parts = legend(names, top=10, left=10)
-    for tick in scale.ticks():
-        x = scale(tick)
-        parts.append(element("path", class_="grid", d=f"M{x:.1f} {top}V{bottom}"))
-        text = f"{100 * tick:.4g}"
-        parts.append(element("text", text, class_="ax", x=x, y=top - 6, text_anchor="middle"))
-    for at, (label, *values) in enumerate(lines):
-        y = top + row * at + row / 2
-        text = clip(label, letters=14 if narrow else 28)
-        parts.append(element("text", text, class_="lab", x=left - 12, y=y + 4, text_anchor="end"))
-        one, two = (scale(value) for value in values)
-        parts.append(element("path", class_="axis", d=f"M{one:.1f} {y:.1f}H{two:.1f}"))
-        for place, (value, x) in enumerate(zip(values, (one, two), strict=True)):
-            colour, mark, _ = series_style(place)
-            tip = element("title", f"{label}, {names[place]}: {percent(value)}")
-            parts.append(element("path", tip, class_=f"f{colour} halo", d=f"M{x:.1f} {y:.1f}{mark}"))
-    return drawing(right + 20, bottom + 8, f"{title}: {' and '.join(names)}", *parts, class_=class_)

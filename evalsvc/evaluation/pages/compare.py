@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from evalsvc.core.web.downloads import svg_file, text_file
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import DASH, counted, signed
 from evalsvc.core.web.svg import Scale
-from evalsvc.core.web.tables import Cell, Head, PaperTable, download
+from evalsvc.core.web.tables import Cell, Head, PaperTable, download, latex_text
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.across_settings import (
@@ -28,6 +29,7 @@ from evalsvc.evaluation.comparison.across_settings import (
     AcrossSettings,
     across,
     caption,
+    finding,
     joint_table,
     settings_table,
 )
@@ -35,10 +37,11 @@ from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import run_figures
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import Column
-from evalsvc.evaluation.pages import charts, compare_figures
+from evalsvc.evaluation.pages import charts, compare_figures, comparison_charts
 from evalsvc.evaluation.pages.boards import chosen
 
 WHOLE = ("csv", "json")  # with every measure; papers have room for those of the board
+NAMES = {"curves": "Precision against recall", "classes": "F1 per class", "weights": "Weight of each class"}
 VERDICTS = {"W": "ahead of", "L": "behind", "=": "no difference shown from", "·": "not tested against"}
 
 
@@ -95,7 +98,7 @@ def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     together = across(comparison, person=request.user)
     if name == "joint":
         return download(joint_table(together), format)
-    part = (_drawn(comparison) | _drawn_across(together)).get(name)
+    part = (_drawn(comparison, together.held_out) | _drawn_across(together)).get(name)
     if part is None:
         raise Http404
     return svg_file(part.drawing, f"{slug}-{name}.svg") if format == "svg" else download(part.table, format)
@@ -112,39 +115,38 @@ class Drawn:
     table: PaperTable
 
 
-def _drawn(comparison: Comparison) -> dict[str, Drawn]:
+def _drawn(comparison: Comparison, held_out: Comparison | None) -> dict[str, Drawn]:
     """Return the drawings for which the policy lets figures out."""
     runs, drawn = run_figures(comparison), {}
-    if curves := compare_figures.curves(comparison, runs):
-        draw = partial(compare_figures.draw_curves, curves)
+    if curves := compare_figures.curves(comparison, runs, held_out):
         drawn["curves"] = Drawn(
-            "Precision against recall",
-            "Median run of each system; the marks are at the best F1.",
-            draw(),
-            draw(class_="wide-only") + draw(narrow=True, class_="narrow-only"),
+            compare_figures.finding_of_curves(curves),
+            compare_figures.caption_of_curves(curves, comparison, held_out),
+            *_both(partial(compare_figures.draw_curves, curves)),
             compare_figures.curves_table(curves),
         )
     if classes := compare_figures.classes(comparison, runs):
-        draw = partial(compare_figures.draw_classes, comparison, classes)
         table = compare_figures.classes_table(comparison, classes)
         source = "training data" if comparison.setting.benchmark.training_counts else "gold"
         drawn["classes"] = Drawn(
-            "F1 per class",
+            compare_figures.finding_of_classes(comparison, classes),
             f"Frequent classes of the {source} first. {table.caption}",
-            draw(),
-            draw(class_="wide-only") + draw(narrow=True, class_="narrow-only"),
+            *_both(partial(compare_figures.draw_classes, comparison, classes)),
             table,
         )
     if parts := compare_figures.weights(comparison, classes):
-        draw = partial(compare_figures.draw_weights, parts)
         drawn["weights"] = Drawn(
-            "Weight of each class",
-            "What a class counts in an average, by its count in the gold, in percent.",
-            draw(),
-            draw(class_="wide-only") + draw(narrow=True, class_="narrow-only"),
+            compare_figures.finding_of_weights(parts),
+            "What a class counts in an average. Upper axis: the items with which it does so in weighted F1.",
+            *_both(partial(compare_figures.draw_weights, parts)),
             compare_figures.weights_table(parts),
         )
     return drawn
+
+
+def _both(draw: Callable[..., str]) -> tuple[str, str]:
+    """Draw for a download, and for both widths of a page."""
+    return draw(), draw(class_="wide-only") + draw(narrow=True, class_="narrow-only")
 
 
 def _drawn_across(together: AcrossSettings) -> dict[str, Drawn]:
@@ -152,12 +154,11 @@ def _drawn_across(together: AcrossSettings) -> dict[str, Drawn]:
     drawn = {}
     for found in together.drawn if together.column.measure.unit == "%" else ():
         names = (found.first.title, found.second.title)
-        draw = partial(charts.dumbbell, found.rows, names=names, title=found.column.title)
+        draw = partial(comparison_charts.dumbbell, found.rows, names=names, title=found.column.title)
         drawn[f"{found.first.key}-{found.second.key}"] = Drawn(
-            f"{found.first.title} and {found.second.title}",
+            finding(found),
             caption(found),
-            draw(),
-            draw(class_="wide-only") + draw(narrow=True, class_="narrow-only"),
+            *_both(draw),
             settings_table(found),
         )
     return drawn
@@ -170,7 +171,7 @@ def _charts(comparison: Comparison, drawn: dict[str, Drawn], query: str) -> list
         Figure(
             title=part.title,
             drawing=mark_safe(part.both),  # noqa: S308 - drawn here
-            name=part.title,
+            name=NAMES.get(name, part.title),
             caption=part.caption,
             table=DataTable(
                 [head.title for head in part.table.heads],
@@ -193,6 +194,9 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
     has_errors = not comparison.board.policy.hidden
     a, b = (systems[place] for place in pair)
     together = across(comparison, person=request.user)
+    drawn, beside = _drawn(comparison, together.held_out), _drawn_across(together)
+    if together.held_out and (name := f"{setting.key}-{together.held_out.setting.key}") in beside:
+        drawn = {key: drawn[key] for key in drawn if key == "curves"} | {name: beside.pop(name)} | drawn
     return {
         "errors_query": urlencode({"setting": setting.key, "a": a, "b": b}) if has_errors else "",
         "benchmark": setting.benchmark,
@@ -205,13 +209,15 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
         "may_cancel": compared.may_cancel(comparison, request.user),
         "held_back": comparison.board.held_back,
-        "charts": _charts(comparison, _drawn(comparison), query),
-        "settings_charts": _charts(comparison, _drawn_across(together), query),
+        "charts": _charts(comparison, drawn, query),
+        "settings_charts": _charts(comparison, beside, query),
         "joint": [(together.sentence(each), each.winner is not None) for each in together.joint],
         "joint_method": JOINT_METHOD,
         "untested": [each.setting.title for each in together.others if each.state == "absent"],
         "main": comparison.board.ordering,
-        "paragraph": words.paragraph(comparison),
+        "paragraph": (paragraph := " ".join(words.paragraph(comparison))),
+        "latex": latex_text(paragraph),
+        "remarks": words.remarks(comparison),
         "matrix": _matrix(comparison),
         "figures": _figures(comparison),
         "columns": comparison.columns,

@@ -5,37 +5,31 @@ They are shown where the gold is open.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
+from typing import Any
 
 from annotation.testset import label_titles
-from evalsvc.core.web.formatting import DASH, number, percent
+from evalsvc.core.web.formatting import DASH, counted, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.comparison.compared import Comparison
-from evalsvc.evaluation.comparison.run_figures import RunFigures
+from evalsvc.evaluation.comparison.run_figures import RunFigures, run_figures
 from evalsvc.evaluation.disclosure.sensitivity import WEIGHTS, GoldCounts
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
 from evalsvc.evaluation.models import Setting
-from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages import comparison_charts as charts
 from evalsvc.evaluation.pages.charts import Point
+from evalsvc.evaluation.pages.comparison_charts import Series
 from evalsvc.evaluation.pages.score_view import CLASS_FAMILIES, RELATION_CLASSES
 
 MOST_CURVES, TABLE_STEPS = 8, 10
 SCHEMES = ("weighted", "dodrans", "entropy", "macro")
 THIN = 20  # items of the gold below which a class is marked
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Curve of the median run of a system, and its point of the best F1."""
-
-    name: str
-    points: list[Point]
-    best: Point | None
 
 
 @dataclass(frozen=True)
@@ -54,18 +48,35 @@ class ClassFigures:
 
 
 # ---- curves --------------------------------------------------------------------------------------
-def curves(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> list[Curve]:
-    """Return the curve of each system's median run, of 8 systems at most."""
+def curves(
+    comparison: Comparison, runs: Sequence[Sequence[RunFigures]], held_out: Comparison | None = None
+) -> list[Series]:
+    """Return the curve of each system's median run, of 8 systems at most.
+
+    Beside those on labels by people stand those of the same systems on the labels of a source.
+    """
+    beside = _curves(held_out, run_figures(held_out)) if held_out else {}
     found = []
-    for name, of_system in zip(comparison.names, runs, strict=True):
+    for system, (name, points, best) in _curves(comparison, runs).items():
+        _, *other = beside.get(system, (name, (), None))
+        found.append(Series(name, points, best, *other))
+    return found[:MOST_CURVES]
+
+
+def _curves(
+    comparison: Comparison, runs: Sequence[Sequence[RunFigures]]
+) -> dict[int, tuple[str, list[Point], Point | None]]:
+    """Return name, curve and best point of each system's median run."""
+    found = {}
+    for name, row, of_system in zip(comparison.names, comparison.rows, runs, strict=True):
         if median := _median(comparison, of_system):
             curve, values = median.curve, median.values
             points = list(zip(curve.get("recall", ()), curve.get("precision", ()), strict=True))
             recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
             best = None if recall is None or precision is None else (recall, precision)
             if points:
-                found.append(Curve(name, points, best))
-    return found[:MOST_CURVES]
+                found[row.system.pk] = (name, points, best)
+    return found
 
 
 def _median(comparison: Comparison, runs: Sequence[RunFigures]) -> RunFigures | None:
@@ -75,21 +86,47 @@ def _median(comparison: Comparison, runs: Sequence[RunFigures]) -> RunFigures | 
     return sorted(values, key=lambda each: each[:2])[(len(values) - 1) // 2][2] if values else None
 
 
-def curves_table(drawn: Sequence[Curve]) -> PaperTable:
+def curves_table(drawn: Sequence[Series]) -> PaperTable:
     """The greatest precision of each curve at rising recalls."""
-    heads = [Head("recall", "Recall"), *(Head(curve.name, curve.name) for curve in drawn)]
+    heads, columns = [Head("recall", "Recall")], []
+    for each in drawn:
+        heads.append(Head(each.name, each.name))
+        columns.append(each.points)
+        if each.held_out:
+            heads.append(Head(f"{each.name}, held-out", f"{each.name}, held-out"))
+            columns.append(each.held_out)
     rows = []
     for step in range(TABLE_STEPS + 1):
         recall = step / TABLE_STEPS
-        best = [max((p for r, p in curve.points if r >= recall - 1e-9), default=None) for curve in drawn]
+        best = [max((p for r, p in points if r >= recall - 1e-9), default=None) for points in columns]
         cells = [Cell(value, DASH if value is None else number(value, digits=3)) for value in best]
         rows.append([Cell(recall, number(recall)), *cells])
     return PaperTable("curves", "Greatest precision at recall r or more, median runs.", heads, rows)
 
 
-def draw_curves(drawn: Sequence[Curve], *, narrow: bool = False, class_: str | None = None) -> str:
-    series = [(curve.name, curve.points, curve.best) for curve in drawn]
-    return charts.curves(series, narrow=narrow, class_=class_) if series else ""
+def draw_curves(drawn: Sequence[Series], *, narrow: bool = False, class_: str | None = None) -> str:
+    return charts.curves(drawn, narrow=narrow, class_=class_) if drawn else ""
+
+
+def caption_of_curves(drawn: Sequence[Series], comparison: Comparison, held_out: Comparison | None) -> str:
+    """State which runs and which gold are drawn."""
+    parts = ["Median run of each system; the marks are at the best F1."]
+    if held_out and any(each.held_out for each in drawn):
+        here, beside = comparison.setting.title, held_out.setting.title
+        parts.append(f"Solid: {here}; dotted, hollow: {beside}.")
+    if len(comparison.rows) > MOST_CURVES == len(drawn):
+        parts.append(f"The first {MOST_CURVES} of {len(comparison.rows)} systems.")
+    return " ".join(parts)
+
+
+def finding_of_curves(drawn: Sequence[Series]) -> str:
+    """Name the system with the best F1 of the curves."""
+    points = [(each.name, *each.best) for each in drawn if each.best and sum(each.best)]
+    best = [(2 * recall * precision / (recall + precision), name) for name, recall, precision in points]
+    if not best:
+        return "Precision against recall"
+    f1, name = max(best, key=lambda each: each[0])
+    return f"The curve of {name} reaches the highest F1, {percent(f1)}"
 
 
 # ---- classes -------------------------------------------------------------------------------------
@@ -104,8 +141,8 @@ def classes(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> lis
     gold: dict[str, int] = {}
     for place, of_system in enumerate(runs):
         values: dict[str, list[float]] = {}
-        for row in (row for run in of_system for row in run.classes):
-            if row["family"] in families and row["label"] in titles and row["f1"] is not None:
+        for row in (row for run in of_system for row in _of_first(run, families)):
+            if row["label"] in titles and row["f1"] is not None:
                 values.setdefault(row["label"], []).append(row["f1"])
                 gold[row["label"]] = row["gold"]
         for label, of_runs in values.items():
@@ -118,6 +155,13 @@ def classes(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> lis
         for label, of_label in f1.items()
     ]
     return sorted(rows, key=lambda row: (-(row.count or 0), row.title))
+
+
+def _of_first(run: RunFigures, families: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the class rows of the first family that a run has."""
+    present = {row["family"] for row in run.classes}
+    family = next((name for name in families if name in present), "")
+    return [row for row in run.classes if row["family"] == family]
 
 
 def classes_table(comparison: Comparison, rows: Sequence[ClassFigures]) -> PaperTable:
@@ -143,6 +187,20 @@ def draw_classes(
     return (
         charts.dots(lines, names=names, title="F1 per class", narrow=narrow, class_=class_) if lines else ""
     )
+
+
+def finding_of_classes(comparison: Comparison, rows: Sequence[ClassFigures]) -> str:
+    """Count the classes on which each system has the highest F1."""
+    first = Counter[int]()
+    for row in rows:
+        known = [value for value in row.f1 if value is not None]
+        if known and known.count(max(known)) == 1:
+            first[row.f1.index(max(known))] += 1
+    if not first:
+        return "F1 per class"
+    (place, n), *others = first.most_common(3)
+    lead = f"{comparison.names[place]} has the highest F1 on {n} of {counted(len(rows), 'class', 'classes')}"
+    return ", ".join([lead, *(f"{comparison.names[place]} on {n}" for place, n in others)])
 
 
 # ---- weights of the classes ----------------------------------------------------------------------
@@ -185,5 +243,14 @@ def weights_table(rows: Sequence[ClassWeights]) -> PaperTable:
 def draw_weights(rows: Sequence[ClassWeights], *, narrow: bool = False, class_: str | None = None) -> str:
     lines = [(row.title, f" ({row.gold:,})", row.weights) for row in rows]
     most = ceil(10 * max(max(row.weights) for row in rows)) / 10
-    title = "Weight of each class, percent"
-    return charts.dots(lines, names=SCHEMES, title=title, most=most, narrow=narrow, class_=class_)
+    title = "Weight of each class, percent, and the items that have it in the weighted average"
+    items = sum(row.gold for row in rows)
+    return charts.dots(
+        lines, names=SCHEMES, title=title, most=most, items=items, narrow=narrow, class_=class_
+    )
+
+
+def finding_of_weights(rows: Sequence[ClassWeights]) -> str:
+    """Compare the weights of the most frequent class in the extreme schemes."""
+    weighted, macro = (percent(rows[0].weights[at], digits=0) for at in (0, -1))
+    return f"“{rows[0].title}” weighs {weighted} % in weighted, {macro} % in macro F1"

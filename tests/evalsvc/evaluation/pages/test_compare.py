@@ -9,6 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.pages.compare_figures import ClassWeights, curves_table, draw_curves, draw_weights
+from evalsvc.evaluation.pages.comparison_charts import DOTTED, Series
 from tests.cast.benchmarks import BenchmarkCast
 from workers.runner import run_next
 
@@ -115,3 +117,23 @@ def test_sealed_scores_are_not_compared(
 ) -> None:
     Setting.objects.update(sealed=True, closes_at="2999-01-01T00:00Z")
     assert client.get(address(cast, "Net", "Tree")).status_code == 409
+
+
+def test_held_out_curves_are_dotted_beside_those_on_labels_by_people(cast: BenchmarkCast) -> None:
+    points = [(0.0, 1.0), (0.5, 0.8), (1.0, 0.4)]
+    series = [Series("Net", points, (0.5, 0.8), points[:2], (0.5, 0.7)), Series("Tree", points, None)]
+    drawn = draw_curves(series)
+    assert drawn.count(f'stroke-dasharray="{DOTTED}"') == 2  # the curve, and its line in the legend
+    assert "Net, held-out: best F1 at recall 0.50, precision 0.70" in drawn
+    assert [head.title for head in curves_table(series).heads] == ["Recall", "Net", "Net, held-out", "Tree"]
+    assert "held-out" not in draw_curves([Series("Net", points, None), Series("Tree", points, None)])
+
+
+def test_weights_have_an_axis_of_items_above_and_of_shares_below() -> None:
+    drawn = draw_weights(
+        [ClassWeights("a", 30, [0.75, 0.7, 0.6, 0.5]), ClassWeights("b", 10, [0.25, 0.3, 0.4, 0.5])]
+    )
+    assert ">items<" in drawn
+    assert ">weight, %<" in drawn
+    assert ">20<" in drawn  # half of the items: a weight of .5 in the weighted average
+    assert drawn.count('d="M') >= 4

@@ -5,8 +5,6 @@ Only a test at p < .05 after Holm calls a difference one; nothing else is claime
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from evalsvc.core.web.formatting import DASH, measured, signed
@@ -19,6 +17,7 @@ from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import Column
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
+from evalsvc.evaluation.measures import references
 from evalsvc.evaluation.measures.menu import Measure
 
 NOT_COMPUTED = "the tests are not computed yet"
@@ -29,7 +28,6 @@ METHOD = (
     " randomisation and bootstrap over items, 1,000 replicates, of the median run. Holm over the pairs of a"
     " measure."
 )
-NOT_KEY = re.compile(r"[^A-Za-z0-9]+")
 
 
 def figure(comparison: Comparison, column: Column, place: int) -> RunStatistics | None:
@@ -212,18 +210,12 @@ def bibtex(comparison: Comparison, *, address: str) -> str:
                 "note": computation(comparison),
             },
         ),
-        *_sources(comparison.columns),
     ]
-    return "\n".join(_entry(key, fields) for key, fields in entries)
-
-
-def _sources(columns: Iterable[Column]) -> Iterator[tuple[str, dict[str, str]]]:
-    by_source: dict[str, list[str]] = {}
-    for column in columns:
-        if column.measure.source:
-            by_source.setdefault(column.measure.source, []).append(column.title)
-    for source, titles in by_source.items():
-        yield NOT_KEY.sub("-", source).strip("-").lower()[:60], {"title": source, "note": ", ".join(titles)}
+    sources = (column.measure.source for column in comparison.columns)
+    published = references.entries(sources, tested=bool(comparison.tests))
+    return "\n".join(
+        [*(_entry(key, fields) for key, fields in entries), *(f"{each}\n" for each in published)]
+    )
 
 
 def _entry(key: str, fields: dict[str, str]) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from evalsvc.evaluation.measures import examples
+from evalsvc.evaluation.measures import examples, references
 from evalsvc.evaluation.measures.examples import in_example
-from evalsvc.evaluation.measures.menu import FAMILIES, MENU, Measure, offered
+from evalsvc.evaluation.measures.menu import FAMILIES, MEASURES, MENU, Measure, offered
 from evalsvc.evaluation.models import Setting
 from evalsvc.management.commands.document_measures import computed, renewed
 
@@ -52,3 +52,15 @@ def test_every_measure_has_a_worked_example_that_the_command_computes() -> None:
 
 def test_every_family_names_its_traps() -> None:
     assert all(family.traps for family in FAMILIES.values() if family.kinds)
+
+
+def test_every_source_of_a_measure_has_its_entries_for_bibtex() -> None:
+    published = {each.source for each in MEASURES.values() if not each.source.startswith("decided here")}
+    assert published == set(references.BY_SOURCE)
+    assert {key for keys in references.BY_SOURCE.values() for key in keys} | set(references.TESTS) == set(
+        references.ENTRIES
+    )
+    for key, entry in references.ENTRIES.items():
+        assert entry.split("{")[1].rstrip(",\n ").startswith(key)
+        assert entry.isascii()
+        assert entry.count("{") == entry.count("}")

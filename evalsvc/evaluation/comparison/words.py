@@ -16,8 +16,8 @@ from evalsvc.evaluation.comparison.sentences import Outcome, Side, points
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import Column
-from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures import references
+from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.menu import Measure
 
 NOT_COMPUTED = "the tests are not computed yet"

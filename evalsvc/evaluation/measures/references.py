@@ -85,7 +85,8 @@ ENTRIES = {
 }""",
     "welch1947": r"""@article{welch1947,
   author = {Welch, B. L.},
-  title = {The Generalization of `{Student's}' Problem when Several Different Population Variances are Involved},
+  title = {The Generalization of `{Student's}' Problem when Several Different Population
+           Variances are Involved},
   journal = {Biometrika},
   volume = {34},
   year = {1947}

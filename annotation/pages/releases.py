@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,12 +25,14 @@ from annotation.releases.folder import manifest_sha256, zip_of
 from annotation.testset import TestSet, board_moves, count_hiding
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.errors.exceptions import TooLarge
 from evalsvc.core.web.downloads import zip_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
+from evalsvc.core.web.places import reading
 from evalsvc.core.web.views import attempt, page, takes
 
-MAX_BYTES = 50_000_000  # a few seconds of a request; the command has no limit
+MAX_BYTES, MAX_SECONDS = 15_000_000, 2.0  # of a request; the command has no limit
 
 MAX_LINES = 200
 
@@ -85,9 +88,23 @@ def check_copy(request: HttpRequest) -> HttpResponse:
     form = CopyForm(request.POST, request.FILES) if request.method == "POST" else CopyForm()
     context: dict[str, Any] = {"form": form}
     if form.is_valid():
-        result = check({file.name: opened(file) for file in form.cleaned_data["copies"]})
-        context |= {"result": result, "known": _known(request, result)}
+        files = {file.name: opened(file) for file in form.cleaned_data["copies"]}
+        if result := attempt(form, lambda: _checked(files), "copies"):
+            context |= {"result": result, "known": _known(request, result)}
     return render(request, "annotation/release_check.html", context)
+
+
+def _checked(files: dict[str, Opened]) -> CheckResult:
+    """Check files while few threads do, for a limited computing time."""
+    with reading():
+        begun = time.thread_time()
+
+        def tick() -> None:
+            if time.thread_time() - begun > MAX_SECONDS:
+                hint = "Use manage.py verify_release."
+                raise TooLarge("too_large", "The files take too long to check in a request.", hint=hint)
+
+        return check(files, tick)
 
 
 def opened(file: UploadedFile) -> Opened:

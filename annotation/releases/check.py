@@ -36,13 +36,21 @@ Opened = Callable[[], Iterable[bytes]]
 """Opens a file anew and yields its lines with their ends."""
 Shape = TypeVar("Shape")
 MOST_LINES_NAMED = 5
-FAULTS = (msgspec.MsgspecError, ValueError, RecursionError)
+MOST_STEPS, MOST_SOURCES = 1_000, 10_000  # of an ontology
+MOST_ANSWERS, MOST_MARKS = 1_000, 20_000  # of a line
+LONGEST_LINE = 1 << 22  # bytes; values take up to 20 times that
+FAULTS = (msgspec.MsgspecError, ValueError, RecursionError, TypeError, KeyError, AttributeError, IndexError)
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
 class _Ontology(msgspec.Struct):
-    labels: list[dict[str, Any]]
+    labels: msgspec.Raw
     steps: list[Step] = []
+
+    @property
+    def is_replayable(self) -> bool:
+        sources = sum(len(step.sources) for step in self.steps)
+        return len(self.steps) <= MOST_STEPS and sources <= MOST_SOURCES
 
 
 class _Manifest(msgspec.Struct):
@@ -79,7 +87,7 @@ class CheckResult:
         return not self.differences
 
     def add(self, name: str, text: str) -> None:
-        self.differences.setdefault(name, []).append(text)
+        self.differences.setdefault(_plain_text(name), []).append(_plain_text(text))
 
 
 def open_folder(folder: Path) -> dict[str, Opened]:
@@ -96,22 +104,35 @@ def open_folder(folder: Path) -> dict[str, Opened]:
     return {path.name: opened(path) for path in paths}
 
 
-def check(files: Mapping[str, Opened]) -> CheckResult:
-    """Compare the files with their checksums, with the manifest and with each other."""
-    return _Check(files).run()
+def check(files: Mapping[str, Opened], tick: Callable[[], None] = lambda: None) -> CheckResult:
+    """Compare the files with their checksums, with the manifest and with each other.
+
+    `tick` is called for each line read; it may raise.
+    """
+    return _Check(files, tick).run()
 
 
 class _Check:
-    def __init__(self, files: Mapping[str, Opened]) -> None:
-        self.files, self.result = files, CheckResult()
+    def __init__(self, files: Mapping[str, Opened], tick: Callable[[], None]) -> None:
+        self.files = {name: self._ticking(opened, tick) for name, opened in files.items()}
+        self.result = CheckResult()
         self.digests: dict[str, str] = {}
         self.suspects: set[str] = set()
+
+    @staticmethod
+    def _ticking(opened: Opened, tick: Callable[[], None]) -> Opened:
+        def lines() -> Iterator[bytes]:
+            for line in opened():
+                tick()
+                yield line
+
+        return lines
 
     def run(self) -> CheckResult:
         self._sums()
         manifest = self._decoded(MANIFEST, _Manifest)
         if manifest is not None:
-            self.result.title = f"{manifest.name} {manifest.version}"
+            self.result.title = _plain_text(f"{manifest.name} {manifest.version}")
             self.result.manifest_sha256, self.result.slug = self.digests[MANIFEST], manifest.slug
             self._manifest(manifest)
             self._content(manifest)
@@ -167,7 +188,10 @@ class _Check:
         if BLIND in self.files:
             self._named(BLIND, self._blind(lines(), self.files[BLIND]()))
         ontology = self._decoded(ONTOLOGY, _Ontology)
-        if PROVENANCE in self.files and ontology is not None:
+        if ontology is not None and not ontology.is_replayable:
+            limits = f"{MOST_STEPS:,} steps with {MOST_SOURCES:,} labels"
+            self.result.add(ONTOLOGY, f"It has too many steps: at most {limits} are made anew.")
+        elif PROVENANCE in self.files and ontology is not None:
             rules = Rules(manifest.kind, manifest.policy, manifest.spans_may_overlap, ontology.steps)
             judge = Judge(rules)
             self._named(PROVENANCE, self._provenance(judge, lines(), self.files[PROVENANCE]()))
@@ -180,16 +204,17 @@ class _Check:
         def faults() -> Iterator[str]:
             for number, line in enumerate(lines(), 1):
                 try:
-                    item = msgspec.json.decode(line, type=dict[str, Any])
+                    item = _decoded_line(line, dict[str, Any])
                     id, relations, spans = item["id"], item["relations"], item.get("spans")
                     counts.update(str(span[2]) for span in spans) if spans else None
                     counts.update(relations if spans is None else ())
-                except (*FAULTS, KeyError, TypeError, IndexError):
+                    repeated = id in ids
+                    ids.add(id)
+                except FAULTS:
                     yield f"Line {number:,} is no gold line."
                     continue
-                if id in ids:
-                    yield f"Line {number:,} repeats the id {id}."
-                ids.add(id)
+                if repeated:
+                    yield f"Line {number:,} repeats the id {_short(id)}."
 
         self._add(GOLD, faults())
         statistics = self._decoded(STATISTICS, _Statistics) if STATISTICS in self.files else None
@@ -213,9 +238,12 @@ class _Check:
                 yield f"Line {number:,} and those after it are missing in {missing}."
                 return
             try:
+                _require_readable(line)
                 expected = blind_line(line)
                 if expected != other:
-                    where = _first_difference(json.loads(expected), json.loads(other))
+                    where = _first_difference(
+                        _decoded_line(expected, dict[str, Any]), _decoded_line(other, dict[str, Any])
+                    )
                     yield f"Line {number:,}: {where}, in {GOLD} and in {BLIND}."
             except FAULTS:
                 yield f"Line {number:,} of {GOLD} or {BLIND} is not JSON."
@@ -227,10 +255,10 @@ class _Check:
                 yield f"Line {number:,} and those after it are missing in {missing}."
                 return
             try:
-                item = msgspec.json.decode(line, type=dict[str, Any])
-                row = msgspec.json.decode(other, type=ProvenanceRow)
+                item, row = _decoded_line(line, dict[str, Any]), _decoded_line(other, ProvenanceRow)
+                _require_replayable(row)
                 fault = _fault(judge, item, row)
-            except (*FAULTS, TypeError, KeyError, AttributeError):
+            except FAULTS:
                 yield f"Line {number:,} of {GOLD} or {PROVENANCE} is not as in a release."
                 continue
             self.result.redecided += 1
@@ -262,10 +290,33 @@ class _Check:
             return None
 
 
+def _require_readable(line: bytes) -> None:
+    if len(line) > LONGEST_LINE:
+        raise ValueError("the line is too long")
+
+
+def _decoded_line(line: bytes, shape: type[Shape]) -> Shape:
+    _require_readable(line)
+    return msgspec.json.decode(line, type=shape)
+
+
+def _require_replayable(row: ProvenanceRow) -> None:
+    """Reject more than people do, which takes seconds to decide."""
+    answers = [*row.answers, *([row.decision] if row.decision else ())]
+    marks = sum(len(answer.spans) + len(answer.relations) for answer in answers)
+    if len(row.answers) > MOST_ANSWERS or marks > MOST_MARKS:
+        raise ValueError("the line has too many answers")
+
+
+def _plain_text(text: str) -> str:
+    """Return a text that can be written: without halves of characters."""
+    return text.encode(errors="replace").decode()
+
+
 def _fault(judge: Judge, item: dict[str, Any], row: ProvenanceRow) -> str:
     """Describe how a gold line differs from what its provenance gives; empty if it does not."""
     if item["id"] != row.id:
-        return f"The id in {GOLD} is {item['id']}."
+        return f"The id in {GOLD} is {_short(item['id'])}."
     verdict = judge.verdict(row.counted(), row.k)
     votes = {_plain(count.choice): count.votes for count in verdict.tally}
     stated = {_plain(label.label): label.votes for label in row.labels if label.votes}

@@ -20,6 +20,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.web.places import reading
 from evalsvc.core.web.text_validation import require_clear, require_single_script, require_visible, texts_in
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import entrants, file_contract, quotas, scoring_identity, versions
@@ -39,7 +40,6 @@ from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_check import UNSTATED, Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
 from evalsvc.evaluation.submissions.other_inputs import Submitter
-from evalsvc.evaluation.submissions.thread_limits import reading
 
 S = Submission.State
 ACTIVE = (S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED)

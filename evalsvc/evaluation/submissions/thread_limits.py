@@ -1,4 +1,4 @@
-"""Limits on requests that occupy a thread: files being read, checks and long polls."""
+"""Limits on requests that occupy a thread: checks and long polls."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from threading import BoundedSemaphore
 from django.conf import settings
 
 from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
+from evalsvc.core.web.places import RETRY_SECONDS
 from evalsvc.evaluation.models import Submission
 
 POLL_RETRY_SECONDS = 2
 POLL_SECONDS = 0.2
-WINDOW_SECONDS, RETRY_SECONDS = 3_600, 5
+WINDOW_SECONDS = 3_600
 
 
 class CheckLimits:
@@ -67,35 +68,6 @@ class CheckLimits:
 
 
 CHECKS = CheckLimits()
-
-READ_WAIT_SECONDS = 5
-_reading = BoundedSemaphore(max(1, settings.WEB_THREADS // 2))
-_waiting = BoundedSemaphore(max(1, settings.WEB_THREADS // 4))
-
-
-@contextmanager
-def reading() -> Iterator[None]:
-    """Read a file while at most half of the threads do, so that pages stay available; else answer 429.
-
-    Another quarter of the threads may wait for a place.
-    """
-    if not (_reading.acquire(blocking=False) or _waited_for_place()):
-        hint = f"Send it again in {RETRY_SECONDS} s."
-        detail = "Other files are being read."
-        raise QuotaExceeded("too_many_checks", detail, retry_after=RETRY_SECONDS, hint=hint)
-    try:
-        yield
-    finally:
-        _reading.release()
-
-
-def _waited_for_place() -> bool:
-    if not _waiting.acquire(blocking=False):
-        return False
-    try:
-        return _reading.acquire(timeout=READ_WAIT_SECONDS)
-    finally:
-        _waiting.release()
 
 
 def slots(threads: int) -> int:

@@ -13,13 +13,18 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
 
 from annotation import projects
 from annotation.ontology import inventory
+from annotation.pages import releases
 from annotation.queue import votes
 from annotation.releases import check, folder
 from annotation.testset import TestSet
 from tests.annotation.releases.test_folder import frozen, released
+from tests.cast.basics import person
 from tests.cast.projects import annotators, create_project, curator, import_lines
 
 pytestmark = pytest.mark.django_db
@@ -101,10 +106,23 @@ def test_a_missing_an_added_and_a_shortened_file_are_named(copy: Path) -> None:
     assert "Line 2 and those after it are missing in blind.jsonl." in result.differences["blind.jsonl"]
 
 
+STEP, ANSWER = '{"operation":"add","sources":[]}', '{"relations":[]}'
+MANY_STEPS = f'{{"labels":[],"steps":[{",".join([STEP] * 1_001)}]}}'
+MANY_ANSWERS = f'{{"id":"s0","state":"settled","k":3,"labels":[],"answers":[{",".join([ANSWER] * 1_001)}]}}\n'
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
         *(("gold.jsonl", text) for text in ("[]\n", '{"id":[],"relations":1}\n', "\xff", '{"id":1}\n')),
+        *(("gold.jsonl", f'{{"id":{each},"relations":[]}}\n') for each in ("[]", '"\\ud800"', "{}")),
+        *(
+            ("gold.jsonl", f'{{"id":"s0","relations":[],{each}}}\n')
+            for each in ('"t":{"pos":null}', '"text":[null]')
+        ),
+        *(("blind.jsonl", text) for text in ("NaN\n", "[[[]]]\n", '{"id":"\\ud800"}\n')),
+        ("ontology.json", MANY_STEPS),
+        ("provenance.jsonl", MANY_ANSWERS),
         *(("provenance.jsonl", text) for text in ("{}\n", "[[" * 5_000, '{"id":"s0","answers":[1]}\n')),
         *(("manifest.json", text) for text in ("", "[]", '{"format":"other"}', "{")),
         *(("ontology.json", text) for text in ("", '{"labels":1}', '{"labels":[],"steps":[{}]}')),
@@ -116,7 +134,21 @@ def test_a_file_of_any_other_form_is_named_and_no_fault_of_the_check(
     copy: Path, name: str, content: str
 ) -> None:
     (copy / name).write_text(content)
-    assert check.check(check.open_folder(copy)).differences
+    result = check.check(check.open_folder(copy))
+    assert result.differences
+    assert str(result.differences).encode()  # halves of characters could not be shown
+
+
+def test_the_page_stops_at_files_that_take_too_long(
+    client: Client, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(person("sam"))
+    files = [SimpleUploadedFile(path.name, path.read_bytes()) for path in copy.iterdir()]
+    assert "are as released" in client.post(reverse("release-check"), {"copies": files}).content.decode()
+    monkeypatch.setattr(releases, "MAX_SECONDS", 0)
+    for file in files:
+        file.seek(0)
+    assert "take too long" in client.post(reverse("release-check"), {"copies": files}).content.decode()
 
 
 def test_merged_labels_are_mapped_before_the_lines_are_decided_anew(tmp_path: Path) -> None:

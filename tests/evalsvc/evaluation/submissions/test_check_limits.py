@@ -15,8 +15,9 @@ from evalsvc.core.errors.exceptions import QuotaExceeded, TooLarge
 from evalsvc.core.formats import problems
 from evalsvc.core.formats.label_list import MAX_LABELS, read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.web import places
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.submissions import intake, thread_limits
+from evalsvc.evaluation.submissions import intake
 from evalsvc.evaluation.submissions.thread_limits import CheckLimits
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast
@@ -48,10 +49,10 @@ def test_half_of_the_threads_read_files_and_others_are_told_to_wait(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     benchmark = cast.relations()
-    monkeypatch.setattr(thread_limits, "READ_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(places, "READ_WAIT_SECONDS", 0.01)
     with ExitStack() as readers:
         for _ in range(2):
-            readers.enter_context(thread_limits.reading())
+            readers.enter_context(places.reading())
         with pytest.raises(QuotaExceeded, match="Other files") as error:
             cast.submit(benchmark, LABEL_LINES)
         assert error.value.retry_after == 5

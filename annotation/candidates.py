@@ -26,6 +26,8 @@ from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import LabelPrediction, ScoresPrediction
 from evalsvc.core.formats.registry import formats, open_predictions, recognise_source
+from evalsvc.core.formats.text_lines import LIMITS, Limits
+from evalsvc.core.web.places import reading
 
 CHUNK = 1_000
 CRITERIA = {
@@ -98,7 +100,7 @@ def drawn(ids: Sequence[str], seed: str, n: int) -> list[str]:
     return sorted(ids, key=lambda name: (uniform(seed, name), name))[:n]
 
 
-def read_scores(file: BinaryIO, *, format: str = "") -> dict[str, float]:
+def read_scores(file: BinaryIO, *, format: str = "", limits: Limits = LIMITS) -> dict[str, float]:
     """Return the greatest claim but N/A of each line of a prediction file; a plain label counts 1."""
     problems = Problems()
     accepted = formats("predictions")
@@ -107,7 +109,7 @@ def read_scores(file: BinaryIO, *, format: str = "") -> dict[str, float]:
         raise DomainError("unknown_format", detail, field="format")
     found = format or recognise_source(file, problems=problems, accepted=accepted)
     scores: dict[str, float] = {}
-    for _, prediction in open_predictions(file, format=found, problems=problems):
+    for _, prediction in open_predictions(file, format=found, problems=problems, limits=limits):
         match prediction:
             case ScoresPrediction():
                 claims = [value for name, value in prediction.scores.items() if name not in USUAL]
@@ -118,6 +120,15 @@ def read_scores(file: BinaryIO, *, format: str = "") -> dict[str, float]:
     if not scores:
         raise DomainError("bad_candidates", "The file has no predictions by sentence.", field="predictions")
     return scores
+
+
+WEB_LIMITS = Limits(1 << 27, 500_000)
+
+
+def read_scores_in_web(file: BinaryIO) -> dict[str, float]:
+    """Read a prediction file while few threads do."""
+    with reading():
+        return read_scores(file, limits=WEB_LIMITS)
 
 
 @dataclass(frozen=True)

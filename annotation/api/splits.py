@@ -18,6 +18,7 @@ from annotation.testset import Companion
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
+from evalsvc.core.web.places import reading
 from evalsvc.core.web.request_validation import validated
 from evalsvc.core.web.tables import records
 
@@ -47,10 +48,13 @@ class SetSplitRequestSerializer(serializers.Serializer[Any]):
 class SetPartSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     slug = serializers.CharField(allow_null=True, help_text="Of the new set; null for a preview.")
-    items = serializers.IntegerField()
-    pairs = serializers.IntegerField()
-    facts = serializers.IntegerField()
-    sentences = serializers.IntegerField()
+    items = serializers.IntegerField(allow_null=True, help_text="null beyond 50,000 lines: not counted.")
+    pairs = serializers.IntegerField(allow_null=True)
+    facts = serializers.IntegerField(allow_null=True)
+    sentences = serializers.IntegerField(allow_null=True)
+
+
+NOT_COUNTED = dict.fromkeys(("items", "pairs", "facts", "sentences"))
 
 
 class SharedByPartsSerializer(serializers.Serializer[Any]):
@@ -62,14 +66,16 @@ class SharedByPartsSerializer(serializers.Serializer[Any]):
 class SetSplitSerializer(serializers.Serializer[Any]):
     parts = SetPartSerializer(many=True)
     shared = SharedByPartsSerializer(many=True)
-    worst = serializers.FloatField(help_text="Greatest deviation of a relation with 10 items or more.")
+    worst = serializers.FloatField(
+        allow_null=True, help_text="Greatest deviation of a relation with 10 items or more."
+    )
 
 
 class Split(APIView):
     @extend_schema(
         operation_id="test_set_split",
         request=SetSplitRequestSerializer,
-        responses={200: SetSplitSerializer, 202: SetSplitSerializer} | problems(400, 401, 403, 404, 409),
+        responses={200: SetSplitSerializer, 202: SetSplitSerializer} | problems(400, 401, 403, 404, 409, 413),
     )
     def post(self, request: Request, slug: str) -> Response:
         """Split a set into parts, each a test set of its own, or preview that."""
@@ -77,16 +83,20 @@ class Split(APIView):
         body = dict(validated(request, SetSplitRequestSerializer))
         only_preview = body.pop("preview")
         plan = making.Plan.of(**body)
-        found = making.preview(test_set, plan, by=user)
+        most = making.MOST_LINES_IN_WEB
+        counted = only_preview or test_set.rows <= most  # a job splits sets of any length
+        found = making.preview(test_set, plan, by=user, most=most) if counted else None
         made = [] if only_preview else making.make(test_set, plan, by=user)
         slugs: list[str | None] = [part.slug for part in made]
         slugs = slugs or [None] * len(plan.shares)
         parts = [
-            {"name": name, "slug": of_part} | counts
-            for (name, counts), of_part in zip(found.parts.items(), slugs, strict=True)
+            {"name": name, "slug": of_part} | (found.parts[name] if found else NOT_COUNTED)
+            for name, of_part in zip(plan.shares, slugs, strict=True)
         ]
-        shared = [{"first": a, "second": b, "shared": rows} for a, b, rows in found.shared]
-        answer = SetSplitSerializer({"parts": parts, "shared": shared, "worst": found.worst})
+        shared = [{"first": a, "second": b, "shared": rows} for a, b, rows in (found.shared if found else ())]
+        answer = SetSplitSerializer(
+            {"parts": parts, "shared": shared, "worst": found.worst if found else None}
+        )
         return Response(answer.data, status=200 if only_preview else 202)
 
 
@@ -227,7 +237,7 @@ class Leakage(APIView):
         test_set, user = visible_test_set(request, slug), person(request)
         test_set.require_reader(user)
         body = validated(request, LeakageRequestSerializer)
-        rows = making.leakage_of(
-            test_set, body["file"], by=user, format=body["format"], most=making.MOST_LINES_IN_WEB
-        )
+        chosen = {"format": body["format"], "most": making.MOST_LINES_IN_WEB}
+        with reading():
+            rows = making.leakage_of(test_set, body["file"], by=user, **chosen)
         return Response(LeakageSerializer({"shared": rows}).data)

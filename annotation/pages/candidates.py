@@ -44,7 +44,8 @@ class CandidatesForm(PageForm):
         """Return the criteria, in the order of the page."""
         values = self.cleaned_data
         order = [name for name in candidates.CRITERIA if values.get(name)]
-        scores = candidates.read_scores(values["predictions"]) if values["predictions"] else {}
+        file = values["predictions"]
+        scores = candidates.read_scores_in_web(file) if file else {}
         return candidates.Wanted(
             order=order,
             top=values["top"] or 0,

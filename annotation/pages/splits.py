@@ -17,6 +17,7 @@ from evalsvc.core.formats.registry import formats
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, percent
 from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.places import reading
 from evalsvc.core.web.views import attempt, page
 
 UNITS = [
@@ -76,8 +77,9 @@ def split_page(request: HttpRequest, slug: str) -> HttpResponse:
         if made:
             messages.info(request, f"{' and '.join(map(str, made))} are being written.")
             return redirect("test-set", made[0].slug)
-    if plan is not None:
-        found = making.preview(test_set, plan, by=user)
+    most = making.MOST_LINES_IN_WEB
+    found = attempt(form, lambda: making.preview(test_set, plan, by=user, most=most)) if plan else None
+    if found is not None:
         heads = ["Part", "Items", "Pairs", "Facts", "Sentences"]
         rows = [[name, *(f"{n:,}" for n in counts.values())] for name, counts in found.parts.items()]
         context |= {
@@ -99,7 +101,8 @@ def leakage_page(request: HttpRequest, slug: str) -> HttpResponse:
         file, most = form.cleaned_data["file"], making.MOST_LINES_IN_WEB
         chosen = {"format": form.cleaned_data["format"], "most": most}
         try:
-            found = attempt(form, lambda: making.leakage_of(test_set, file, by=user, **chosen))
+            with reading():
+                found = attempt(form, lambda: making.leakage_of(test_set, file, by=user, **chosen))
         except FileRejected as rejected:
             form.add_error("file", str(rejected))
             found = None

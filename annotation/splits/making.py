@@ -19,7 +19,7 @@ from annotation.splits.leakage import Shared, leakage
 from annotation.splits.splitting import Unit, split, worst_deviation
 from annotation.testset import Origin, TestSet, verified_lines
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import jsonl_items
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
@@ -33,7 +33,7 @@ from evalsvc.core.jobs.transitions import Store
 KIND = "split"
 PART = re.compile(r"[a-z][a-z0-9-]{0,29}")
 MOST_PARTS, LONGEST_SEED = 5, 100
-MOST_LINES_IN_WEB = 50_000  # of training data; the command `leakage` has no bound
+MOST_LINES_IN_WEB = 50_000  # of a set, and of training data; commands have no bound
 FREQUENT = 10  # items from which on a relation's share is looked at
 EXAMPLE = "dev=0.3,test=0.7"
 
@@ -109,9 +109,16 @@ def _positive(item: SplitItem, negatives: Collection[str]) -> SplitItem:
     )  # fmt: skip
 
 
-def preview(test_set: TestSet, plan: Plan, *, by: User) -> Preview:
-    """Return what a split would give, without storing it."""
+def _require_few_lines(test_set: TestSet, most: int, command: str) -> None:
+    if most and test_set.rows > most:
+        detail = f"{test_set} has {test_set.rows:,} lines; a request reads {most:,}."
+        raise TooLarge("too_many_rows", detail, hint=f"Use manage.py {command}.", limit=most)
+
+
+def preview(test_set: TestSet, plan: Plan, *, by: User, most: int = 0) -> Preview:
+    """Return what a split would give, without storing it; `most` bounds the lines (0: no bound)."""
     test_set.require_reader(by)
+    _require_few_lines(test_set, most, "split --preview")
     items = items_of(test_set)
     parts = plan.parts_of(items)
     by_part: dict[str, list[SplitItem]] = {name: [] for name in plan.shares}
@@ -197,6 +204,7 @@ def leakage_of(
 ) -> list[Shared]:
     """Compare a training file with a test set; `most` bounds lines and kilobytes (0: no bound)."""
     test_set.require_reader(by)
+    _require_few_lines(test_set, most, "leakage")
     problems = Problems()
     accepted = formats("items")
     if format and format not in accepted:

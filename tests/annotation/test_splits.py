@@ -226,6 +226,21 @@ def test_training_data_are_compared_on_the_page_and_by_api(client: Client, whole
     assert client.post(url, {"file": upload(b"\x00\xff")}).status_code == 422
 
 
+def test_requests_read_no_long_set_and_split_it_by_a_job(
+    client: Client, whole: TestSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "MOST_LINES_IN_WEB", 1)
+    client.force_login(whole.by)
+    url, body = f"/api/v1/test-sets/{whole.slug}/", {"parts": "dev=0.5,test=0.5", "seed": "split-0"}
+    assert client.post(f"{url}leakage", {"file": upload(b"{}")}).status_code == 413
+    assert client.post(f"{url}split", body | {"preview": True}, "application/json").status_code == 413
+    page = reverse("test-set-split", args=[whole.slug])
+    values = body | {"keep_together": "neither", "action": "preview"}
+    assert "manage.py split --preview" in client.post(page, values).content.decode()
+    found = client.post(f"{url}split", body, "application/json")
+    assert (found.status_code, found.json()["worst"]) == (202, None)
+
+
 def test_the_api_previews_and_splits(client: Client, whole: TestSet) -> None:
     client.force_login(whole.by)
     url, body = f"/api/v1/test-sets/{whole.slug}/split", {"parts": "dev=0.5,test=0.5", "seed": "split-0"}

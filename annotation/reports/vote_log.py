@@ -41,7 +41,7 @@ def _acts(project: Project) -> Iterator[dict[str, Any]]:
     is_done = Q(batch=None) | Q(batch__state="done")
     acts = Vote.objects.filter(is_done, item__project=project, item__use="", item__batch__state="done")
     waiting: list[tuple[Any, ...]] = []
-    for act in in_batches(acts.order_by("item__rank", "item", "pk").values_list(*FIELDS)):
+    for act in in_batches(acts.order_by("item__rank", "item", "pk"), *FIELDS):
         waiting.append(act)
         if len(waiting) == ROWS:
             yield from _rows(project, waiting, names)

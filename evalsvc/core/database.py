@@ -58,15 +58,22 @@ def insist(write: Callable[[], object], *, most: int | None = None) -> None:
             return
 
 
-def in_batches(rows: QuerySet[Any, Any]) -> Iterator[Any]:
-    """Yield rows in order; the first read fixes their keys.
+def in_batches(rows: QuerySet[Any, Any], *fields: str) -> Iterator[Any]:
+    """Yield rows in order, or tuples of fields; the first read fixes their keys.
 
     No read stays open meanwhile, so the caller may write between two rows. On SQLite an open read keeps a
     snapshot; writing from it fails with "database is locked" once another connection has written.
+    Fields are read by key alone: with the conditions of a join, SQLite reads the whole join for each batch.
     """
     keys = list(rows.values_list("pk", flat=True))
+    by_key = rows.model._default_manager.order_by().values_list("pk", *fields)
     for at in range(0, len(keys), ROWS_PER_READ):
-        yield from list(rows.filter(pk__in=keys[at : at + ROWS_PER_READ]))
+        chunk = keys[at : at + ROWS_PER_READ]
+        if fields:
+            found = {row[0]: row[1:] for row in by_key.filter(pk__in=chunk)}
+            yield from (found[key] for key in chunk if key in found)
+        else:
+            yield from list(rows.filter(pk__in=chunk))
 
 
 def insert_many(rows: Sequence[M]) -> list[M]:

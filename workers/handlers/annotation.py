@@ -72,14 +72,15 @@ def read_answers(project: Project, progress: Progress) -> AnswerColumns:
     """Read the answers that count, surplus ones too, in present labels."""
     mapping = item_state.Rules(project).mapping
     answers = AnswerColumns()
-    rows = agreement.included_answers(project).values_list("item", "annotator", "annotator__name", "payload")
-    for at, (item, annotator, name, payload) in enumerate(in_batches(rows)):
+    fields = ("item", "annotator", "annotator__name", "payload")
+    rows = in_batches(agreement.included_answers(project), *fields)
+    for at, (item, annotator, name, payload) in enumerate(rows):
         present = mapping.payload(payload).payload
         answers.add(item, annotator, name, present, blank=bool(present.get("blank")))
         if at % STEP == 0:
             progress(at, 0, "reading answers")
     if project.kind != Kind.RELATIONS:
-        for item, text, tokens in in_batches(project.items.live().values_list("pk", "text", "tokens")):
+        for item, text, tokens in in_batches(project.items.live(), "pk", "text", "tokens"):
             if item in answers.items:
                 answers.add_text(item, text, tokens)
     return answers

@@ -6,10 +6,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.forms.models import model_to_dict
+from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Annotator, Batch, Item, ItemCount, Vote
-from evalsvc.core.database import insert_many
+from evalsvc.core import database
+from evalsvc.core.database import in_batches, insert_many
 from tests.cast.projects import create_project
 
 
@@ -37,3 +40,23 @@ def test_many_rows_are_inserted_as_one_by_one() -> None:
     votes = insert_many([Vote(item=one, annotator=ann, client_id=uuid4(), number=1, act="skip")])
     assert Vote.objects.get(pk=votes[0].pk).at is not None
     assert insert_many([]) == []
+
+
+@pytest.mark.django_db
+def test_fields_are_read_in_order_and_by_key_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "ROWS_PER_READ", 2)
+    project = create_project()
+    batch = Batch.objects.create(project=project, what="items", by=project.created_by, size=1)
+    names = ["s0", "s1", "s2"]
+    insert_many(
+        [
+            Item(project=project, batch=batch, text=n, external_id=n, content_key=n, rank=9 - at)
+            for at, n in enumerate(names)
+        ]
+    )
+    rows = Item.objects.filter(project=project, batch__what="items").order_by("rank")
+    with CaptureQueriesContext(connection) as queries:
+        assert list(in_batches(rows, "text", "batch__what")) == [(n, "items") for n in reversed(names)]
+    _, *reads = [query["sql"] for query in queries]
+    assert len(reads) == 2
+    assert not any("project_id" in read for read in reads)  # its conditions would read the join each time

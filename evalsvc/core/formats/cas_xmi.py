@@ -1,7 +1,8 @@
 """UIMA CAS as XMI, a file per document, as INCEpTION exports it; by dkpro-cassis, an optional package.
 
-Spans are `custom.Span` and relations `custom.Relation` (Governor = head, Dependent = tail), each with the
-feature `label`. Offsets in the file count UTF-16 units; cassis turns them into code points.
+Spans are written as `custom.Span` and relations as `custom.Relation` (Governor = head, Dependent = tail),
+each with the feature `label`. Projects name their layers otherwise, so files are read by the layers that they
+have, one of each kind. Offsets in the file count UTF-16 units; cassis turns them into code points.
 """
 
 from __future__ import annotations
@@ -10,43 +11,60 @@ import io
 import warnings
 from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalsvc.core.formats.brat import file_name
 from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.extras import require_extra
 from evalsvc.core.formats.json_documents import read_whole, votes_of
 from evalsvc.core.formats.json_lines import identifier
-from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ItemLine, Link, Span, VoteLine
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import checked_spans
+from evalsvc.core.formats.webanno_tsv import label_feature
 
 SPAN, RELATION = "custom.Span", "custom.Relation"
 SEGMENTATION = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type"
 METADATA = "de.tudarmstadt.ukp.dkpro.core.api.metadata.type.DocumentMetaData"
+NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+NO_LAYERS = ("uima.", "de.tudarmstadt.", "org.dkpro.")  # tokens, sentences, metadata, parses
+ENDS = {"Governor", "Dependent"}
+NO_FEATURES = ENDS | {"{http://www.omg.org/XMI}id", "sofa", "begin", "end", "order"}
 
 
-def type_system() -> Any:
+class Layers(NamedTuple):
+    """Types of spans and of relations, each with the feature that has its label."""
+
+    span: str = SPAN
+    span_label: str = "label"
+    relation: str = RELATION
+    relation_label: str = "label"
+
+
+def type_system(layers: Layers) -> Any:
     """Return the types of DKPro Core with the two layers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cassis reads its own file in a way that Python will drop
         types = import_module("cassis").load_dkpro_core_typesystem()
-    annotation = "uima.tcas.Annotation"
-    span = types.create_type(name=SPAN, supertypeName=annotation)
-    types.create_feature(domainType=span, name="label", rangeType="uima.cas.String")
-    relation = types.create_type(name=RELATION, supertypeName=annotation)
-    types.create_feature(domainType=relation, name="label", rangeType="uima.cas.String")
-    types.create_feature(domainType=relation, name="Governor", rangeType=span)
-    types.create_feature(domainType=relation, name="Dependent", rangeType=span)
+    for name, label, ends in (
+        (layers.span, layers.span_label, ()),
+        (layers.relation, layers.relation_label, ("Governor", "Dependent")),
+    ):
+        if types.contains_type(name):
+            continue
+        layer = types.create_type(name=name, supertypeName="uima.tcas.Annotation")
+        types.create_feature(domainType=layer, name=label, rangeType="uima.cas.String")
+        for end in ends:
+            types.create_feature(domainType=layer, name=end, rangeType=types.get_type(layers.span))
     return types
 
 
 def write(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Yield the type system, then a file per document."""
     require_extra("cas-xmi")
-    types = type_system()
+    types = type_system(Layers())
     metadata = types.create_type(name=METADATA, supertypeName="uima.tcas.DocumentAnnotation")
     for name in ("documentTitle", "documentId"):
         types.create_feature(domainType=metadata, name=name, rangeType="uima.cas.String")
@@ -92,16 +110,19 @@ def read(
             problems.stop("bad_xml", line=line, value=word, expected="XML without document type and entities")
     cassis = import_module("cassis")
     try:
+        layers = _layers(data, problems)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of each type that is not needed here
-            cas = cassis.load_cas_from_xmi(io.BytesIO(data), typesystem=type_system(), lenient=True)
-        spans = list(cas.select(SPAN))
-        relations = list(cas.select(RELATION))
+            cas = cassis.load_cas_from_xmi(io.BytesIO(data), typesystem=type_system(layers), lenient=True)
+        spans = list(cas.select(layers.span))
+        relations = list(cas.select(layers.relation))
+    except FileRejected:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever the parser says of a damaged file
         problems.stop("bad_xml", value=f"{type(error).__name__}: {error}", expected="XMI of a CAS")
     at = {id(span): number for number, span in enumerate(spans)}
-    places: list[Span] = [(span.begin, span.end, span.label or "") for span in spans]
-    ends = [(relation.Governor, relation.label or "", relation.Dependent) for relation in relations]
+    places: list[Span] = [(span.begin, span.end, span[layers.span_label] or "") for span in spans]
+    ends = [(link.Governor, link[layers.relation_label] or "", link.Dependent) for link in relations]
     links: list[Link] = [
         (at[id(head)], label, at[id(tail)]) for head, label, tail in ends if {id(head), id(tail)} <= at.keys()
     ]
@@ -118,6 +139,32 @@ def read(
         yield 1, ItemLine(item_id, sofa, spans=checked[0], relations=checked[1])
 
 
+def _layers(data: bytes, problems: Problems) -> Layers:
+    """Return the layers that a file has, or reject one with several."""
+    etree = import_module("lxml.etree")
+    found: dict[str, set[str]] = {}
+    for element in etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True)):
+        package, _, name = element.tag.removeprefix("{http:///").rpartition(".ecore}")
+        layer = f"{package.replace('/', '.')}.{name}"
+        if (
+            package
+            and (layer == NAMED_ENTITY or not layer.startswith(NO_LAYERS))
+            and "begin" in element.attrib
+        ):
+            found.setdefault(layer, set()).update(element.attrib)
+    relations = {layer: names for layer, names in found.items() if names >= ENDS}
+    spans = {layer: names for layer, names in found.items() if not names & ENDS}
+    chosen = []
+    for layers, usual in ((spans, SPAN), (relations, RELATION)):
+        if len(layers) > 1:
+            hint = "Export the document again with one layer of spans and one of relations."
+            expected = "one layer of each kind"
+            problems.stop("several_layers", value=", ".join(sorted(layers)), expected=expected, hint=hint)
+        layer, names = next(iter(layers.items()), (usual, set()))
+        chosen += [layer, label_feature(names - NO_FEATURES, problems)]
+    return Layers(*chosen)
+
+
 def read_votes(
     source: Source, *, problems: Problems, name: str = "", item: str = "", limits: Limits = LIMITS
 ) -> Iterator[tuple[int, VoteLine]]:
@@ -130,7 +177,7 @@ FORMAT = register(
     Format(
         "cas-xmi",
         "UIMA CAS XMI (INCEpTION)",
-        "A document per file. Spans are custom.Span, relations custom.Relation, each with the feature label.",
+        "A document per file, with a layer of spans, such as custom.Span, and one of relations.",
         '<xmi:XMI xmlns:xmi="http://www.omg.org/XMI">',
         roles=("items", "gold", "votes"),
         rank=57,

@@ -184,6 +184,11 @@ KINDS: dict[str, ProblemKind] = {
     "bad_xml": ProblemKind(
         "The XML is damaged or not allowed.", '<xmi:XMI xmlns:xmi="http://www.omg.org/XMI">', False
     ),
+    "several_layers": ProblemKind(
+        "The file has several layers or features, and nothing says which has the labels.",
+        "#T_SP=custom.Span|label",
+        False,
+    ),
     "bad_binary": ProblemKind("The binary file is damaged or has another content.", "corpus.spacy", False),
     "no_extra": ProblemKind(
         "The format needs an optional package.",

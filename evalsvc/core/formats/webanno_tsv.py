@@ -109,14 +109,13 @@ def read(
     """Yield the document. Text between sentences is not in the file: it becomes line ends."""
     lines = _lines(source, problems, limits)
     item_id = identifier(name, line=1, field="name", problems=problems)
-    columns: list[tuple[str, str]] = []
+    layers: list[tuple[str, list[str]]] = []
     text, units, rows = "", 0, list[_Row]()
     waiting: list[str] = []
     for number, line in enumerate(lines, 1):
         problems.lines_read = number
         if line.startswith(("#T_SP=", "#T_RL=", "#T_CH=")):
-            kind, (_, *features) = line[3:5], line[6:].split("|")
-            columns += [(kind, feature) for feature in features or [""]]
+            layers.append((line[3:5], line[6:].split("|")))
         elif line.startswith("#Text="):
             waiting.append(unescaped(line[6:]))
         elif line[:1].isdigit():
@@ -137,9 +136,35 @@ def read(
             rows.append(_Row(number, match[1], start, end, match[4], cells))
     if problems.total or item_id is None:
         return
-    item = _item(item_id, text, columns, rows, problems)
+    item = _item(item_id, text, _columns(layers, problems), rows, problems)
     if item is not None:
         yield 1, item
+
+
+def _columns(layers: list[tuple[str, list[str]]], problems: Problems) -> list[tuple[str, str]]:
+    """Return the kind and feature of each column; those without labels or ends have no kind."""
+    columns = []
+    for kind, (_, *features) in layers:
+        names = [name for given, (name, *_) in layers if given == kind]
+        if kind != "CH" and len(names) > 1:
+            hint = "Export the document again with one layer of spans and one of relations."
+            expected = "one layer of each kind"
+            problems.stop("several_layers", value=", ".join(names), expected=expected, hint=hint)
+        ends = {feature for feature in features if feature.startswith("BT_")}
+        label = label_feature(set(features) - ends, problems) if features else ""
+        kept = ends | {label}
+        columns += [(kind if feature in kept else "", feature) for feature in features or [""]]
+    return columns
+
+
+def label_feature(names: Iterable[str], problems: Problems) -> str:
+    """Return the feature of a layer that has its labels."""
+    features = sorted(names)
+    usual = [name for name in ("label", "value") if name in features] or features
+    if len(features) > 1 and usual == features:
+        expected = "one feature, or one that is called label or value"
+        problems.stop("several_layers", value=", ".join(features), expected=expected)
+    return usual[0] if usual else "label"
 
 
 def _lines(source: Source, problems: Problems, limits: Limits) -> list[str]:
@@ -157,10 +182,6 @@ def _lines(source: Source, problems: Problems, limits: Limits) -> list[str]:
 def _item(
     item_id: str, text: str, columns: list[tuple[str, str]], rows: list[_Row], problems: Problems
 ) -> ItemLine | None:
-    labels = sum(kind == "SP" for kind, _ in columns)
-    if labels > 1:
-        expected = "one layer of spans with one feature"
-        problems.stop("wrong_columns", line=1, value=f"{labels} features of spans", expected=expected)
     layers = _Layers(text, columns, problems)
     for row in rows:
         layers.take(row)
@@ -199,7 +220,8 @@ class _Layers:
                 for part in parts:
                     match = CELL.fullmatch(part)
                     assert match is not None
-                    span = self.spans.setdefault(match[2] or row.unit, [start, end, unescaped(match[1])])
+                    label = "" if match[1] == "*" else unescaped(match[1])  # an escaped one is a label
+                    span = self.spans.setdefault(match[2] or row.unit, [start, end, label])
                     span[1] = max(span[1], end)
             elif kind == "RL" and feature.startswith("BT_"):
                 sources = parts

@@ -373,6 +373,50 @@ def test_xmi_returns_every_document() -> None:
         assert of_item(item) == in_code_points(gold)
 
 
+NER = b'xmlns:ner="http:///de/tudarmstadt/ukp/dkpro/core/api/ner/type.ecore" xmlns:custom='
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {b"/custom.ecore": b"/webanno/custom.ecore", b":Span": b":Name", b":Relation": b":Link",
+         b" label=": b" kind="},
+        {b"xmlns:custom=": NER, b"custom:Span": b"ner:NamedEntity", b" label=": b" value="},
+    ],
+)  # fmt: skip
+def test_xmi_is_read_by_the_layers_that_a_project_has(named: dict[bytes, bytes]) -> None:
+    gold = BY_ID["nested"]
+    data = written("cas-xmi", [gold])[0]["annotation/nested.txt/gold.xmi"]
+    for ours, theirs in named.items():
+        data = data.replace(ours, theirs)
+    (item,) = read(data, "cas-xmi", name="nested")
+    assert of_item(item) == in_code_points(gold)
+
+
+def test_files_with_several_layers_are_refused_with_their_names() -> None:
+    files, _ = written("cas-xmi", [BY_ID["nested"]])
+    first, rest = files["annotation/nested.txt/gold.xmi"].split(b"<custom:Span", 1)
+    two = first + b"<custom:Other" + rest
+    table = b"#FORMAT=WebAnno TSV 3.3\n#T_SP=custom.Span|label\n#T_SP=custom.Other|label\n"
+    for data, format in ((two, "cas-xmi"), (table, "webanno-tsv")):
+        with pytest.raises(FileRejected) as error:
+            read(data, format)
+        (problem,) = error.value.problems.first
+        assert (problem.code, "custom.Other" in str(problem.value)) == ("several_layers", True)
+
+
+def test_the_label_of_a_layer_with_several_features_is_its_value() -> None:
+    layer = "#T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|identifier|value"
+    rows = [
+        "1-1\t0-3\tAda\t*[1]\tPER[1]\t",
+        "1-2\t4-7\tvan\t*[1]\tPER[1]\t",
+        "1-3\t8-10\tBo\thttp://q.example\tLOC\t",
+    ]
+    data = "\n".join(["#FORMAT=WebAnno TSV 3.3", layer, "", "", "#Text=Ada van Bo", *rows, ""]).encode()
+    (item,) = read(data, "webanno-tsv")
+    assert item.spans == ((0, 7, "PER"), (8, 10, "LOC"))
+
+
 def test_xmi_with_entities_is_refused_before_it_is_parsed() -> None:
     bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><xmi:XMI xmlns:xmi="http://www.omg.org/XMI"/>'
     with pytest.raises(FileRejected) as error:

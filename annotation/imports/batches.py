@@ -43,7 +43,7 @@ OPTIONS: dict[str, frozenset[str]] = {
     Batch.What.ITEMS: frozenset(
         {"on_error", "labels", "negative", "scheme", "repair", "column", "known", "unit", "names"}
     ),
-    Batch.What.VOTES: frozenset({"on_error", "labels", "negative", "empty", "k", "item"}),
+    Batch.What.VOTES: frozenset({"on_error", "labels", "negative", "empty", "k", "item", "unit"}),
     Batch.What.SUGGESTIONS: frozenset({"on_error", "negative"}),
     Batch.What.GOLD: frozenset(
         {"name", "version", "kind", "labels", "negative", "scheme", "repair", "column", "unit", "names"}

@@ -31,7 +31,7 @@ Valid = tuple[int, VoteLine, Payload]
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read and stage the votes; the returned store counts them."""
     assert batch.project is not None
-    options = {name: batch.options[name] for name in ("empty", "item") if name in batch.options}
+    options = {name: batch.options[name] for name in ("empty", "item", "unit") if name in batch.options}
     options["name"] = name_of(batch.filename)
     lines = open_votes(file, format=batch.format, problems=problems, limits=limits, **options)
     staging = _Staging(batch, problems)

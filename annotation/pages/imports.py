@@ -38,7 +38,7 @@ NAMES_END = re.compile(r"[,\n]")
 ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 OPTIONS: dict[str, tuple[str, ...]] = {
     Batch.What.ITEMS: ("scheme", "unit", "names"),
-    Batch.What.VOTES: ("empty", "k", "item"),
+    Batch.What.VOTES: ("empty", "k", "item", "unit"),
     Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme", "unit", "names", "source_of"),
 }
 CONTENT_TITLES = {
@@ -181,7 +181,7 @@ class ImportForm(FileForm):
     unit = unit_field()
     names = NamesField()
     empty = forms.ChoiceField(
-        label="Empty cells in a table of answers",
+        label="Empty cells of a table, and documents of doccano without a label",
         required=False,
         choices=[("no-vote", "no answer"), ("no-label", "an answer without a label (N/A)")],
     )

@@ -14,9 +14,10 @@ import msgspec
 from evalsvc.core.formats.documents import UNITS, Document, Offsets, Unit
 from evalsvc.core.formats.json_documents import decode_documents
 from evalsvc.core.formats.json_lines import Identifier, identifier
+from evalsvc.core.formats.jsonl_votes import FirstVotes
 from evalsvc.core.formats.pairs import json_lines, mention, pairs, place
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import Entity, ItemLine, Link, Span
+from evalsvc.core.formats.records import Entity, ItemLine, Link, Span, VoteLine, payload
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import checked_spans
@@ -117,11 +118,13 @@ class _Places:
         self.units = [Offsets(text, each) for each in units]
 
     def place(self, start: int, end: int, *, field: str, name: str = "") -> tuple[int, int] | None:
-        found = {(offsets.from_unit(start), offsets.from_unit(end)) for offsets in self.units}
+        places = [(offsets.from_unit(start), offsets.from_unit(end)) for offsets in self.units]
+        found = set(places)
         if len(found) > 1:
+            slices = ", ".join(f"{unit} {self._words(*at)}" for unit, at in zip(UNITS, places, strict=True))
             self.problems.stop(
-                "no_unit", line=self.line, field="unit", value=f"[{start}, {end}) in {self.text[:60]!r}",
-                expected="a stated unit: utf16, graphemes or code-points",
+                "no_unit", line=self.line, field="unit", value=f"[{start}, {end}): {slices}",
+                expected="the unit whose words are those of the span",
                 hint="The file doesn't say what its offsets count. doccano draws in UTF-16 units unless its "
                 "project counts grapheme clusters; offsets imported into it stay as they were.",
             )  # fmt: skip
@@ -137,6 +140,10 @@ class _Places:
             hint = "Perhaps its offsets have another unit."
             self.problems.add("cut_word", line=self.line, field=field, value=words, hint=hint)
         return first, last
+
+    def _words(self, first: int | None, last: int | None) -> str:
+        whole = first is not None and last is not None and first < last
+        return f"“{self.text[first:last]}”" if whole else "no place in the text"
 
 
 def _cuts_word(text: str, start: int, end: int) -> bool:
@@ -184,23 +191,53 @@ def _spans(wire: WireDocument, item_id: str, places: _Places) -> ItemLine | None
     return ItemLine(item_id, wire.text, None, spans=checked[0], relations=relations)
 
 
+def read_votes(
+    source: Source,
+    *,
+    problems: Problems,
+    unit: Unit | None = None,
+    name: str = "",
+    empty: str = "no-vote",
+    limits: Limits = LIMITS,
+) -> Iterator[tuple[int, VoteLine]]:
+    """Yield the answers of the person that the file is named after, as doccano names the files of a project.
+
+    A document without a label may be an answer or not: `empty` decides.
+    """
+    first_votes = FirstVotes(problems)
+    for line, item in read(source, problems=problems, unit=unit, limits=limits):
+        labels, spans = item.relations or (), item.spans or ()
+        if not (labels or spans) and empty == "no-vote":
+            problems.add("empty_cell", line=line)
+        elif first_votes.is_first(item.id, name, line=line):
+            is_pair = item.head is not None
+            relations = tuple(each for each in labels if each != NEGATIVE) if is_pair else labels
+            answer = payload(spans=spans, relations=relations)  # type: ignore[arg-type]
+            text = None if is_pair else item.text
+            yield line, VoteLine(item.id, name, answer, not (relations if is_pair else spans), text)
+
+
 FORMAT = register(
     Format(
         "doccano",
         "doccano (JSONL)",
         "A document per line, with entities and relations by id, or with labels. What its "
         "offsets count must be "
-        "stated where it matters: UTF-16 units, grapheme clusters or code points.",
+        "stated where it matters: UTF-16 units, grapheme clusters or code points. As answers, a file is "
+        "of the person it is named after.",
         '{"id":1,"text":"Ada lives in Turin","entities":[{"id":1,"label":"PER",'
         '"start_offset":0,"end_offset":3},'
         '{"id":2,"label":"LOC","start_offset":13,"end_offset":18}],'
         '"relations":[{"id":1,"from_id":1,"to_id":2,"type":"lives_in"}]}',
-        roles=("items", "gold"),
+        roles=("items", "gold", "votes"),
         rank=18,
         recognise=lambda sample: (
             "text" in sample.keys and ({"entities", "relations"} <= sample.keys or "Comments" in sample.keys)
         ),
-        readers={"items": Reader(read, ("unit",))},
+        readers={
+            "items": Reader(read, ("unit",)),
+            "votes": Reader(read_votes, ("unit", "name", "empty")),
+        },
         writer=Writer(
             write,
             ("relations", "entities", "joint"),

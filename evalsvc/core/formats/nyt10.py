@@ -25,8 +25,8 @@ def read_nyt10(
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) with one label; repeats are not merged.
 
-    A mention is at the first occurrence of its name. Names are not normalised: this corpus writes underscores
-    in both names and sentences.
+    A mention is at the first occurrence of its name. This corpus joins words by underscores in names and
+    sentences; files made from others join those of names only.
     """
     for line, text in read_lines(source, problems=problems, limits=limits):
         if text and not text.isspace():
@@ -41,13 +41,21 @@ def _item(text: str, line: int, problems: Problems) -> ItemLine | None:
         expected = f"{len(COLUMNS)} columns separated by tabs: {', '.join(COLUMNS)}"
         problems.add("wrong_columns", line=line, value=text, expected=expected)
         return None
-    head_id, tail_id, head_name, tail_name, relation, sentence, _ = fields
+    head_id, tail_id, *names, relation, sentence, _ = fields
+    head_name, tail_name = (_spelled(name, sentence) for name in names)
     head = locate(sentence, head_name, entity_id=head_id, line=line, field="head", problems=problems)
     # One problem per line, because lines are counted.
     tail = head and locate(sentence, tail_name, entity_id=tail_id, line=line, field="tail", problems=problems)
     if head is None or tail is None:
         return None
     return ItemLine(content_id(sentence, head, tail), sentence, None, head, tail, None, (relation,))
+
+
+def _spelled(name: str, sentence: str) -> str:
+    """Return the name as the sentence spells it: some files join the words of names only."""
+    apart = name.replace("_", " ")
+    is_apart = apart != name and find_name(sentence, name) is None and find_name(sentence, apart)
+    return apart if is_apart else name
 
 
 def write(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, Iterable[bytes]]]:

@@ -421,11 +421,13 @@ def open_votes(
     empty: EmptyCell = "no-vote",
     name: str = "document",
     item: str = "",
+    unit: Unit | None = None,
 ) -> Iterator[tuple[int, VoteLine]]:
     """Yield (line, vote) of any vote format.
 
-    `empty` is the meaning of an empty cell in a table. A file of one person and one document is named after
+    `empty` is the meaning of an empty cell in a table, or of a document without a label; `unit` that of
+    offsets, where a file does not say it. A file of one person and one document is named after
     the person (`name`) and is about `item`.
     """
-    options = {"empty": empty, "name": name, "item": item}
+    options = {"empty": empty, "name": name, "item": item, "unit": unit}
     return open_records(source, "votes", format=format, problems=problems, limits=limits, **options)

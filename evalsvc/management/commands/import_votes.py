@@ -21,6 +21,7 @@ class Command(ImportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--empty", choices=batches.CHOICES["empty"], help="meaning of an empty cell")
+        parser.add_argument("--unit", choices=batches.CHOICES["unit"], help="unit of offsets, for doccano")
         parser.add_argument("--item", help="id of the document in a person's file of INCEpTION")
         parser.add_argument(
             "-k",

@@ -283,13 +283,21 @@ def test_nyt10_joins_the_words_of_mentions() -> None:
     ]  # fmt: skip
 
 
+def test_names_joined_by_underscores_are_found_in_a_sentence_that_does_not_join_them() -> None:
+    data = b"Q1\tQ2\tIda_Holm\tOslo\tborn_in\tIda Holm left Oslo .\t###END###\n"
+    (item,) = read(data, "nyt10")
+    assert (item.head and (item.head.name, item.head.start, item.head.end)) == ("Ida Holm", 0, 8)
+
+
 def test_a_unit_is_asked_only_where_it_matters() -> None:
     plain = b'{"id":1,"text":"Ada met Bo","label":[[0,3,"PER"]],"Comments":[]}\n'
     assert read(plain, "doccano")[0].spans == ((0, 3, "PER"),)
     unclear = '{"id":1,"text":"🚀 Ada met Bo","label":[[2,5,"PER"]],"Comments":[]}\n'.encode()
     with pytest.raises(FileRejected) as error:
         read(unclear, "doccano")
-    assert error.value.problems.first[0].code == "no_unit"
+    problem = error.value.problems.first[0]
+    assert problem.code == "no_unit"
+    assert "utf16 “ Ad”, graphemes “Ada”, code-points “Ada”" in problem.sentence()
     assert read(unclear, "doccano", unit="code-points")[0].spans == ((2, 5, "PER"),)
     problems = Problems()
     list(open_items(unclear, format="doccano", problems=problems, unit="utf16"))
@@ -318,6 +326,25 @@ def test_every_persons_annotation_is_a_vote() -> None:
         ("d1", "1", False), ("d1", "ben@lab.example", True),
     ]  # fmt: skip
     assert votes[0].payload["relations"] == [[0, "knows", 1]]
+
+
+def test_a_file_of_doccano_is_the_answers_of_the_person_it_is_named_after() -> None:
+    lines = [
+        {"id": 1, "text": "🚀 Ada met Bo", "doc_id": "d1",
+         "entities": [{"id": 7, "label": "PER", "start_offset": 3, "end_offset": 6},
+                      {"id": 8, "label": "PER", "start_offset": 11, "end_offset": 13}],
+         "relations": [{"id": 1, "from_id": 8, "to_id": 7, "type": "knows"}], "Comments": []},
+        {"id": 2, "text": "Rain.", "doc_id": "d2", "entities": [], "relations": [], "Comments": []},
+    ]  # fmt: skip
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    options: dict[str, Any] = {"format": "doccano", "name": "ben", "unit": "utf16"}
+    problems = Problems()
+    ((_, vote),) = open_votes(data, problems=problems, **options)
+    assert (vote.item, vote.annotator, vote.na) == ("d1", "ben", False)
+    assert vote.payload == {"spans": [[2, 5, "PER"], [10, 12, "PER"]], "relations": [[1, "knows", 0]]}
+    assert problems.warnings["empty_cell"] == 1
+    votes = [vote for _, vote in open_votes(data, problems=Problems(), empty="no-label", **options)]
+    assert [(vote.item, vote.na) for vote in votes] == [("d1", False), ("d2", True)]
 
 
 def test_an_array_of_one_long_line_is_recognised_and_its_lines_are_named() -> None:

@@ -60,7 +60,11 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
         _text("README.md", "card", lambda: card_text.readme(content, with_gold=with_gold, files=listed)),
         ReleaseFile(BLIND, "sentences to predict, without labels", lambda: _blind_lines(test_set)),
         _json(MANIFEST, "how the set was made", release_manifest(test_set, with_gold=with_gold)),
-        _json(ONTOLOGY, "labels with their texts, and the steps that led to them", _ontology(test_set)),
+        _json(
+            ONTOLOGY,
+            "labels with their texts, and the steps that led to them",
+            _ontology(test_set, with_gold=with_gold),
+        ),
         _text("CITATION.cff", "citation", lambda: card_text.citation_cff(test_set, with_gold=with_gold)),
         _text("citation.bib", "citation for BibTeX", lambda: card_text.bibtex(test_set, with_gold=with_gold)),
     ]
@@ -150,10 +154,11 @@ IN_BLIND_MANIFEST = ("project", "policy", "policy_version", "k", "na_means", "sp
 NOT_IN_MANIFEST = ("guideline", "inventory", "ontology", "decisions", "people", "options")
 
 
-def _ontology(test_set: TestSet) -> dict[str, Any]:
-    manifest = test_set.manifest
+def _ontology(test_set: TestSet, *, with_gold: bool) -> dict[str, Any]:
+    """Return labels, texts and steps; blind by name, as imports have the most frequent labels first."""
+    manifest, labels = test_set.manifest, test_set.labels
     return {
-        "labels": test_set.labels,
+        "labels": labels if with_gold else sorted(labels, key=lambda label: label["name"]),
         "texts": manifest.get("inventory") or {},
         "steps": manifest.get("ontology") or [],
     }

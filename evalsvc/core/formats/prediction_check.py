@@ -61,7 +61,7 @@ BAG_ONLY: tuple[Form, ...] = ("bag",)
 SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
 
 MAX_IDS_FOR_HINTS = 1_000  # looking for a similar id is slow
-MAX_LABELS_WITH_HINTS = 100
+MAX_LABELS_WITH_HINTS = MOST_NAMED = 100  # MOST_NAMED of a line
 SHOWN_LABELS = 6
 REVERSED_PAIR = "The reversed pair is expected. Write the head first, then the tail."
 MAX_EXAMPLE_TAGS, FIRST_LINES = 12, 50
@@ -216,6 +216,7 @@ class PredictionCheck:
         self.unknown_ids = 0
         self.dropped_negative = 0
         self._hints: dict[str, str | None] = {}
+        self._expected: dict[frozenset[str], str] = {}
         self.example = ExampleLines(
             ids=self.ids, labels=self.labels - {negative}, pairs=pairs, forms=self.forms,
             lengths=self.lengths, scheme=scheme, relations=self.relations,
@@ -453,8 +454,10 @@ class PredictionCheck:
 
     def _all_labels(self, labels: Iterable[str], line: int, field: str) -> bool:
         unknown = [label for label in labels if label not in self.labels]
-        for label in unknown:
+        for label in unknown[:MOST_NAMED]:
             self._unknown_label(label, self.labels, line, field)
+        if (rest := len(unknown) - MOST_NAMED) > 0:
+            self.problems.add("unknown_label", line=line, field=field, times=rest)
         return not unknown
 
     def _unknown_label(self, label: str, known: frozenset[str], line: int, field: str) -> None:
@@ -466,8 +469,11 @@ class PredictionCheck:
         else:
             question = f"Did you mean {meant}?"
         code, hint = ("near_label", question) if meant else ("unknown_label", None)
-        shown, example = sorted(known)[:SHOWN_LABELS], partial(self.example, code, label=meant or "")
-        expected = f"one of: {', '.join(shown)}{', …' if len(known) > len(shown) else ''}"
+        example = partial(self.example, code, label=meant or "")
+        if (expected := self._expected.get(known)) is None:
+            shown = sorted(known)[:SHOWN_LABELS]
+            expected = f"one of: {', '.join(shown)}{', …' if len(known) > len(shown) else ''}"
+            self._expected[known] = expected
         self.problems.add(
             code, line=line, field=field, value=label, expected=expected, hint=hint, example=example
         )

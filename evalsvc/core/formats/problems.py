@@ -248,7 +248,7 @@ COPIED = frozenset(
     }
 )
 CLIP = 80
-ID_KEY = re.compile(r'"id"[ \t]*:[ \t]*(?:"((?:[^"\\]|\\.)*)"|(-?\d+))')
+ID_KEY = re.compile(r'"id"[ \t]*:[ \t]*(?:"((?:[^"\\]|\\.){0,1000})"|(-?\d+))')  # of 200 characters
 LONGEST_ID = 200
 MAX_REMEMBERED = 100_000
 MOST_SPANS = 10_000  # of a line

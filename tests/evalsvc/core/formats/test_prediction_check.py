@@ -48,6 +48,14 @@ def test_each_form_gives_its_claims(lines, form, claims):
     assert (found, check.form, problems.total) == (claims, form, 0)
 
 
+def test_unknown_labels_of_a_line_are_all_counted_and_a_hundred_of_them_examined(monkeypatch):
+    examined = []
+    of_one = PredictionCheck._unknown_label
+    monkeypatch.setattr(PredictionCheck, "_unknown_label", lambda *args: examined.append(of_one(*args)))
+    _, problems, _ = run({"id": "a", "scores": {f"k{n}": 1 for n in range(5_000)}})
+    assert (problems.by_code["unknown_label"], len(examined)) == (5_000, 100)
+
+
 def test_scores_of_the_negative_class_are_left_out_and_counted():
     found, _, check = run({"id": "a", "scores": {"NA": 0.9, "r": 0.1}}, {"id": "b", "scores": {}})
     assert (found, check.dropped_negative) == ([("a", {"r": 0.1}), ("b", {})], 1)

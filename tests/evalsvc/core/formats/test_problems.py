@@ -2,10 +2,11 @@
 
 import json
 import pickle
+import tracemalloc
 
 import pytest
 
-from evalsvc.core.formats.problems import CLIP, KINDS, FileRejected, Problem, Problems, near
+from evalsvc.core.formats.problems import CLIP, KINDS, FileRejected, Problem, Problems, UnreadLines, near
 
 
 def test_only_the_first_are_kept_and_all_are_counted_by_code():
@@ -103,3 +104,16 @@ def test_the_first_problems_by_line_are_kept_in_any_order():
     for line in (9, 4, None, 7, 2, 8):
         problems.add("not_json", line=line)
     assert ([problem.line for problem in problems.first], problems.total) == ([2, 4, 7], 6)
+
+
+def test_an_id_of_megabytes_in_an_unread_line_takes_little_memory():
+    unread = UnreadLines()
+    line = json.dumps({"id": "s" * 1_000_000, "label": 1})
+    tracemalloc.start()
+    unread.add_line(line)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (unread.ids, unread.without_id) == (set(), 1)
+    assert peak < 1 << 20
+    unread.add_line(json.dumps({"id": "é" * 200}))
+    assert unread.ids == {"é" * 200}

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
 
 from annotation.adjudication import decisions
-from annotation.models import Item, Project
+from annotation.adjudication.unanswerable_items import answerable
+from annotation.consensus import item_state
+from annotation.models import Adjudication, Item, Project
 from annotation.queue import gold_questions
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 
-MAX_ITEMS = 100
+MAX_ITEMS = 5_000
+MAX_NAMED = 100  # gold questions made at once, and items that an entry of the log names
 EXCLUDE, INCLUDE, REOPEN, GOLD = ACTIONS = ("exclude", "include", "reopen", "gold")
 LOGGED = {
     EXCLUDE: "sentences excluded",
@@ -26,6 +32,14 @@ LOGGED = {
     REOPEN: "sentences reopened",
     GOLD: "gold questions",
 }
+OPEN, SETTLED, DISPUTED, ADJUDICATED, UNUSABLE = Item.State.values
+CHANGEABLE = {
+    EXCLUDE: (OPEN, SETTLED, DISPUTED, ADJUDICATED),
+    INCLUDE: (UNUSABLE,),
+    REOPEN: (SETTLED, ADJUDICATED),
+    GOLD: (OPEN,),
+}
+"""States of the items that an action can change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +52,39 @@ class ItemEffect:
     problem: str = ""
 
 
+def digest(effects: Sequence[ItemEffect]) -> str:
+    """Return a digest of the items, their answers, and what becomes of them."""
+    rows = (f"{each.item.pk} {each.item.votes_key} {each.before} {each.after}" for each in effects)
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+
+@transaction.atomic
 def apply(
-    project: Project, keys: Collection[UUID], action: str, *, by: User, **values: Any
+    project: Project,
+    keys: Collection[UUID],
+    action: str,
+    *,
+    by: User,
+    previewed: str = "",
+    found_by: Mapping[str, Any] | None = None,
+    **values: Any,
 ) -> list[ItemEffect]:
-    """Change the items that allow it, in one transaction, and log it."""
-    with transaction.atomic():
-        effects = _apply(project, keys, action, by, values)
-        changed = [effect for effect in effects if not effect.problem]
-        if changed:
-            before = dict(Counter(effect.before for effect in changed))
-            names = [effect.item.external_id for effect in changed]
-            about = f"{len(changed)} of {len(effects)} selected"
-            record(project, LOGGED[action], by=by, about=about, before=before, after=names)
+    """Change the items that allow it, and log it; with another digest than `previewed`, nothing.
+
+    `found_by` are the filters that found the items; the log has them where it can't name all items.
+    """
+    effects = _apply(project, keys, action, by, values)
+    if previewed and digest(effects) != previewed:
+        detail = "The sentences that match, or their answers, changed since the preview."
+        raise Conflict("votes_changed", detail, hint="Look at the effect again.")
+    changed = [effect for effect in effects if not effect.problem]
+    if changed:
+        before = dict(Counter(effect.before for effect in changed))
+        names: Any = [effect.item.external_id for effect in changed]
+        if len(names) > MAX_NAMED:
+            names = {"sentences": len(names), **(found_by or {})}
+        about = f"{len(changed):,} of {len(effects):,} selected"
+        record(project, LOGGED[action], by=by, about=about, before=before, after=names)
     return effects
 
 
@@ -66,44 +101,81 @@ def preview(
 def _apply(
     project: Project, keys: Collection[UUID], action: str, by: User, values: dict[str, Any]
 ) -> list[ItemEffect]:
+<<<<<<< HEAD
     require_to_change(project, by, CURATOR)
     if len(keys) > MAX_ITEMS:
         detail = f"{len(keys):,} sentences are selected; the limit is {MAX_ITEMS}."
         raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=MAX_ITEMS)
+=======
+    require(project, by, CURATOR)
+    limit = MAX_NAMED if action == GOLD else MAX_ITEMS
+    if len(keys) > limit:
+        detail = f"{len(keys):,} sentences are selected; the limit is {limit:,}."
+        raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=limit)
+>>>>>>> 4528c667 (sentences: sort by newest answer, act on all that match)
     present = Item.objects.present().filter(project=project, key__in=keys)
     # locked in one order, so that two curators never wait for each other
-    pks = present.order_by("pk").values_list("pk", flat=True)
-    items = list(Item.objects.filter(pk__in=list(pks)).order_by("pk").select_for_update(no_key=True))
+    pks = list(present.order_by("pk").values_list("pk", flat=True))
+    items = list(Item.objects.filter(pk__in=pks).order_by("pk").select_for_update(no_key=True))
     if not items:
         raise DomainError("nothing_chosen", "No sentence is selected.", hint="Select some.", field="item")
-    return [_one(item, action, by, values) for item in sorted(items, key=lambda item: (item.rank, item.pk))]
+    problems = _problems(project, items, action)
+    changing = [item for item in items if item.pk not in problems]
+    if action == GOLD:
+        problems |= _make_gold_questions(changing, by, values)
+    elif changing:
+        _change(project, changing, action, by, values)
+    now = Item.objects.in_bulk(pks)
+    return [
+        ItemEffect(
+            item, item.use or item.state, now[item.pk].use or now[item.pk].state, problems.get(item.pk, "")
+        )
+        for item in sorted(items, key=lambda item: (item.rank, item.pk))
+    ]
 
 
-def _one(item: Item, action: str, by: User, values: dict[str, Any]) -> ItemEffect:
-    before = item.use or item.state
-    try:
-        with transaction.atomic():
-            _change(item, action, by, values)
-    except Conflict as error:
-        return ItemEffect(item, before, before, f"{error.detail} {error.hint}".strip())
-    now = Item.objects.get(pk=item.pk)
-    return ItemEffect(item, before, now.use or now.state)
+def _problems(project: Project, items: Sequence[Item], action: str) -> dict[int, str]:
+    """Say of each item that the action can't change why it stays as it is."""
+    if action == GOLD:
+        return {}
+    problems = {item.pk: words for item in items if (words := _problem(item, action))}
+    settled = [] if action == EXCLUDE else [item for item in items if item.state == SETTLED]
+    left = answerable(project, [item.pk for item in settled if item.pk not in problems])
+    for item in settled:
+        if not (item_state.may_extend(item, project) and item.pk in left):
+            problems.setdefault(item.pk, "Nobody is left who could answer this sentence.")
+    return problems
 
 
-def _change(item: Item, action: str, by: User, values: dict[str, Any]) -> None:
-    is_excluded = item.state == Item.State.UNUSABLE
+def _problem(item: Item, action: str) -> str:
+    if item.use:
+        return "A gold question has no outcome. Make it an ordinary sentence first."
+    if item.state in CHANGEABLE[action]:
+        return ""
+    if item.state == UNUSABLE:
+        return f"This sentence is {'already ' if action == EXCLUDE else ''}excluded."
+    return "This sentence is not excluded." if action == INCLUDE else f"This sentence is {item.state}."
+
+
+def _change(project: Project, items: Sequence[Item], action: str, by: User, values: dict[str, Any]) -> None:
+    """Change the decisions of all, or ask one more person, and recompute their states."""
+    pks = [item.pk for item in items]
     if action == EXCLUDE:
-        decisions.exclude_item(item, by=by, **values)
-    elif action == GOLD:
-        gold_questions.make_gold_question(item, by=by, **values)
-    elif item.use:
-        raise Conflict("not_decided", "A gold question has no outcome.")
-    elif is_excluded != (action == INCLUDE):
-        detail = "This sentence is excluded." if is_excluded else "This sentence is not excluded."
-        raise Conflict("not_decided", detail, hint="Include it again." if is_excluded else "")
-    elif item.state == Item.State.SETTLED:
-        if not decisions.may_ask_one_more(item, item.project):
-            raise Conflict("nobody_left", "Nobody is left who could answer this sentence.")
-        decisions.ask_one_more(item, by=by)
-    else:
-        decisions.reopen(item, by=by)
+        decisions.exclude_items(project, items, by=by, **values)
+        return
+    Adjudication.objects.filter(item__in=pks).active().update(reopened_at=Now())
+    Item.objects.filter(pk__in=[item.pk for item in items if item.state == SETTLED]).update(
+        asked=F("extra") + 1
+    )
+    item_state.recompute_items(project, pks)
+
+
+def _make_gold_questions(items: Sequence[Item], by: User, values: dict[str, Any]) -> dict[int, str]:
+    problems = {}
+    for item in items:
+        try:
+            with transaction.atomic():
+                gold_questions.make_gold_question(item, by=by, **values)
+        except Conflict as error:
+            problems[item.pk] = f"{error.detail} {error.hint}".strip()
+    return problems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -303,19 +304,30 @@ def exclude_item(item: Item, *, by: User, finding: str, reason: str = "") -> Adj
         raise Conflict("already_decided", "This sentence is already excluded.")
     if item.use:
         raise Conflict("not_disputed", "A gold question is not frozen. Make it an ordinary sentence first.")
-    payload = _answer(None, finding, item, project)
-    item.adjudications.active().update(reopened_at=Now(), lapsed=True)
-    decision = Adjudication.objects.create(
-        item=item,
-        by=by,
-        payload=payload,
-        finding=finding,
-        reason=reason,
-        votes_key=item_state.ANY_VOTES,
-        client_id=uuid4(),
+    return exclude_items(project, [item], by=by, finding=finding, reason=reason)[0]
+
+
+def exclude_items(
+    project: Project, items: Sequence[Item], *, by: User, finding: str, reason: str = ""
+) -> list[Adjudication]:
+    """Leave out items that the caller has locked and checked."""
+    payload = _answer(None, finding, items[0], project)
+    pks = [item.pk for item in items]
+    Adjudication.objects.filter(item__in=pks).active().update(reopened_at=Now(), lapsed=True)
+    made = Adjudication.objects.bulk_create(
+        Adjudication(
+            item=item,
+            by=by,
+            payload=payload,
+            finding=finding,
+            reason=reason,
+            votes_key=item_state.ANY_VOTES,
+            client_id=uuid4(),
+        )
+        for item in items
     )
-    item_state.update_state(item)
-    return decision
+    item_state.recompute_items(project, pks)
+    return made
 
 
 @transaction.atomic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,21 +67,29 @@ def is_unanswerable(item: Item) -> bool:
 
 
 def may_be_answered(item: Item) -> bool:
-    """True if somebody who labels has neither answered the item nor skipped it for good.
+    """True if somebody is left who could answer the item."""
+    return item.pk in answerable(item.project, [item.pk])
+
+
+def answerable(project: Project, pks: Collection[int]) -> set[int]:
+    """Return the items that somebody who labels has neither answered nor skipped for good.
 
     Annotators who have yet to begin count; curators only once they label.
     """
-    if item.project.state != Project.State.OPEN:
-        return False
-    own = Vote.objects.filter(annotator=OuterRef("pk"))
-    done = own.filter(Q(act=Vote.Act.ANSWER) | Q(reason__in=FINAL_REASONS), item=item)
-    members = item.project.members.filter(user__is_active=True)
+    if project.state != Project.State.OPEN or not pks:
+        return set()
+    members = project.members.filter(user__is_active=True)
     annotators = members.filter(role=ANNOTATOR).values("user")
-    people = Annotator.objects.filter(project=item.project_id)
-    if members.filter(role=ANNOTATOR).exclude(user__in=people.exclude(user=None).values("user")).exists():
-        return True
+    people = Annotator.objects.filter(project=project)
+    if annotators.exclude(user__in=people.exclude(user=None).values("user")).exists():
+        return set(pks)
     labelling = people.filter(user__in=members.filter(role__in=MAY_LABEL).values("user"), paused_at=None)
-    return labelling.filter(Q(Exists(own)) | Q(user__in=annotators)).exclude(Exists(done)).exists()
+    begun = Exists(Vote.objects.filter(annotator=OuterRef("pk")))
+    working = list(labelling.filter(Q(begun) | Q(user__in=annotators)).values_list("pk", flat=True))
+    done = Vote.objects.filter(Q(act=Vote.Act.ANSWER) | Q(reason__in=FINAL_REASONS), item__in=pks)
+    rows = done.filter(annotator__in=working).order_by().values_list("item")
+    numbers = dict(rows.annotate(n=Count("annotator", distinct=True)))
+    return {pk for pk in pks if numbers.get(pk, 0) < len(working)}
 
 
 def skip_notes(item: Item) -> list[SkipNote]:

@@ -105,7 +105,10 @@ def _filters(project: Project, request: Request) -> ItemFilters:
     return ItemFilters(annotator=annotator, **filters, **texts)
 
 
-ORDER_HELP = "As imported, newest first, disputes with the most split votes before all others, or by id."
+ORDER_HELP = (
+    "As imported; last imported first; those with answers, last answered first; disputes with the most split "
+    "votes before all others; or by id."
+)
 FILTERS = [
     state_parameter(Item.State),
     OpenApiParameter("use", str, enum=USES, description="Gold questions instead of ordinary items."),

@@ -11,7 +11,7 @@ from annotation.models.oversight import (
 )
 from annotation.models.project import Member, OntologyLabel, OntologyStep, Policy, Project
 from annotation.models.release import Acceptance, Card, Download, Publication, PublicationReader
-from annotation.models.voting import Adjudication, Annotator, Answer, Lease, Vote
+from annotation.models.voting import Adjudication, Annotator, Answer, LastAnswer, Lease, Vote
 from annotation.testset import TestSet, TestSetRow
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "ItemCount",
     "ItemQuerySet",
     "KnownAnswer",
+    "LastAnswer",
     "Lease",
     "Mark",
     "Member",

@@ -177,6 +177,27 @@ class Answer(models.Model):
         return f"answer of {self.annotator}"
 
 
+class LastAnswer(models.Model):
+    """The newest current answer of an item, those of a running import included.
+
+    Triggers of the database keep it (migration 0021), so that items are listed in this order from an index.
+    """
+
+    item = models.OneToOneField(
+        "annotation.Item", on_delete=models.CASCADE, primary_key=True, related_name="last_answer"
+    )
+    project = models.ForeignKey(
+        "annotation.Project", on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    vote = models.BigIntegerField(help_text="Its row number in the log: later ones are greater.")
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "vote"], name="last_answers")]
+
+    def __str__(self) -> str:
+        return f"newest answer on {self.item}"
+
+
 class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
     def active(self) -> AdjudicationQuerySet:
         """Return the decisions that count now, at most one per item."""

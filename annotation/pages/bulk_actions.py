@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,12 +16,22 @@ from rest_framework.exceptions import ValidationError
 
 from annotation import roles
 from annotation.adjudication import bulk_actions
-from annotation.adjudication.bulk_actions import EXCLUDE, GOLD, INCLUDE, REOPEN, ItemEffect
+from annotation.adjudication.bulk_actions import (
+    CHANGEABLE,
+    EXCLUDE,
+    GOLD,
+    INCLUDE,
+    MAX_ITEMS,
+    MAX_NAMED,
+    REOPEN,
+    ItemEffect,
+)
 from annotation.models import Adjudication, Item, Project
 from annotation.ontology.inventory import inventory
 from annotation.pages.project_page import project_context, project_for
 from annotation.pages.quality import GoldAnswerForm
-from annotation.pages.sentences import STATE_TITLES, USE_TITLES, ExclusionForm
+from annotation.pages.sentences import STATE_TITLES, USE_TITLES, ExclusionForm, FilterForm, filters_of
+from annotation.reports import item_search
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
@@ -53,10 +64,13 @@ PREVIEW_VALUES: dict[str, dict[str, Any]] = {
 }
 
 
+LISTED = 100  # rows of the effect
+
+
 class SelectionForm(PageForm):
     """The selected sentences; the action needs no more."""
 
-    OTHER_NAMES = ("item",)
+    OTHER_NAMES = ("item", "all", "previewed")
 
     def values(self) -> dict[str, Any]:
         return {}
@@ -74,29 +88,66 @@ class GoldAllForm(SelectionForm, GoldAnswerForm):
         return {"payload": payload, "use": values["use"], "explains": values["explains"]}
 
 
-@page("POST", names=("action", "do", "item", "finding", "reason", "use", "answer", "explains"))
+@page(
+    "POST",
+    names=("action", "do", "item", "all", "previewed", "finding", "reason", "use", "answer", "explains"),
+)
 def selected(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what an action would do to the selected sentences, or do it."""
     project, role = project_for(request, slug, roles.CURATOR)
-    action, user, keys = request.POST.get("action", ""), person(request), _keys(request)
+    sent, user = request.POST, person(request)
+    action = sent.get("action", "")
     if action not in ACTIONS or (action == GOLD and project.kind != Kind.RELATIONS):
         raise ValidationError({"action": f"There is no action {action[:40]!r}. Reload the page."})
-    form = _form(action, project, request.POST if request.POST.get("do") == "apply" else None)
+    form = _form(action, project, sent if sent.get("do") == "apply" else None)
     back = f"{reverse('sentences', args=[slug])}?{request.GET.urlencode()}"
+    keys, more = _all_matching(project, request, action) if sent.get("all") else (_keys(request), False)
+    act = partial(bulk_actions.apply, project, keys, action, by=user, found_by=_found_by(request))
     if form.is_valid():
-        done = attempt(form, lambda: bulk_actions.apply(project, keys, action, by=user, **form.values()))
+        done = attempt(form, lambda: act(previewed=sent.get("previewed", ""), **form.values()))
         if done is not None:
-            messages.info(request, _message(done, ACTIONS[action][1]))
+            messages.info(request, _message(done, ACTIONS[action][1], more=more))
             return redirect(back)
+    if sent.get("all") and not keys:
+        messages.info(request, f"None of the sentences that match can be {ACTIONS[action][1]}.")
+        return redirect(back)
     try:
         effects = bulk_actions.preview(project, keys, action, by=user, **PREVIEW_VALUES.get(action, {}))
     except DomainError as error:
         messages.info(request, f"{error.detail} {error.hint}".strip())
         return redirect(back)
     context = project_context(
-        project, role, form=form, action=action, back=back, **_effect_context(effects, action)
+        project,
+        role,
+        form=form,
+        action=action,
+        back=back,
+        more=more,
+        all=bool(sent.get("all")),
+        **_effect_context(effects, action),
     )
     return render(request, "annotation/sentences_selected.html", context)
+
+
+def _all_matching(project: Project, request: HttpRequest, action: str) -> tuple[list[UUID], bool]:
+    """Return what the filters in the address find, of what the action can change."""
+    form = FilterForm(request.GET, project=project)
+    values = form.cleaned_data if form.is_valid() else {}
+    filters, order = filters_of(project, request, values), values.get("order", "")
+    most = MAX_NAMED if action == GOLD else MAX_ITEMS
+    if filters.use:  # gold questions have no state
+        return [], False
+    return item_search.matching(
+        project, filters, for_user=person(request), states=CHANGEABLE[action], most=most, order=order
+    )
+
+
+def _found_by(request: HttpRequest) -> dict[str, str]:
+    return {
+        name: str(text)
+        for name, text in request.GET.items()
+        if text and name not in ("after", "before", "order")
+    }
 
 
 def _keys(request: HttpRequest) -> list[UUID]:
@@ -113,28 +164,31 @@ def _form(action: str, project: Project, data: Any) -> SelectionForm:
     return ExcludeAllForm(data) if action == EXCLUDE else SelectionForm(data)
 
 
-def _message(effects: list[ItemEffect], done: str) -> str:
+def _message(effects: list[ItemEffect], done: str, *, more: bool) -> str:
     """Say how many sentences changed, and why others did not."""
     problems = Counter(effect.problem for effect in effects if effect.problem)
     kept = [f"Not changed: {n:,}. {problem}" for problem, n in problems.most_common()]
+    if more:
+        kept.append("More may match: select all again to continue.")
     return " ".join([f"{counted(len(effects) - problems.total(), 'sentence')} {done}.", *kept])
 
 
 def _effect_context(effects: list[ItemEffect], action: str) -> dict[str, Any]:
     title, done, words = ACTIONS[action]
     titles = {**STATE_TITLES, **USE_TITLES}
+    rows = []
+    for effect in effects:
+        now = "gold question" if action == GOLD else titles.get(effect.after, effect.after)
+        rows.append((effect.item, titles.get(effect.before, effect.before), now, effect.problem))
     n = sum(not effect.problem for effect in effects)
-    after = [
-        "gold question" if action == GOLD else titles.get(effect.after, effect.after) for effect in effects
-    ]
     return {
         "title": title,
         "done": done,
         "words": words,
         "n": n,
         "n_kept": len(effects) - n,
-        "rows": [
-            (effect.item, titles.get(effect.before, effect.before), now, effect.problem)
-            for effect, now in zip(effects, after, strict=True)
-        ],
+        "previewed": bulk_actions.digest(effects),
+        "groups": Counter(row[1:] for row in rows).most_common(),
+        "rows": rows[:LISTED],
+        "n_rows": len(rows),
     }

@@ -116,7 +116,8 @@ def _place(project: Project, key: str) -> Item | None:
         raise Http404(f"There is no sentence {key[:40]!r}.") from error
 
 
-def _filters(project: Project, request: HttpRequest, values: Mapping[str, str]) -> ItemFilters:
+def filters_of(project: Project, request: HttpRequest, values: Mapping[str, str]) -> ItemFilters:
+    """Return the filters of a list from its address and the valid values of its form."""
     query = request.GET
     state, use = query.get("state", ""), query.get("use", "")
     if state not in ("", *Item.State.values) or use not in Item.Use.values:
@@ -140,7 +141,7 @@ def table(request: HttpRequest, slug: str) -> HttpResponseBase:
     form = FilterForm(request.GET, project=project)
     if not form.is_valid():
         raise Http404("There is no such filter.")
-    filters = _filters(project, request, form.cleaned_data)
+    filters = filters_of(project, request, form.cleaned_data)
     rows = item_table.rows(
         project, filters, for_user=person(request), order=form.cleaned_data.get("order", "")
     )
@@ -153,7 +154,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     form = FilterForm(request.GET, project=project)
     values = form.cleaned_data if form.is_valid() else {}
-    filters = _filters(project, request, values)
+    filters = filters_of(project, request, values)
     found = item_search.search(
         project,
         filters,
@@ -162,6 +163,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         after=_place(project, request.GET.get("after", "")),
         before=_place(project, request.GET.get("before", "")),
     )
+    shows_times = values.get("order") == item_search.ANSWERED
     answers, remarks = item_history.answers_of(project, found.items), item_history.remark_counts(found.items)
     titles = label_titles(project)
     states, patterns, uses = item_search.counts(project)
@@ -178,6 +180,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
                 _summary(item, answers[item.pk], titles),
                 outcome(item, titles),
                 *remarks.get(item.pk, (0, 0)),
+                max((row.answer.vote.at for row in answers[item.pk]), default=None),
             )
             for item in found.items
         ],
@@ -185,8 +188,21 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         patterns=patterns.most_common(NAMED_PATTERNS),
         uses=[(use, title, uses[use]) for use, title in USE_TITLES.items() if uses.get(use)],
         n=sum(states.values()),
+        n_matching=None if shows_times else _number(filters, states, patterns, uses),
+        shows_times=shows_times,
     )
     return render(request, "annotation/sentences.html", context)
+
+
+def _number(
+    filters: ItemFilters, states: Mapping[str, int], patterns: Mapping[str, int], uses: Mapping[str, int]
+) -> int | None:
+    """Return how many items match; None if that is not counted."""
+    if filters.scans or (filters.pattern and filters.state):
+        return None
+    if filters.use or filters.pattern:
+        return uses.get(filters.use, 0) if filters.use else patterns.get(filters.pattern, 0)
+    return states[filters.state] if filters.state else sum(states.values())
 
 
 def _text(item: Item, payload: Payload | None, titles: Mapping[str, str]) -> str:

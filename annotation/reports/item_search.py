@@ -1,6 +1,6 @@
 """Search of a project's items, in bounded time whatever its size.
 
-Items are read from an index of their order: of work, by id or by vote pattern.
+Items are read from an index of their order: of work, by id, vote pattern or newest answer.
 Filters that this index doesn't serve are applied to the next `MAX_SCANNED` items only; the result says where
 to continue. A person, remarks and an id give few items in most projects, and then only those are read.
 """
@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from operator import itemgetter
@@ -22,18 +22,21 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from annotation.adjudication.item_filters import REMARKS, with_label, with_remark
-from annotation.models import Annotator, Batch, Item, ItemCount, Project, Vote
+from annotation.models import Annotator, Batch, Item, ItemCount, LastAnswer, Project, Vote
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
 
 PER_PAGE = 50
 CHUNK, MAX_SCANNED = 5_000, 50_000
+FEW = 1_000  # items of a state that are sorted here, rather than looked for in the order of another index
 ORDERS = {
     "imported": "as imported",
-    "newest": "newest first",
+    "newest": "last imported first",
+    "answered": "last answered first",
     "split": "most split votes first",
     "id": "by id",
 }
+ANSWERED = "answered"  # only items with an answer
 UNDISPUTED = (2.0, 0, "")  # after every split
 Place = tuple[Any, ...]  # what the order compares, and the primary key
 
@@ -84,9 +87,9 @@ def search(
     require(project, for_user, CURATOR)
     backwards = before is not None
     start = before or after
-    descending = (order == "newest") != backwards
-    scans = filters.scans or (order == "id" and bool(filters.state or filters.pattern))
-    step = CHUNK if scans else size + 1
+    descending = (order in ("newest", ANSWERED)) != backwards
+    scans = filters.scans or (order in ("id", ANSWERED) and bool(filters.state or filters.pattern))
+    step = min(CHUNK, 10 * size) if scans else size + 1
     place = _place_of(start, order) if start else None
     places = _places(project, filters, order, place, descending=descending, step=step)
     found: list[int] = []
@@ -95,6 +98,7 @@ def search(
         matching = set(_matching(project, filters, chunk) if scans else chunk)
         found += [pk for pk in chunk if pk in matching]
         scanned, last = scanned + len(chunk), chunk[-1]
+        step = min(CHUNK, 4 * step) if scans else step
         if scanned >= MAX_SCANNED and len(found) <= size:
             complete = next(places, None) is None
     by_key = Item.objects.in_bulk([*found[:size], last])
@@ -108,15 +112,50 @@ def search(
     return ItemPage(items, following, previous, scanned, complete)
 
 
+def matching(
+    project: Project,
+    filters: ItemFilters,
+    *,
+    for_user: User,
+    states: Sequence[str],
+    most: int,
+    order: str = "",
+) -> tuple[list[UUID], bool]:
+    """Return the keys of matching items in these states, up to `most`; True if there may be more."""
+    require(project, for_user, CURATOR)
+    found: list[int] = []
+    scanned = 0
+    for state in states if not filters.state else {*states} & {filters.state}:
+        wanted = replace(filters, state=state)
+        places = _places(project, wanted, "", None, descending=False, step=CHUNK)
+        while chunk := [pk for *_, pk in islice(places, CHUNK)]:
+            matches = _matching(project, wanted, chunk) if filters.scans else chunk
+            found += _last_votes([*matches]) if order == ANSWERED else matches
+            scanned += len(chunk)
+            if len(found) > most or scanned >= MAX_SCANNED:
+                break
+    keys: list[UUID] = []
+    for at in range(0, min(len(found), most), CHUNK):
+        rows = Item.objects.filter(pk__in=found[at : min(at + CHUNK, most)])
+        keys += rows.values_list("key", flat=True)
+    return keys, len(found) > most or scanned >= MAX_SCANNED
+
+
 # ---- candidates, in order ---------------------------------------------------------------------------
 def _place_of(item: Any, order: str) -> Place:
-    """Return the place of an item; a later answer may move it among disputes."""
+    """Return the place of an item; a later answer may move it."""
     if order == "id":
         return item.external_id, item.pk
+    if order == ANSWERED:
+        return _last_votes([item.pk]).get(item.pk, 0), item.pk
     if order == "split":
         split = _split(item.pattern) if item.state == Item.State.DISPUTED else UNDISPUTED
         return split, item.rank, item.pk
     return item.rank, item.pk
+
+
+def _last_votes(pks: Sequence[int]) -> dict[int, int]:
+    return dict(LastAnswer.objects.filter(item__in=pks).values_list("item", "vote"))
 
 
 def _split(pattern: str) -> tuple[float, int, str]:
@@ -142,6 +181,8 @@ def _places(
     read = partial(_ranked, project, done=done, use=filters.use, descending=descending, step=step)
     if order == "id":
         return read({}, start=start, column="external_id")
+    if order == ANSWERED:
+        return read({}, start=start, column="vote")
     if filters.use:
         return read({"use": filters.use}, start=start)
     if filters.pattern and filters.state not in ("", Item.State.DISPUTED):
@@ -192,10 +233,11 @@ def _ranked(
 ) -> Iterator[Place]:
     """Yield places in the order of one index, `step` rows a query."""
     order = (f"-{column}", "-pk") if descending else (column, "pk")
-    items = Item.objects.filter(project=project, **where).order_by(*order)
+    model, item = (LastAnswer, "item__") if column == "vote" else (Item, "")
+    items: QuerySet[Any] = model.objects.filter(project=project, **where).order_by(*order)
     while True:
         bound = {} if start is None else {f"{column}__{'lte' if descending else 'gte'}": start[0]}
-        rows = items.filter(**bound).values_list(column, "pk", "batch", "use")[:step]
+        rows = items.filter(**bound).values_list(column, "pk", f"{item}batch", f"{item}use")[:step]
         n, at = 0, start
         for value, pk, batch, of_use in rows:
             n, place = n + 1, (value, pk)
@@ -207,7 +249,14 @@ def _ranked(
                 yield place
         if n < step or at == start:
             return
-        start = at
+        start, step = at, min(CHUNK, 4 * step)
+
+
+def _in_state(filters: ItemFilters) -> dict[str, str]:
+    """Return the filters on columns; patterns are those of disputed items."""
+    where = {"state": filters.state, "pattern": filters.pattern}
+    where["state"] = filters.state or (Item.State.DISPUTED if filters.pattern else "")
+    return {name: text for name, text in where.items() if text}
 
 
 def _few(project: Project, filters: ItemFilters, order: str) -> set[int] | None:
@@ -216,6 +265,10 @@ def _few(project: Project, filters: ItemFilters, order: str) -> set[int] | None:
         return by_name
     if filters.use and order not in ("", "imported", "newest"):
         return set(project.items.filter(use=filters.use).values_list("pk", flat=True)[:MAX_SCANNED])
+    if order in ("id", ANSWERED) and (filters.state or filters.pattern):
+        with_state = list(project.items.filter(**_in_state(filters)).values_list("pk", flat=True)[: FEW + 1])
+        if len(with_state) <= FEW:
+            return set(with_state)
     sources: list[QuerySet[Vote]] = []
     if filters.annotator:
         sources.append(Vote.objects.filter(annotator=filters.annotator))
@@ -246,13 +299,17 @@ def _sorted(
     *,
     descending: bool,
 ) -> list[Place]:
-    where = {name: getattr(filters, name) for name in ("state", "pattern") if getattr(filters, name)}
+    where = _in_state(filters)
     read = ("pk", "rank", "external_id", "state", "pattern", "batch")
-    ordered, places = sorted(pks), []
+    ordered, places = sorted(pks), list[Place]()
     for at in range(0, len(ordered), CHUNK):
         items = Item.objects.filter(pk__in=ordered[at : at + CHUNK], use=filters.use, **where)
         rows = [row for row in items.values_list(*read, named=True) if row.batch in done]
-        places += [_place_of(row, order) for row in rows]
+        if order == ANSWERED:
+            votes = _last_votes([row.pk for row in rows])
+            places += [(vote, pk) for pk, vote in votes.items()]
+        else:
+            places += [_place_of(row, order) for row in rows]
     beyond = [p for p in places if start is None or (p < start if descending else p > start)]
     return sorted(beyond, reverse=descending)
 
@@ -260,7 +317,7 @@ def _sorted(
 # ---- filters without an index ------------------------------------------------------------------------
 def _matching(project: Project, filters: ItemFilters, pks: Sequence[int]) -> QuerySet[Any, int]:
     """Return those of the items that match."""
-    where = {name: getattr(filters, name) for name in ("state", "pattern") if getattr(filters, name)}
+    where = _in_state(filters)
     items: QuerySet[Item] = Item.objects.filter(pk__in=pks, **where).order_by()
     votes = Vote.objects.filter(item=OuterRef("pk"))
     if filters.text and not _by_name(project, filters.text):

@@ -76,7 +76,7 @@ def pages() -> Iterator[Page]:
     yield from each("curator", "api-ontology", "api-comments", "api-quality", **of)
     yield from each("curator", "sentences", "api-items", **of)
     yield from each("curator", "sentences", **of, query="?label=A&q=nowhere")
-    for order in ("id", "split"):
+    for order in ("id", "split", "answered", "answered&state=disputed"):
         yield from each("curator", "sentences", **of, query=f"?order={order}")
     yield from each("curator", "sentence", **of, key=disputed.key)
     yield from each("curator", "ontology-label", **of, pk=label.pk)

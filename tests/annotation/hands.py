@@ -19,18 +19,19 @@ UNITS = """async (item) => {
   const { words, characters } = (await import("/static/annotation/spans/text.js")).textOf(item);
   return [words, characters, getComputedStyle(document.getElementById("sentence")).direction === "rtl"];
 }"""
-# Middle of a unit, scrolled into view.
-PLACE = """async ([item, [start, end]]) => {
+# Middles of units, once the span they are in is scrolled into view.
+PLACES = """async ([item, span, units]) => {
   const { places } = (await import("/static/annotation/spans/text.js")).textOf(item);
   const root = document.getElementById("sentence");
   const range = document.createRange();
-  range.setStart(root.firstChild, places[start].from);
-  range.setEnd(root.firstChild, places[end - 1].to);
-  const far = ({ top, bottom }) => top < innerHeight * 0.4 || bottom > innerHeight * 0.75;
-  if (far(range.getBoundingClientRect()))
-    scrollBy(0, range.getBoundingClientRect().top - innerHeight / 2);
-  const { x, y, width, height } = range.getBoundingClientRect();
-  return [x + width / 2, y + height / 2];
+  const boxOf = ([start, end]) => {
+    range.setStart(root.firstChild, places[start].from);
+    range.setEnd(root.firstChild, places[end - 1].to);
+    return range.getBoundingClientRect();
+  };
+  const { top, bottom } = boxOf(span);
+  if (top < innerHeight * 0.4 || bottom > innerHeight * 0.75) scrollBy(0, (top + bottom - innerHeight) / 2);
+  return units.map(boxOf).map(({ x, y, width, height }) => [x + width / 2, y + height / 2]);
 }"""
 
 
@@ -127,7 +128,8 @@ class Mouse(Hand):
     def _ends(self, span: Any) -> list[tuple[float, float]]:
         """Middle of the first and of the last unit of a span."""
         units = [unit for unit in self.units if unit[0] < span[1] and span[0] < unit[1]]
-        return [tuple(self.page.evaluate(PLACE, [self.doc, unit])) for unit in (units[0], units[-1])]
+        ends = [units[0], units[-1]]
+        return [tuple(place) for place in self.page.evaluate(PLACES, [self.doc, span[:2], ends])]
 
     def click(self, selector: str) -> None:
         self.counts["clicks"] += 1
@@ -155,7 +157,8 @@ class Mouse(Hand):
             if self.page.locator("#span-note").inner_text().endswith("is selected."):
                 return
             self.page.wait_for_timeout(600)  # not a double click
-        raise AssertionError("a span covers the words")
+        note = self.page.locator("#span-note").inner_text()
+        raise AssertionError(f"a span covers the words: {note!r} in {self.doc['text']!r}")
 
     def relate(self, head: int, name: str, tail: int, n: int) -> None:
         self.click(f"#span-list tr:nth-child({head + 1}) button")

@@ -5,6 +5,7 @@ const links = [...document.querySelectorAll("#rows tbody th a")];
 const boxes = [...document.querySelectorAll("#rows tbody input[name=item]")];
 const search = document.querySelector("input[name=q]");
 const all = document.getElementById("all");
+const matching = document.getElementById("matching");
 const number = document.getElementById("n-selected");
 
 const row = () => document.activeElement?.closest("#rows tbody tr");
@@ -20,7 +21,8 @@ function showNumber() {
   const n = boxes.filter((box) => box.checked).length;
   all.checked = n > 0 && n === boxes.length;
   all.indeterminate = n > 0 && n < boxes.length;
-  number.textContent = `${n} selected`;
+  number.textContent = matching?.checked ? "All selected" : `${n} selected`;
+  for (const box of [...boxes, all]) box.disabled = Boolean(matching?.checked);
 }
 
 function select() {
@@ -33,8 +35,9 @@ function select() {
 function press(action) {
   const button = document.querySelector(`#selection button[value=${action}]`);
   const box = boxOf(row());
-  if (box && !boxes.some((each) => each.checked)) box.checked = true;
-  if (!button || !boxes.some((each) => each.checked)) return false;
+  const isAnySelected = () => Boolean(matching?.checked) || boxes.some((each) => each.checked);
+  if (box && !isAnySelected()) box.checked = true;
+  if (!button || !isAnySelected()) return false;
   showNumber();
   button.click();
 }
@@ -69,6 +72,6 @@ if (all) {
     for (const box of boxes) box.checked = all.checked;
     showNumber();
   });
-  for (const box of boxes) box.addEventListener("change", showNumber);
+  for (const box of [...boxes, ...(matching ? [matching] : [])]) box.addEventListener("change", showNumber);
   addEventListener("pageshow", showNumber); // a browser ticks boxes again on the way back
 }

@@ -392,6 +392,31 @@ def test_tab_goes_to_any_tail_of_the_expected_type(live: str, page: Page) -> Non
     assert page.evaluate("own.answer.relations") == [[0, "in", 3]]
 
 
+def test_names_of_relations_of_one_span_cover_neither_each_other_nor_arrows(live: str, page: Page) -> None:
+    place_editor(page, {"text": "Ada Roe saw Ulm and Turin and Milan"})
+    links = [[0, "lives in", 1], [0, "lives in", 2], [0, "was born in", 2], [3, "is the home of", 0]]
+    spans = [[0, 7, "A"], [12, 15, "B"], [20, 25, "B"], [30, 35, "B"]]
+    code = """([spans, relations]) => {
+      own.editor.show({ spans, relations });
+      own.editor.choose(0);
+      const arcs = document.querySelector(".marks__arcs");
+      arcs.style.font = "600 12px sans-serif";
+      const boxes = [...arcs.querySelectorAll("text")].map((text) => [text.textContent, text.getBBox()]);
+      const paths = [...arcs.querySelectorAll("path")];
+      const tips = paths.map((path) => path.getPointAtLength(path.getTotalLength()));
+      const names = [...arcs.children].map(({ tagName }) => tagName);
+      return [boxes.map(([text, { x, y, width, height }]) => [text, x, y, x + width, y + height]),
+        tips.map(({ x, y }) => [x, y]), names];
+    }"""
+    boxes, tips, order = page.evaluate(code, [spans, links])
+    assert [text for text, *_ in boxes] == ["lives in", "lives in · was born in", "is the home of"]
+    assert order == ["path"] * 3 + ["text"] * 3
+    for at, (_, left, top, right, bottom) in enumerate(boxes):
+        for _, x, y, x_end, y_end in boxes[:at]:
+            assert x_end <= left or right <= x or y_end <= top or bottom <= y, boxes
+        assert not any(left < x < right and top < y < bottom for x, y in tips), (boxes, tips)
+
+
 def test_removing_one_of_300_spans_draws_the_others_no_more(live: str, page: Page) -> None:
     place_editor(page, {"text": "abc def " * 625})
     code = """(spans) => {

@@ -16,6 +16,7 @@ from annotation import projects
 from annotation.adjudication import bulk_actions
 from annotation.models import Item
 from annotation.ontology import inventory
+from annotation.pages import bulk_actions as bulk_pages
 from annotation.queue import votes
 from annotation.reports import item_history, item_table
 from evalsvc.core.activity.models import entries
@@ -57,6 +58,15 @@ def test_the_list_shows_answers_outcomes_and_remarks(cast: ProjectCast) -> None:
     page = seen(cast.project, "sentences", user="cleo")
     for text in ("1 place lived · 1 place of birth", "2 place of death", "disputed, 1–1", "1 comment"):
         assert text in page
+
+
+def test_the_list_by_newest_answers_shows_when_they_came(cast: ProjectCast) -> None:
+    page = seen(cast.project, "sentences", user="cleo", order="answered")
+    assert page.index(">s2</span>") < page.index(">s1</span>")
+    assert ">s3</span>" not in page
+    moment = cast.item(2).votes.latest("pk").at.isoformat()
+    assert f'<time datetime="{moment}"' in page
+    assert "Sentences without answers are not in this order." in page
 
 
 def test_the_list_takes_as_many_queries_for_many_rows_as_for_few(cast: ProjectCast) -> None:
@@ -253,6 +263,52 @@ def test_a_selection_is_bounded_and_never_leaves_its_project(
     page = select(cast, "exclude", 1, 2, 3, finding="broken").content.decode()
     assert "3 sentences are selected; the limit is 2." in page
     assert states(cast) == STATES
+
+
+def select_all(cast: ProjectCast, action: str, query: str = "", *, do: str = "apply", **fields: Any) -> Any:
+    browser = Client()
+    browser.force_login(cast.curator)
+    address = reverse("sentences-selected", args=["harbour"]) + query
+    return browser.post(address, {"action": action, "do": do, "all": "1", **fields}, follow=True)
+
+
+def test_all_that_match_change_together_once_the_effect_was_shown(cast: ProjectCast) -> None:
+    second = {"user": "cleo", "after": str(cast.item(1).key)}
+    assert "All 3 that match" in seen(cast.project, "sentences", **second)
+    assert "All that match" in seen(cast.project, "sentences", **second, label="died_in")
+    assert "that match" not in seen(cast.project, "sentences", user="cleo")
+    shown = select_all(cast, "exclude", "?label=died_in&after=", do="show")
+    assert (shown.context["n"], shown.context["n_rows"]) == (1, 1)
+    shown = select_all(cast, "exclude", do="show")
+    assert shown.context["groups"] == [
+        (("disputed", "excluded", ""), 1),
+        (("settled", "excluded", ""), 1),
+        (("open", "excluded", ""), 1),
+    ]
+    assert select_all(cast, "exclude", "?order=answered", do="show").context["n"] == 2
+    values = {"finding": "broken", "previewed": shown.context["previewed"]}
+    cast.answer("ann", 3, "born_in")
+    cast.answer("bob", 3, "born_in")
+    assert "changed since the preview" in select_all(cast, "exclude", **values).content.decode()
+    assert states(cast) == STATES | {"s3": "settled"}
+    values["previewed"] = select_all(cast, "exclude", do="show").context["previewed"]
+    assert "3 sentences excluded." in select_all(cast, "exclude", **values).content.decode()
+    none = "None of the sentences that match can be reopened."
+    assert none in select_all(cast, "reopen", do="show").content.decode()
+    assert "3 sentences included again." in select_all(cast, "include", "?state=unusable").content.decode()
+    assert states(cast) == STATES | {"s3": "settled"}
+
+
+def test_all_that_match_are_bounded_and_the_rest_follows(
+    cast: ProjectCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_pages, "MAX_ITEMS", 2)
+    monkeypatch.setattr(bulk_actions, "MAX_NAMED", 1)
+    first = select_all(cast, "exclude", "?q=seen", finding="broken").content.decode()
+    assert "2 sentences excluded. More may match: select all again" in first
+    assert entries(cast.project)[0].after == {"sentences": 2, "q": "seen"}
+    assert "1 sentence excluded." in select_all(cast, "exclude", "?q=seen", finding="broken").content.decode()
+    assert states(cast) == dict.fromkeys(STATES, "unusable")
 
 
 @pytest.mark.parametrize("name", ["sentences-csv", "api-items-csv"])

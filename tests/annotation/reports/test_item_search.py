@@ -57,6 +57,10 @@ def found(project: Project, **values: Any) -> list[str]:
         ({"order": "newest"}, "s5 s4 s3 s2 s1 s0"),
         ({"order": "id"}, "s0 s1 s2 s3 s4 s5"),
         ({"order": "id", "state": "disputed"}, "s1 s2"),
+        ({"order": "answered"}, "s4 s3 s2 s1 s0"),
+        ({"order": "answered", "state": "disputed"}, "s2 s1"),
+        ({"order": "answered", "remark": "any"}, "s2 s0"),
+        ({"order": "answered", "pattern": "1–1"}, "s1"),
         ({"order": "split"}, "s2 s1 s0 s3 s4 s5"),
         ({"order": "split", "state": "settled"}, "s0 s3"),
         ({"order": "split", "remark": "any"}, "s2 s0"),
@@ -96,9 +100,11 @@ def test_items_are_found_by_the_current_name_of_their_label(project: Project) ->
 
 @pytest.mark.parametrize("order", ["", *item_search.ORDERS])
 @pytest.mark.parametrize("filters", [{}, {"remark": "any"}, {"label": "A"}, {"state": "disputed"}])
+@pytest.mark.parametrize("few", [0, 1_000])
 def test_pages_add_up_to_the_list_in_both_directions(
-    project: Project, filters: dict[str, Any], order: str
+    project: Project, filters: dict[str, Any], order: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(item_search, "FEW", few)
     every = found(project, order=order, **filters)
 
     def page(**place: Item) -> item_search.ItemPage:

@@ -5,6 +5,7 @@ import { keysOf } from "./document.js";
 import { runsLeft, wordsOf } from "./text.js";
 
 const LANE = 18; // pixels
+const LETTER = 7; // pixels, about
 const COLOURS = ["marks--person", "marks--org", "marks--place", "marks--date", "marks--head", "marks--tail"];
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -104,29 +105,59 @@ export function createDrawing(root) {
     return [`marks__handle marks__handle--${edge}`, x + (isRight ? width : 0) - 6, y, 12, height, "", null];
   }
 
+  // Relations of the chosen span: one line each way to another span, with the names of all beside that span.
   function drawArcs({ spans, relations }, { selected, dashed, relationTitle }) {
     const links = relations.filter(([head, , tail]) => head === selected || tail === selected);
     const keys = keysOf({ spans, relations: links }).slice(spans.length);
-    arcs.replaceChildren(
-      ...links.flatMap(([head, name, tail], at) => arcOf(spans[head], spans[tail], relationTitle(name), dashed.includes(keys[at]))),
-    );
+    const pairs = new Map();
+    links.forEach(([head, name, tail], at) => {
+      const pair = pairs.get(`${head},${tail}`) ?? { head, tail, names: [], isGuess: true };
+      pair.names.push(relationTitle(name));
+      pair.isGuess &&= dashed.includes(keys[at]);
+      pairs.set(`${head},${tail}`, pair);
+    });
+    const placed = [...pairs.values()].map((pair) => endsOf(pair, spans, selected)).filter(Boolean);
+    placed.sort((a, b) => Math.abs(a.far - a.near) - Math.abs(b.far - b.near));
+    placed.forEach((arc, at) => placeName(arc, placed.slice(0, at), placed.length === 1));
+    arcs.replaceChildren(...placed.map(lineOf), ...placed.map(nameOf)); // names interrupt the lines
     if (links.length) layer.append(arcs);
     else arcs.remove();
   }
 
-  function arcOf(head, tail, name, isGuess) {
-    const [from, to] = [head, tail].map((span) => boxesOf(span)[0]);
-    if (!from || !to) return [];
+  function endsOf({ head, tail, names, isGuess }, spans, selected) {
+    const [from, to] = [head, tail].map((at) => boxesOf(spans[at])[0]);
+    if (!from || !to) return null;
     const [x1, x2] = [from, to].map((box) => box.x + box.width / 2);
-    const top = Math.min(from.y, to.y) - 9;
+    const [near, far] = head === selected ? [x1, x2] : [x2, x1];
+    const [name, base] = [names.join(" · "), Math.min(from.y, to.y)];
+    return { from: from.y, to: to.y, x1, x2, near, far, name, isGuess, base, top: base - 9, width: name.length * LETTER };
+  }
+
+  // Beside the other span, above all names and arrows that it would cover.
+  function placeName(arc, others, isAlone) {
+    const { near, far, width } = arc;
+    arc.left = isAlone ? (near + far - width) / 2 : far > near ? far - width - 8 : far + 8;
+    const covers = ({ base, top, left, width: length, far: end }) =>
+      base === arc.base &&
+      ((top === arc.top && left < arc.left + width && arc.left < left + length) ||
+        (top <= arc.top && arc.left - 4 < end && end < arc.left + width + 4));
+    while (others.some(covers)) arc.top -= 15;
+  }
+
+  function lineOf({ x1, x2, from, to, top, isGuess }) {
     const path = document.createElementNS(SVG, "path");
-    path.setAttribute("d", `M${x1} ${from.y}V${top}H${x2}V${to.y - 1}m-4 -5l4 5l4 -5`);
+    path.setAttribute("d", `M${x1} ${from}V${top}H${x2}V${to - 1}m-4 -5l4 5l4 -5`);
     path.classList.toggle("marks__guess", isGuess);
+    return path;
+  }
+
+  function nameOf({ left, width, top, name }) {
     const label = document.createElementNS(SVG, "text");
-    label.setAttribute("x", (x1 + x2) / 2);
+    label.setAttribute("x", left + width / 2);
     label.setAttribute("y", top + 4);
+    label.setAttribute("text-anchor", "middle");
     label.textContent = name;
-    return [path, label];
+    return label;
   }
 
   return {

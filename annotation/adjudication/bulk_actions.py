@@ -101,18 +101,11 @@ def preview(
 def _apply(
     project: Project, keys: Collection[UUID], action: str, by: User, values: dict[str, Any]
 ) -> list[ItemEffect]:
-<<<<<<< HEAD
     require_to_change(project, by, CURATOR)
-    if len(keys) > MAX_ITEMS:
-        detail = f"{len(keys):,} sentences are selected; the limit is {MAX_ITEMS}."
-        raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=MAX_ITEMS)
-=======
-    require(project, by, CURATOR)
     limit = MAX_NAMED if action == GOLD else MAX_ITEMS
     if len(keys) > limit:
         detail = f"{len(keys):,} sentences are selected; the limit is {limit:,}."
         raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=limit)
->>>>>>> 4528c667 (sentences: sort by newest answer, act on all that match)
     present = Item.objects.present().filter(project=project, key__in=keys)
     # locked in one order, so that two curators never wait for each other
     pks = list(present.order_by("pk").values_list("pk", flat=True))

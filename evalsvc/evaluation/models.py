@@ -45,6 +45,9 @@ class Benchmark(models.Model):
     default_quotas = models.BooleanField(
         default=False, help_text="Hidden phases without a quota a day or in total have the default one."
     )
+    phase_quotas = models.JSONField(
+        default=dict, help_text='Quotas of a phase beside those: {"dev": {"per_day", "in_total"}}.'
+    )
     time_zone = models.CharField(max_length=60, default="UTC", help_text="Where its days begin and end.")
     limits = models.JSONField(default=dict, help_text="Its own limits on files, below those of the service.")
     training_counts = models.JSONField(default=dict, help_text="Examples per label in the training data.")

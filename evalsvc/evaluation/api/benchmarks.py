@@ -274,6 +274,7 @@ class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):
                 "per_day",
                 "in_total",
                 "at_once",
+                "phase_quotas",
                 "time_zone",
                 "limits",
                 "training_counts",
@@ -296,6 +297,11 @@ class RulesSerializer(serializers.Serializer[Any]):
     default_quotas = serializers.BooleanField(
         required=False,
         help_text="Hidden phases without a quota have 5 a day, and in all one per 50 items, from 3 to 100.",
+    )
+    phase_quotas = serializers.DictField(
+        child=serializers.DictField(child=serializers.IntegerField(min_value=1, max_value=MOST)),
+        required=False,
+        help_text='Quotas of a phase beside those of all: {"dev": {"per_day": 50}, "test": {"in_total": 3}}.',
     )
     time_zone = serializers.CharField(
         required=False, max_length=60, help_text="Time zone of the daily quota, such as Europe/Vienna."
@@ -462,6 +468,7 @@ class AllowanceSerializer(serializers.Serializer[quotas.Allowance]):
     used = serializers.IntegerField()
     left = serializers.IntegerField(allow_null=True)
     next_at = serializers.DateTimeField(allow_null=True, help_text="Time the quota renews.")
+    phase = serializers.CharField(allow_blank=True, help_text="The phase whose runs count; empty: all.")
 
 
 class BenchmarkLimitsSerializer(LimitsSerializer):

@@ -35,14 +35,15 @@ COUNTED = (
     | Q(state=S.INVALID, model__isnull=False)
     | Q(state=S.CANCELLED, started_at__isnull=False)
 )
-QUOTAS = ("per_day", "in_total", "at_once")
+PHASE_QUOTAS = ("per_day", "in_total")
+QUOTAS = (*PHASE_QUOTAS, "at_once")
 RETRY_SECONDS, DAY_SECONDS = 5, 86_400
 RETRY_LATER = "Submit the file again then."
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Quota of a team.
+    """Quota of a team, of one phase or of all.
 
     Without one `most` is None. `next_at` is its renewal.
     """
@@ -51,6 +52,7 @@ class Allowance:
     most: int | None
     used: int
     next_at: datetime | None = None
+    phase: str = ""
 
     @property
     def left(self) -> int | None:
@@ -89,7 +91,13 @@ def most_in_total(setting: Setting) -> int | None:
     """Return the quota in total of a hidden setting, None without one."""
     benchmark = setting.benchmark
     usual = default_in_total(setting) if benchmark.default_quotas else None
-    return usual if benchmark.in_total is None else benchmark.in_total
+    own = [benchmark.in_total, _of_phase(benchmark, setting.phase).get("in_total")]
+    return min((most for most in own if most is not None), default=usual)
+
+
+def _of_phase(benchmark: Benchmark, phase: str) -> dict[str, int]:
+    quotas: dict[str, int] = benchmark.phase_quotas.get(phase, {})
+    return quotas
 
 
 def allowances(
@@ -132,19 +140,26 @@ def _allowances_on(
 ) -> list[Allowance]:
     most = {name: getattr(benchmark, name) for name in QUOTAS}
     phases: dict[str, set[str] | None] = dict.fromkeys(QUOTAS)
-    if hidden and benchmark.default_quotas:
-        usual = {"per_day": PER_DAY, "in_total": min(map(default_in_total, hidden))}
-        unset = {name: value for name, value in usual.items() if most[name] is None}
-        most |= unset
-        phases |= dict.fromkeys(unset, _phases_of(hidden))
+    for name in PHASE_QUOTAS if benchmark.default_quotas else ():
+        without = [each for each in hidden if name not in _of_phase(benchmark, each.phase)]
+        if most[name] is None and without:
+            most[name] = PER_DAY if name == "per_day" else min(map(default_in_total, without))
+            phases[name] = _phases_of(without)
     next_at = {"per_day": day_of(benchmark, at)[1]}
-    counts = {
-        name: sum(
-            n for phase, n in used[name].items() if within is None or phase in (*within, file_contract.BOTH)
-        )
-        for name, within in phases.items()
-    }
-    return [Allowance(name, most[name], counts[name], next_at.get(name)) for name in QUOTAS]
+
+    def counted(name: str, within: Collection[str] | None) -> int:
+        phases_of = None if within is None else (*within, file_contract.BOTH)
+        return sum(n for phase, n in used[name].items() if phases_of is None or phase in phases_of)
+
+    return [
+        *(Allowance(name, most[name], counted(name, phases[name]), next_at.get(name)) for name in QUOTAS),
+        *(
+            Allowance(name, own[name], counted(name, [phase]), next_at.get(name), phase)
+            for phase, own in sorted(benchmark.phase_quotas.items())
+            for name in PHASE_QUOTAS
+            if name in own
+        ),
+    ]
 
 
 def _used(benchmarks: Iterable[Benchmark], team: Team, at: datetime) -> dict[int, dict[str, Counter[str]]]:
@@ -170,9 +185,15 @@ def lock(team: Team) -> datetime:
     return Team.objects.filter(pk=team.pk).values_list(Now(), flat=True).get()
 
 
-def require_quota(benchmark: Benchmark, team: Team, *, now: datetime, hidden: Collection[Setting]) -> None:
-    """Reject a submission when a quota is used up."""
-    own = allowances(benchmark, team, now=now, hidden=hidden)
+def require_quota(
+    benchmark: Benchmark, team: Team, *, now: datetime, hidden: Collection[Setting], phase: str = ""
+) -> None:
+    """Reject a submission when a quota of its phase, or of all phases, is used up."""
+    own = [
+        each
+        for each in allowances(benchmark, team, now=now, hidden=hidden)
+        if phase in ("", file_contract.BOTH, each.phase) or not each.phase
+    ]
     for allowance in sorted(own, key=lambda allowance: allowance.name != "in_total"):
         if allowance.left == 0:
             raise exceeded(benchmark, team, allowance, now=now)
@@ -218,13 +239,14 @@ def record_refusal(benchmark: Benchmark, team: Team) -> None:
 
 def exceeded(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: datetime) -> QuotaExceeded:
     most, at = allowance.most or 0, allowance.next_at
+    within = f" in the {allowance.phase} phase" if allowance.phase else ""
     if allowance.name == "per_day" and at is not None:
-        used = f"{team} has used all {most:,} submissions for today."
+        used = f"{team} has used all {most:,} submissions for today{within}."
         detail = f"{used} The next is allowed at {at:%Y-%m-%d %H:%M} {at.tzname()}."
         wait = int((at - now).total_seconds()) + 1
         return QuotaExceeded("quota_per_day", detail, retry_after=wait, hint=RETRY_LATER, next_at=at)
     if allowance.name == "in_total":
-        detail = f"{team} has used all {most:,} submissions to {benchmark}."
+        detail = f"{team} has used all {most:,} submissions to {benchmark}{within}."
         hint = "Ask the organisers to raise the quota."
         return QuotaExceeded("quota_in_total", detail, retry_after=DAY_SECONDS, hint=hint)
     detail = f"{team} has {allowance.used:,} of at most {most:,} submissions waiting or running."

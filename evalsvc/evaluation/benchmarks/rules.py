@@ -10,12 +10,11 @@ from django.db import transaction
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
-from evalsvc.evaluation.benchmarks.quotas import checked_zone
+from evalsvc.evaluation.benchmarks.quotas import PHASE_QUOTAS, QUOTAS, checked_zone
 from evalsvc.evaluation.benchmarks.training_counts import counts_of
-from evalsvc.evaluation.models import Benchmark, System
+from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.roles import ORGANISER, require
 
-QUOTAS = ("per_day", "in_total", "at_once")
 TEXTS = ("title", "summary", "description", "public")
 
 
@@ -24,17 +23,15 @@ def checked_rules(rules: dict[str, Any], *, labels: list[dict[str, str]]) -> dic
     for name, value in rules.items():
         if name in QUOTAS:
             _check_number(name, value)
+        elif name == "phase_quotas":
+            _check_phase_quotas(value)
         elif name == "default_quotas":
             if not isinstance(value, bool):
                 raise DomainError("bad_choice", f"{name} is {value!r}. Use true or false.", field=name)
         elif name == "time_zone":
             checked_zone(value)
         elif name == "limits":
-            for limit, most in value.items():
-                if limit not in LIMITS:
-                    detail, hint = f"There is no limit {limit}.", f"Use {', '.join(LIMITS)}."
-                    raise DomainError("bad_limit", detail, hint=hint, field="limits")
-                _check_number(limit, most)
+            _check_limits(value)
         elif name == "training_counts":
             _check_counts(value, labels)
         else:
@@ -46,6 +43,29 @@ def _check_number(name: str, value: Any) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if value is not None and not (whole and 0 < value < 1 << 31):
         raise DomainError("bad_limit", f"{name} is {value!r}. Use a whole number above 0.", field=name)
+
+
+def _check_limits(limits: Mapping[str, Any]) -> None:
+    for limit, most in limits.items():
+        if limit not in LIMITS:
+            detail, hint = f"There is no limit {limit}.", f"Use {', '.join(LIMITS)}."
+            raise DomainError("bad_limit", detail, hint=hint, field="limits")
+        _check_number(limit, most)
+
+
+def _check_phase_quotas(quotas: Mapping[str, Mapping[str, Any]]) -> None:
+    for phase, of_phase in quotas.items():
+        if phase not in Setting.Phase.values:
+            detail, hint = f"There is no phase {phase}.", f"Use {' or '.join(Setting.Phase.values)}."
+            raise DomainError("bad_choice", detail, hint=hint, field="phase_quotas")
+        for name, most in of_phase.items():
+            if name not in PHASE_QUOTAS:
+                detail, hint = f"A phase has no quota {name}.", f"Use {' or '.join(PHASE_QUOTAS)}."
+                raise DomainError("bad_limit", detail, hint=hint, field="phase_quotas")
+            if most is None:
+                hint = "Leave it out for none."
+                raise DomainError("bad_limit", f"{name} is null.", hint=hint, field="phase_quotas")
+            _check_number(name, most)
 
 
 def _check_counts(counts: dict[str, Any], labels: list[dict[str, str]]) -> None:

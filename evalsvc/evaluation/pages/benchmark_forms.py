@@ -16,10 +16,11 @@ from evalsvc.core.web.forms import ModelChoices
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
+from evalsvc.evaluation.benchmarks.quotas import PHASE_QUOTAS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts, training_sets
 from evalsvc.evaluation.dates import ANYWHERE, ANYWHERE_TITLE
 from evalsvc.evaluation.measures.computation import OPTIONS, ScoringOption
-from evalsvc.evaluation.models import Benchmark
+from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.forms import Blocks, Parts, SectionedForm, preview_slug, slug_from_title
 
 TASK_TITLES = {
@@ -70,6 +71,10 @@ class RulesForm(SectionedForm):
     per_day = _whole(QUOTA_TITLES["per_day"])
     in_total = _whole(QUOTA_TITLES["in_total"])
     at_once = _whole(QUOTA_TITLES["at_once"])
+    dev_per_day = _whole("Dev phase: per day")
+    dev_in_total = _whole("Dev phase: in total")
+    test_per_day = _whole("Test phase: per day")
+    test_in_total = _whole("Test phase: in total")
     default_quotas = forms.BooleanField(
         required=False, label="Default quotas in hidden phases",
         help_text="Where a quota is empty: 5 a day, and in total one per 50 items, from 3 to 100.",
@@ -102,6 +107,10 @@ class RulesForm(SectionedForm):
         (
             "Quotas per team", "Empty: unlimited, unless a phase hides gold. Scoring that began counts.",
             False, ("per_day", "in_total", "at_once", "default_quotas", "time_zone"),
+        ),
+        (
+            "Quotas of a phase", "They count the runs of that phase; those above count the runs of all.",
+            True, ("dev_per_day", "dev_in_total", "test_per_day", "test_in_total"),
         ),
     )  # fmt: skip
     LIMITS: Parts = (
@@ -172,6 +181,11 @@ class RulesForm(SectionedForm):
         counts = {} if values.get("no_training_counts") else values["training_counts"]
         limits = {"upload_bytes": values["upload_megabytes"], "lines": values["lines"]}
         rules |= {name: values[name] for name in ("default_quotas", "time_zone")}
+        rules["phase_quotas"] = {
+            phase: of_phase
+            for phase in Setting.Phase.values
+            if (of_phase := {name: n for name in PHASE_QUOTAS if (n := values[f"{phase}_{name}"])})
+        }
         rules |= {"limits": {name: limits[name] for name in LIMITS if limits[name]}}
         if values.get("training_set"):
             return rules | {"training_set": values["training_set"]}
@@ -184,6 +198,8 @@ def rules_of(benchmark: Benchmark) -> dict[str, Any]:
     size = benchmark.limits.get("upload_bytes")
     values = {name: getattr(benchmark, name) for name in names}
     megabytes = size and f"{Decimal(size) / MEGABYTE:f}"
+    for phase, of_phase in benchmark.phase_quotas.items():
+        values |= {f"{phase}_{name}": most for name, most in of_phase.items()}
     return values | {"upload_megabytes": megabytes, "lines": benchmark.limits.get("lines")}
 
 

@@ -169,6 +169,11 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": [
             ("Visible to", "everybody" if benchmark.public else "people with a role"),
             *((title, "unlimited" if most is None else count(most)) for title, most in quotas),
+            *(
+                (f"{QUOTA_TITLES[name]}, {phase} phase", count(most))
+                for phase, own in sorted(benchmark.phase_quotas.items())
+                for name, most in own.items()
+            ),
             ("Default quotas in hidden phases", "yes" if benchmark.default_quotas else "no"),
             ("Time zone of dates and of the daily quota", zone_title(benchmark)),
             ("Largest file", byte_size(size) if size else "limit of the service"),

@@ -242,7 +242,7 @@ def quotas_of(team: Team, benchmarks: Collection[Benchmark]) -> list[QuotaView]:
     return [
         QuotaView(
             benchmark,
-            QUOTA_TITLES[quota.name],
+            QUOTA_TITLES[quota.name] + (f", {quota.phase} phase" if quota.phase else ""),
             f"{count(quota.left or 0)} of {count(quota.most)} left",
             charts.quota(quota.left or 0, quota.most),
             f"renews at 00:00 {benchmark.time_zone}" if quota.name == "per_day" else "",

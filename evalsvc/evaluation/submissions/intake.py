@@ -184,15 +184,16 @@ def require_quota(entry: Entry, contract: FileContract) -> None:
     if entry.idempotency_key:
         earlier |= Q(by=entry.by, idempotency_key=entry.idempotency_key)
     try:
-        _require_quotas(entry, contract.hidden, now=timezone.now())
+        _require_quotas(entry, contract.hidden, contract.phase, now=timezone.now())
     except DomainError:
         if not entry.benchmark.submissions.filter(earlier).exists():
             raise
 
 
-def _require_quotas(entry: Entry, hidden: list[Setting], *, now: datetime) -> None:
-    for require_of in (quotas.require_one_team, quotas.require_few_refusals, quotas.require_quota):
+def _require_quotas(entry: Entry, hidden: list[Setting], phase: str, *, now: datetime) -> None:
+    for require_of in (quotas.require_one_team, quotas.require_few_refusals):
         require_of(entry.benchmark, entry.team, now=now, hidden=hidden)
+    quotas.require_quota(entry.benchmark, entry.team, now=now, hidden=hidden, phase=phase)
 
 
 def _read(contract: FileContract, chunks: Iterable[bytes], **options: Any) -> Checked:
@@ -220,7 +221,8 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
             return earlier
         file_contract.lock_settings(entry.benchmark)
         settings = file_contract.settings_again(entry.benchmark, contract.settings)
-        _require_quotas(entry, quotas.hidden_settings(settings, now, contract.phase), now=now)
+        hidden = quotas.hidden_settings(settings, now, contract.phase)
+        _require_quotas(entry, hidden, contract.phase, now=now)
         contract.require_open(settings, now)
         submission = Submission.objects.create(
             benchmark=entry.benchmark,

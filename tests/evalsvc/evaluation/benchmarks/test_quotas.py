@@ -18,11 +18,20 @@ from evalsvc.evaluation.benchmarks import quotas, rules
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl
-from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.places.postgres import in_threads
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+
+
+def two_phases(cast: BenchmarkCast, **fields: Any) -> Benchmark:
+    """The same gold in two open phases."""
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    phases = [(phase, gold, "sentence", "micro_f1") for phase in ("dev", "test")]
+    benchmark = cast.benchmark(settings=phases, **fields)
+    benchmark.settings.update(phase=F("key"))
+    return benchmark
 
 
 def refused(cast: BenchmarkCast, benchmark: Benchmark, *, run: str) -> QuotaExceeded:
@@ -153,6 +162,9 @@ def test_the_response_has_the_time_of_the_next_run(cast: BenchmarkCast, client: 
     [
         ({"per_day": 0}, "bad_limit"),
         ({"at_once": True}, "bad_limit"),
+        ({"phase_quotas": {"final": {"per_day": 1}}}, "bad_choice"),
+        ({"phase_quotas": {"dev": {"at_once": 1}}}, "bad_limit"),
+        ({"phase_quotas": {"dev": {"per_day": None}}}, "bad_limit"),
         ({"time_zone": "Mars/Olympus"}, "bad_time_zone"),
         ({"limits": {"sheep": 3}}, "bad_limit"),
         ({"training_counts": {"nobody": 3}}, "unknown_label"),
@@ -202,6 +214,35 @@ def test_forty_identical_requests_make_one_submission(
 def unread(*_: Any) -> Any:
     raise AssertionError("the file was read")
     yield b""
+
+
+def test_a_phase_has_quotas_of_its_own_beside_those_of_all_phases(cast: BenchmarkCast) -> None:
+    benchmark = two_phases(cast, in_total=4, phase_quotas={"dev": {"per_day": 2}, "test": {"in_total": 1}})
+    cast.submit(benchmark, LINES, run="1", phase="test")
+    with pytest.raises(QuotaExceeded) as caught:
+        cast.submit(benchmark, LINES, run="2", phase="test")
+    assert (caught.value.code, "in the test phase" in caught.value.detail) == ("quota_in_total", True)
+    cast.submit(benchmark, LINES, run="2", phase="dev")
+    with pytest.raises(QuotaExceeded):
+        cast.submit(benchmark, LINES, run="3", phase="both")  # one of the phases has none left
+    cast.submit(benchmark, LINES, run="3", phase="dev")
+    with pytest.raises(QuotaExceeded) as caught:
+        cast.submit(benchmark, LINES, run="4", phase="dev")
+    assert "for today in the dev phase" in caught.value.detail
+    shown = {(each.phase, each.name): each.left for each in quotas.allowances(benchmark, cast.kelpie)}
+    assert shown["", "in_total"] == 1
+    assert (shown["dev", "per_day"], shown["test", "in_total"]) == (0, 0)
+
+
+def test_the_quota_of_a_hidden_phase_replaces_its_default_and_no_other(cast: BenchmarkCast) -> None:
+    benchmark = two_phases(cast, default_quotas=True, phase_quotas={"test": {"in_total": 2}})
+    benchmark.settings.filter(phase="test").update(disclosure="hidden")
+    shown = {(each.phase, each.name): each.most for each in quotas.allowances(benchmark, cast.kelpie)}
+    assert shown["", "per_day"] == 5
+    assert shown["", "in_total"] is None
+    assert shown["test", "in_total"] == 2
+    setting = benchmark.settings.select_related("benchmark", "test_set", "only").get(phase="test")
+    assert quotas.most_in_total(setting) == 2
 
 
 def test_the_body_is_not_read_once_the_quota_is_used_up(cast: BenchmarkCast) -> None:

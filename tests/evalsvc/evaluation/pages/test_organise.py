@@ -107,14 +107,20 @@ def test_an_invalid_value_is_reported_at_its_field(
 
 
 def test_the_rules_are_shown_and_can_be_changed(olga: Client, cast: BenchmarkCast) -> None:
-    board = cast.relations(per_day=3, limits={"lines": 1_000}, training_counts={"born_in": 7})
+    quotas = {"test": {"in_total": 2}}
+    board = cast.relations(
+        per_day=3, phase_quotas=quotas, limits={"lines": 1_000}, training_counts={"born_in": 7}
+    )
     address = reverse("board-change", args=["rel"])
     page = olga.get(address).content.decode()
     assert 'name="per_day" value="3"' in page
+    assert 'name="test_in_total" value="2"' in page
+    assert "Submissions in total, test phase" in olga.get(reverse("organise", args=["rel"])).content.decode()
     assert 'name="lines" value="1000"' in page
     fields = {"title": "Relations", "per_day": "", "at_once": "4", "time_zone": "Asia/Tokyo"}
-    olga.post(address, fields | {"no_training_counts": "on"})
+    olga.post(address, fields | {"no_training_counts": "on", "dev_per_day": "50"})
     board.refresh_from_db()
+    assert board.phase_quotas == {"dev": {"per_day": 50}}
     assert (board.title, board.per_day, board.at_once, board.time_zone) == (
         "Relations",
         None,

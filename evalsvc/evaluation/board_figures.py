@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache, reduce
+from operator import or_
 from typing import Any
 
 import msgspec
@@ -90,6 +91,28 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     chosen: str = ""
 
 
+class MeasureFigures(dict[int, RunStatistics]):
+    """Statistics of a measure by system; a process keeps them, so they are never changed."""
+
+    def ranked(self, *, higher_is_better: bool) -> tuple[list[int], dict[int, int]]:
+        """Return the systems with a mean, the best first, and their ranks, which equal means share."""
+        if higher_is_better not in self._ranked:
+            sign = -1 if higher_is_better else 1
+            means = sorted((sign * each.mean, pk) for pk, each in self.items() if each.mean is not None)
+            ranks: dict[int, int] = {}
+            rank, previous = 0, None
+            for place, (mean, system) in enumerate(means, start=1):
+                if mean != previous:
+                    rank, previous = place, mean
+                ranks[system] = rank
+            self._ranked[higher_is_better] = list(ranks), ranks
+        return self._ranked[higher_is_better]
+
+    @cached_property
+    def _ranked(self) -> dict[bool, tuple[list[int], dict[int, int]]]:
+        return {}
+
+
 class FiguresByMeasure:
     """Statistics and run values by measure and system; stored ones are read on demand."""
 
@@ -110,25 +133,30 @@ class FiguresByMeasure:
 
     def load(self, keys: Iterable[str]) -> None:
         """Read several measures of a stored board in one query."""
-        self.load_together([self], keys)
+        self.load_together([(self, keys)])
 
     @staticmethod
-    def load_together(several: Iterable[FiguresByMeasure], keys: Iterable[str], *, runs_of: str = "") -> None:
-        """Read several measures of several stored boards in one query; one has the values of runs, too."""
-        asked = set(keys)
-        missing = {
-            each._stored: (each, asked.intersection(each.keys) - each._figures.keys()) for each in several
-        }
-        wanted = {key for _, of_board in missing.values() for key in of_board}
-        if wanted:
-            rows = StoredColumn.objects.filter(board__in=missing, measure__in=wanted)
-            runs = Case(When(measure=runs_of, then="run_values"), output_field=BinaryField())
-            for board, key, content, values in rows.values_list("board", "measure", "figures", runs):
-                figures, of_board = missing[board]
-                if key in of_board:
-                    figures._figures[key] = dict(_figures_of(bytes(content)))
-                if values is not None:
-                    figures._run_values[key] = _VALUES.decode(values)
+    def load_together(
+        wanted: Iterable[tuple[FiguresByMeasure, Iterable[str]]],
+        *,
+        runs_of: Collection[tuple[FiguresByMeasure, str]] = (),
+    ) -> None:
+        """Read measures of several stored boards in one query; some with the values of runs."""
+        of_board, by_keys = {}, defaultdict(list)
+        for figures, keys in wanted:
+            if missing := frozenset(set(keys).intersection(figures.keys) - figures._figures.keys()):
+                of_board[figures._stored] = figures
+                by_keys[missing].append(figures._stored)
+        if not of_board:
+            return
+        asked = (Q(board__in=boards, measure__in=keys) for keys, boards in by_keys.items())
+        rows = StoredColumn.objects.filter(reduce(or_, asked))
+        whens = (When(board=each._stored, measure=key, then="run_values") for each, key in runs_of)
+        runs = Case(*whens, output_field=BinaryField())
+        for board, key, content, values in rows.values_list("board", "measure", "figures", runs):
+            of_board[board]._figures[key] = _figures_of(bytes(content))
+            if values is not None:
+                of_board[board]._run_values[key] = _VALUES.decode(values)
 
     def of(self, key: str) -> Mapping[int, RunStatistics]:
         """Return the statistics of a measure by system."""
@@ -148,11 +176,11 @@ _VALUES = msgspec.msgpack.Decoder(dict[int, list[float | None]])
 _RUNS = msgspec.msgpack.Decoder(list[SystemRuns])
 
 
-# Decoding takes a third of the time of a large board. A process keeps the columns of the boards that it
-# showed last, about 10 MB; their readers get copies of the containers.
+# Decoding and ranking take half of the time of a large board. A process keeps the columns of the boards
+# that it showed last, about 15 MB.
 @lru_cache(maxsize=32)
-def _figures_of(content: bytes) -> dict[int, RunStatistics]:
-    return _FIGURES.decode(content)
+def _figures_of(content: bytes) -> MeasureFigures:
+    return MeasureFigures(_FIGURES.decode(content))
 
 
 @lru_cache(maxsize=8)
@@ -238,11 +266,11 @@ def _rules(setting: Setting, hidden: bool) -> str:
 
 # ---- reading and writing -------------------------------------------------------------------------------
 def read(
-    settings: Collection[Setting], held_back: Collection[int], number: int | None = None
+    settings: Collection[Setting], held_back: Collection[int], numbers: Mapping[int, int | None]
 ) -> dict[int, Figures]:
     """Return the stored boards among these, by setting.
 
-    `held_back` are the settings with exact figures hidden from the reader; `number` is the version asked for.
+    `held_back` are the settings with exact figures hidden from the reader; `numbers` the versions asked for.
     """
     related = ("version__test_set", "version__only")
     rows = StoredBoard.objects.filter(setting__in=settings).select_related(*related).defer("runs")
@@ -255,7 +283,11 @@ def read(
         if row and row.rules == _rules(setting, setting.pk in hidden):
             row.version.setting = setting
             usable[setting] = row
-    asked = {setting: row for setting, row in usable.items() if number in (None, row.version.number)}
+    asked = {
+        setting: row
+        for setting, row in usable.items()
+        if numbers.get(setting.pk) in (None, row.version.number)
+    }
     with_runs = StoredBoard.objects.filter(pk__in=[row.pk for row in asked.values()])
     runs = dict(with_runs.values_list("pk", "runs"))
     return {

@@ -10,7 +10,8 @@ from datetime import datetime
 from functools import cached_property
 from itertools import combinations
 from math import fsum, sqrt
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, overload
 
 import msgspec
 from django.core.exceptions import ValidationError
@@ -28,6 +29,7 @@ from evalsvc.evaluation.board_figures import (
     EqualRuns,
     Figures,
     FiguresByMeasure,
+    MeasureFigures,
     RunStatistics,
     SystemRuns,
 )
@@ -68,24 +70,21 @@ class Column:
     figures: Mapping[int, RunStatistics]
     title: str
 
-    @cached_property
+    @property
     def ranks(self) -> dict[int, int]:
         """Ranks by mean; equal means share the better one, undefined have none."""
-        ranks: dict[int, int] = {}
-        rank, previous = 0, None
-        for place, system in enumerate(self.order, start=1):
-            if (mean := self.figures[system].mean) != previous:
-                rank, previous = place, mean
-            ranks[system] = rank
-        return ranks
+        return self._ranked[1]
 
-    @cached_property
+    @property
     def order(self) -> list[int]:
         """Systems with a mean, the best first."""
-        sign = -1 if self.measure.higher_is_better else 1
-        figures = self.figures.items()
-        means = [(sign * each.mean, system) for system, each in figures if each.mean is not None]
-        return [system for _, system in sorted(means)]
+        return self._ranked[0]
+
+    @cached_property
+    def _ranked(self) -> tuple[list[int], dict[int, int]]:
+        figures = self.figures
+        figures = figures if isinstance(figures, MeasureFigures) else MeasureFigures(figures)
+        return figures.ranked(higher_is_better=self.measure.higher_is_better)
 
     def titled(self, title: str) -> Column:
         """Return the column under another title, with the ranks already computed."""
@@ -254,8 +253,8 @@ class Board:
         return "" if self.sealed else self.policy.sentence
 
     @cached_property
-    def rows(self) -> list[BoardRow]:
-        return self._rows(self.figures.runs)
+    def rows(self) -> Sequence[BoardRow]:
+        return Rows(self, self.figures.runs)
 
     @cached_property
     def best_of_teams(self) -> set[int]:
@@ -268,16 +267,7 @@ class Board:
 
     def rows_of(self, systems: Collection[int]) -> list[BoardRow]:
         """Return the rows of these systems alone, in their order."""
-        return self._rows(runs for runs in self.figures.runs if runs.system in systems)
-
-    def _rows(self, of_systems: Iterable[SystemRuns]) -> list[BoardRow]:
-        rows = []
-        for runs in of_systems:
-            system = self.systems.by_key[runs.system]
-            saw_gold = runs.saw_gold or system.team_id in self.teams_with_gold
-            rank = self.ordering.ranks.get(runs.system)
-            rows.append(BoardRow(system, rank, runs, self.columns, saw_gold))
-        return sorted(rows, key=lambda row: (row.rank is None, row.rank or 0, row.system.name, row.system.pk))
+        return list(Rows(self, (runs for runs in self.figures.runs if runs.system in systems)))
 
     @property
     def order_by(self) -> str:
@@ -286,6 +276,54 @@ class Board:
     @property
     def measures(self) -> list[str]:
         return list(self.columns)
+
+
+class Rows(Sequence[BoardRow]):
+    """Rows in the order of their board, each built when it is asked for: of thousands, a page shows fifty."""
+
+    def __init__(self, board: Board, of_systems: Iterable[SystemRuns]) -> None:
+        self._board = board
+        ranks, systems = board.ordering.ranks, board.systems.by_key
+        unranked = len(ranks) + 1
+        keyed = [
+            (ranks.get(runs.system, unranked), systems[runs.system].name, runs.system, runs)
+            for runs in of_systems
+        ]
+        keyed.sort(key=itemgetter(0, 1, 2))
+        self._runs = [runs for *_, runs in keyed]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @overload
+    def __getitem__(self, place: int) -> BoardRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[BoardRow]: ...
+    def __getitem__(self, place: int | slice) -> BoardRow | list[BoardRow]:
+        if isinstance(place, slice):
+            return [self._row(runs) for runs in self._runs[place]]
+        return self._row(self._runs[place])
+
+    def _row(self, runs: SystemRuns) -> BoardRow:
+        board = self._board
+        system = board.systems.by_key[runs.system]
+        saw_gold = runs.saw_gold or system.team_id in board.teams_with_gold
+        return BoardRow(system, board.ordering.ranks.get(runs.system), runs, board.columns, saw_gold)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Board to read, by default in its usual order and under its last completely scored version.
+
+    `measures` limits the scores read to these and the one that orders. With `usual` all that its page shows
+    is read at once.
+    """
+
+    setting: Setting
+    order_by: str = ""
+    version: int | None = None
+    measures: Collection[str] | None = None
+    usual: bool = False
 
 
 def board(
@@ -317,26 +355,32 @@ def boards(
 
     `measures` limits the scores read to these and the measure that orders. Large boards are read as stored.
     """
+    asked = [Asked(each, order_by, version, measures, usual) for each in settings]
+    return asked_boards(asked, person)
+
+
+def asked_boards(asked: Sequence[Asked], person: Person | None) -> list[Board]:
+    """Return several boards, each as asked, in as many queries as one."""
+    settings = [each.setting for each in asked]
     hidden, sealed = held_back_from(settings, person), sealed_from(settings, person)
-    figures = board_figures.read([each for each in settings if each.pk not in sealed], hidden, version)
-    shown = versions.shown_by_setting([each for each in settings if each.pk not in figures], version)
+    numbers = {each.setting.pk: each.version for each in asked}
+    figures = board_figures.read([each for each in settings if each.pk not in sealed], hidden, numbers)
+    shown = versions.shown_by_setting([each for each in settings if each.pk not in figures], numbers)
     policies, readings = {}, []
-    for setting in settings:
-        pk = setting.pk
+    for each in asked:
+        setting, pk = each.setting, each.setting.pk
         of_version = figures[pk].version if pk in figures else shown[pk].version
         policies[pk] = Policy(setting, pk in hidden, of_version)
-        order = _ordering(policies[pk], order_by)
+        order = _ordering(policies[pk], each.order_by)
         if pk in shown and pk in sealed:
             figures[pk] = Figures(shown[pk].version, None, [], FiguresByMeasure({}, {}))
         elif pk in shown:
-            readings.append(_Reading(policies[pk], shown[pk], order))
+            readings.append(_Reading(policies[pk], shown[pk], order, each.measures))
     if readings:
         _read_choices(readings)
-        _read_values(readings, measures)
+        _read_values(readings)
     figures |= {each.policy.setting.pk: _figures(each) for each in readings}
-    for setting in settings if usual else ():
-        _read_usual(setting, figures[setting.pk].by_measure, order_by or setting.main)
-    return _ranked([(policies[each.pk], figures[each.pk]) for each in settings], order_by, sealed)
+    return _ranked([(each, policies[each.setting.pk], figures[each.setting.pk]) for each in asked], sealed)
 
 
 def stored_by_job(setting: Setting) -> Callable[[], None]:
@@ -346,7 +390,7 @@ def stored_by_job(setting: Setting) -> Callable[[], None]:
         shown = versions.shown(setting)
         reading = _Reading(Policy(setting, held_back, shown.version), shown, setting.main)
         _read_choices([reading])
-        _read_values([reading], None)
+        _read_values([reading])
         return _figures(reading)
 
     return board_figures.compute(setting, figures)
@@ -372,6 +416,7 @@ class _Reading:
     policy: Policy
     shown: versions.Shown
     order_by: str
+    measures: Collection[str] | None = None
     runs: dict[int, list[Run]] = field(default_factory=dict)
     equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
     elsewhere: dict[int, float] = field(
@@ -460,10 +505,10 @@ def _read_choices(readings: Collection[_Reading]) -> None:
     settings = {(each.benchmark_id, each.key): each for each in found if each.pk not in sealed}
     shown = versions.shown_by_setting(list(settings.values()))
     theirs = {
-        key: _Reading(Policy(each, each.pk in hidden, shown[each.pk].version), shown[each.pk], each.main)
+        key: _Reading(Policy(each, each.pk in hidden, shown[each.pk].version), shown[each.pk], each.main, ())
         for key, each in settings.items()
     }
-    _read_values(list(theirs.values()), ())
+    _read_values(list(theirs.values()))
     for reading, key in rules.items():
         if other := theirs.get((reading.policy.setting.benchmark_id, key)):
             reading.elsewhere = _main_values(other)
@@ -479,17 +524,12 @@ def _main_values(reading: _Reading) -> dict[int, float]:
     return {pk: sign * value for pk, value in shown.items() if value is not None}
 
 
-def _read_values(readings: Collection[_Reading], measures: Collection[str] | None) -> None:
+def _read_values(readings: Collection[_Reading]) -> None:
     """Read the newest values shown, by run and measure.
 
     Near-duplicates show the figures of an earlier run; beside that run of their system they are left out.
     """
-    scores: dict[int, list[_Stored]] = defaultdict(list)
-    stored = Score.objects.filter(_evaluations(readings, prefix="evaluation__"))
-    if measures is not None:
-        stored = stored.filter(measure__in={*measures, *(reading.order_by for reading in readings)})
-    for evaluation, *columns in stored.values_list("evaluation_id", *_Stored._fields):
-        scores[evaluation].append(_Stored(*columns))
+    scores = _scores_of(readings)
     rows = _class_rows(readings)
     systems = [
         {each.pk: system for system, submissions in reading.runs.items() for each in submissions}
@@ -507,6 +547,20 @@ def _read_values(readings: Collection[_Reading], measures: Collection[str] | Non
             if at is not None:
                 values = shown_values(reading.policy, scores.get(at, ()), rows.get(at, []), ladder=ladder)
             reading.values[pk] = {value.measure: value for value in values}
+
+
+def _scores_of(readings: Collection[_Reading]) -> dict[int, list[_Stored]]:
+    """Return the scores of evaluations; those of whole boards and of limited ones are read apart."""
+    scores: dict[int, list[_Stored]] = defaultdict(list)
+    for limited in (False, True):
+        group = [each for each in readings if (each.measures is not None) == limited]
+        stored = Score.objects.filter(_evaluations(group, prefix="evaluation__"))
+        if limited:
+            keys = (key for each in group for key in (each.order_by, *(each.measures or ())))
+            stored = stored.filter(measure__in=set(keys))
+        for evaluation, *columns in stored.values_list("evaluation_id", *_Stored._fields) if group else ():
+            scores[evaluation].append(_Stored(*columns))
+    return scores
 
 
 class _Stored(NamedTuple):
@@ -550,7 +604,7 @@ def compared_runs(board: Board, systems: Collection[int]) -> dict[int, list[Comp
     Near-duplicates are replaced as on the board.
     """
     policy, number = board.policy, board.version.number
-    shown = versions.shown_by_setting([policy.setting], number)[policy.setting.pk]
+    shown = versions.shown_by_setting([policy.setting], {policy.setting.pk: number})[policy.setting.pk]
     shown = shown._replace(runs=[each for each in shown.runs if each.run.system_id in systems])
     reading = _Reading(policy, shown, policy.setting.main)
     system_of = {run.pk: system for system, runs in reading.runs.items() for run in runs}
@@ -591,25 +645,30 @@ def _figures(reading: _Reading) -> Figures:
     return Figures(version, rescoring, reading.systems(), FiguresByMeasure(shown, run_values))
 
 
-def _read_usual(setting: Setting, figures: FiguresByMeasure, order: str) -> None:
-    """Read the columns of the page of a board, and the runs behind the ordering one."""
-    usual = (each.key for each in board_measures(setting, figures.keys))
-    keys = {order, *usual, *scheme_measures(setting, figures.keys), TIES}
-    FiguresByMeasure.load_together([figures], keys, runs_of=order)
+def _wanted(asked: Asked, figures: FiguresByMeasure) -> set[str]:
+    """Return the measures of a stored board that are read at once."""
+    keys = {asked.order_by or asked.setting.main, *(asked.measures or ())}
+    if asked.usual:
+        keys |= {each.key for each in board_measures(asked.setting, figures.keys)}
+        keys |= {*scheme_measures(asked.setting, figures.keys), TIES}
+    return keys
 
 
-def _ranked(
-    boards: Collection[tuple[Policy, Figures]], order_by: str, sealed: Collection[int]
-) -> list[Board]:
+def _ranked(boards: Collection[tuple[Asked, Policy, Figures]], sealed: Collection[int]) -> list[Board]:
     """Order the systems of boards by a measure."""
-    golds = [(figures.version.test_set, figures.version.only) for _, figures in boards]
+    golds = [(figures.version.test_set, figures.version.only) for _, _, figures in boards]
     teams = gold_exposure.teams_by_gold(golds)
-    systems = Systems({policy.setting.benchmark_id for policy, figures in boards if figures.runs})
-    orders = {order_by or policy.setting.main for policy, _ in boards}
-    FiguresByMeasure.load_together([figures.by_measure for _, figures in boards], orders)
+    systems = Systems({policy.setting.benchmark_id for _, policy, figures in boards if figures.runs})
+    wanted = [(figures.by_measure, _wanted(asked, figures.by_measure)) for asked, _, figures in boards]
+    runs_of = [
+        (figures.by_measure, asked.order_by or asked.setting.main)
+        for asked, _, figures in boards
+        if asked.usual
+    ]
+    FiguresByMeasure.load_together(wanted, runs_of=runs_of)
     ranked = []
-    for (policy, figures), teams_with_gold in zip(boards, teams, strict=True):
-        setting, key = policy.setting, order_by or policy.setting.main
+    for (asked, policy, figures), teams_with_gold in zip(boards, teams, strict=True):
+        setting, key = policy.setting, asked.order_by or policy.setting.main
         columns, measure = Columns(setting, figures.by_measure), as_shown(setting, key)
         ordering = columns.get(key) or Column(measure, {}, measure.title)
         is_sealed = setting.pk in sealed

@@ -41,6 +41,8 @@ LITERAL = (
 
 def _escaped(value: object) -> str:
     """Escape a text; Django's `conditional_escape` takes three times as long."""
+    if type(value) is int:
+        return str(value)
     return value if isinstance(value, SafeString) else escape(str(value))
 
 

@@ -116,8 +116,10 @@ def shown(setting: Setting) -> Shown:
     return shown_by_setting([setting])[setting.pk]
 
 
-def shown_by_setting(settings: Collection[Setting], number: int | None = None) -> dict[int, Shown]:
-    """Return the shown version of each setting, by default the last complete.
+def shown_by_setting(
+    settings: Collection[Setting], numbers: Mapping[int, int | None] | None = None
+) -> dict[int, Shown]:
+    """Return the version asked for of each setting, by default the last complete.
 
     It switches when no run of the shown board waits for its score under the newest. Runs that come
     meanwhile were never on that board and don't delay the switch; a run that fails, is cancelled or
@@ -135,7 +137,7 @@ def shown_by_setting(settings: Collection[Setting], number: int | None = None) -
         before = newest.number - 1 if newest.shown_before is None else newest.shown_before
         rescoring = _rescoring(scored, of_setting[before], newest) if before else None
         default = of_setting[before] if rescoring else newest
-        if number is not None and number not in of_setting:
+        if (number := (numbers or {}).get(setting.pk)) is not None and number not in of_setting:
             raise _unknown_version(setting, number)
         version = default if number is None else of_setting[number]
         progress = rescoring if version in (default, newest) else None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import msgspec
 from django.db import transaction
@@ -23,7 +23,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.board_figures import FAILURE_PAUSE
 from evalsvc.evaluation.comparison.compared import Comparison
-from evalsvc.evaluation.disclosure.shown_tests import ShownTest, StoredTest, winner_of
+from evalsvc.evaluation.disclosure.shown_tests import ShownTest, StoredTest, winner_exactly, withheld
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
 from evalsvc.evaluation.models import (
@@ -77,56 +77,76 @@ class Band:
         return self.first == 1 and self.last < self.of
 
 
-class TestsOfMeasures(Mapping[str, list[StoredTest]]):
-    """Tests by measure, decoded when first asked for; `systems` are those tested, by their number."""
+class TestedPairs:
+    """Tests of a measure by the numbers of their systems; a process keeps them, so they are never changed."""
 
-    def __init__(self, systems: Sequence[int]) -> None:
-        self.systems = systems
-        self.contents: dict[str, bytes] = {}
-        self._decoded: dict[str, list[StoredTest]] = {}
+    def __init__(self, tests: Iterable[StoredTest]) -> None:
+        self.by_pair = {(test.a, test.b): test for test in tests}
+        with_p = [pair for pair, test in self.by_pair.items() if test.p is not None]
+        self.tested = sorted({number for pair in with_p for number in pair})
 
-    def __getitem__(self, key: str) -> list[StoredTest]:
-        if key not in self._decoded:
-            self._decoded[key] = _DECODER.decode(self.contents[key])
-        return self._decoded[key]
+    @cached_property
+    def detectable(self) -> tuple[float, float] | None:
+        """The least and the greatest difference that a test of a pair mostly detects."""
+        return ends_of(test.detectable for test in self.by_pair.values())
 
-    def __contains__(self, key: object) -> bool:
-        return key in self.contents
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.contents)
+def ends_of(values: Iterable[float | None]) -> tuple[float, float] | None:
+    known = [value for value in values if value is not None]
+    return (min(known), max(known)) if known else None
 
-    def __len__(self) -> int:
-        return len(self.contents)
+
+# Decoding takes a fifth of the time of a large board. A process keeps the tests that it showed last, 15 MB.
+@lru_cache(maxsize=32)
+def _pairs_of(content: bytes) -> TestedPairs:
+    return TestedPairs(_DECODER.decode(content))
+
+
+@lru_cache(maxsize=64)
+def _exact_wins(content: bytes, higher_is_better: bool) -> list[Pair]:
+    """Return winner and loser of the pairs that a test finds to differ."""
+    tests = _pairs_of(content).by_pair.values()
+    winners = [(test, winner_exactly(test, higher_is_better=higher_is_better)) for test in tests]
+    return [
+        (test.a, test.b) if winner == test.a else (test.b, test.a)
+        for test, winner in winners
+        if winner is not None
+    ]
+
+
+@dataclass
+class StoredTests:
+    """Tests of a board by measure, decoded when asked for; `systems` are those tested, by number."""
+
+    systems: Sequence[int]
+    contents: dict[str, bytes] = field(default_factory=dict)
+
+    def pairs(self, key: str) -> TestedPairs | None:
+        return _pairs_of(self.contents[key]) if key in self.contents else None
 
 
 @dataclass(frozen=True)
 class BoardComparison(Comparison):
     """First systems of a board with the tests between them, each shown when it is asked for."""
 
-    stored_tests: TestsOfMeasures
+    stored_tests: StoredTests
 
     @cached_property
     def places(self) -> dict[int, int]:
         return {row.system.pk: place for place, row in enumerate(self.rows)}
 
     @cached_property
-    def _pairs(self) -> dict[str, dict[Pair, StoredTest]]:
-        return {}
-
-    def _of_pairs(self, key: str) -> dict[Pair, StoredTest]:
-        """Return the tests of a measure by the places of their systems on the board."""
-        if key not in self._pairs:
-            order = [self.places[system] for system in self.stored_tests.systems]
-            placed = (test.between(order[test.a], order[test.b]) for test in self.stored_tests.get(key, ()))
-            self._pairs[key] = {(test.a, test.b): test for test in placed}
-        return self._pairs[key]
+    def _numbers(self) -> dict[int, int]:
+        return {system: number for number, system in enumerate(self.stored_tests.systems)}
 
     def test(self, key: str, a: int, b: int) -> ShownTest | None:
-        stored = self._of_pairs(key).get((min(a, b), max(a, b)))
+        pairs, numbers = self.stored_tests.pairs(key), self._numbers
+        pair = [numbers.get(self.rows[place].system.pk, -1) for place in (a, b)]
+        stored = pairs.by_pair.get((min(pair), max(pair))) if pairs else None
         if stored is None or key not in self.board.columns:
             return None
-        return self._shown_test(self.board.columns[key], stored)
+        placed = stored.between(a, b) if stored.a == pair[0] else stored.between(b, a)
+        return self._shown_test(self.board.columns[key], placed)
 
     def of_systems(self, key: str, first: int, second: int) -> ShownTest | None:
         """Return the test between two systems by their keys."""
@@ -145,33 +165,57 @@ class BoardComparison(Comparison):
         return {}
 
     def _computed_bands(self, key: str) -> dict[int, Band]:
-        if key not in self.stored_tests or key not in self.board.columns:
-            return {}
-        column, policy = self.board.columns[key], self.board.policy
-        higher, rows = column.measure.higher_is_better, {row.system.pk: row for row in self.rows}
-        systems, better, worse = self.stored_tests.systems, Counter[int](), Counter[int]()
-        tested: set[int] = set()
-        for test in self.stored_tests[key]:
-            a, b = systems[test.a], systems[test.b]
-            pair = self.pair_withheld(column, rows[a], rows[b])
-            if pair or test.p is None:
-                continue
-            tested |= {a, b}
-            winner = winner_of(policy, key, test, higher_is_better=higher, pair=pair)
-            if winner is not None:
-                first, second = (a, b) if winner == test.a else (b, a)
-                worse[first] += 1
-                better[second] += 1
+        better, worse = Counter[int](), Counter[int]()
+        for first, second in self.wins(key):
+            worse[first] += 1
+            better[second] += 1
+        tested, _ = self._shown_pairs(key)
         of = len(tested)
         return {system: Band(1 + better[system], of - worse[system], of) for system in tested}
 
+    def wins(self, key: str) -> Collection[Pair]:
+        """Return the systems ahead and behind, of each pair that a test of the measure finds to differ."""
+        return self._shown_pairs(key)[1]
+
+    def _shown_pairs(self, key: str) -> tuple[Collection[int], frozenset[Pair]]:
+        if key not in self._pairs:
+            self._pairs[key] = self._computed_pairs(key)
+        return self._pairs[key]
+
+    @cached_property
+    def _pairs(self) -> dict[str, tuple[Collection[int], frozenset[Pair]]]:
+        return {}
+
+    def _computed_pairs(self, key: str) -> tuple[Collection[int], frozenset[Pair]]:
+        """Return the systems in a test of a measure, and who is ahead, as disclosure lets it out."""
+        pairs, systems, policy = self.stored_tests.pairs(key), self.stored_tests.systems, self.board.policy
+        if pairs is None or key not in self.board.columns:
+            return (), frozenset()
+        column = self.board.columns[key]
+        higher = column.measure.higher_is_better
+        if not policy.hidden:
+            exact = _exact_wins(self.stored_tests.contents[key], higher)
+            wins = frozenset((systems[first], systems[second]) for first, second in exact)
+            return [systems[number] for number in pairs.tested], wins
+        rows, tested, found = {row.system.pk: row for row in self.rows}, set(), set()
+        for (a, b), test in pairs.by_pair.items():
+            pair = systems[a], systems[b]
+            if test.p is None or self.pair_withheld(column, *(rows[system] for system in pair)):
+                continue
+            tested |= {*pair}
+            winner = None if withheld(policy, key) else winner_exactly(test, higher_is_better=higher)
+            if winner is not None:
+                found.add(pair if winner == a else pair[::-1])
+        return tested, frozenset(found)
+
     def detectable(self, key: str) -> tuple[float, float] | None:
         """Return the least and the greatest difference that a test of a pair mostly detects."""
-        tests: Iterable[StoredTest | ShownTest | None] = self.stored_tests.get(key, ())
-        if self.board.policy.hidden:  # rounded, or withheld
-            tests = (self.test(key, *pair) for pair in self._of_pairs(key))
-        values = [test.detectable for test in tests if test and test.detectable is not None]
-        return (min(values), max(values)) if values else None
+        pairs, systems = self.stored_tests.pairs(key), self.stored_tests.systems
+        if pairs is None or not self.board.policy.hidden:
+            return pairs.detectable if pairs else None
+        # rounded, or withheld
+        shown = (self.of_systems(key, systems[a], systems[b]) for a, b in pairs.by_pair)
+        return ends_of(test.detectable for test in shown if test)
 
 
 def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardComparison]:
@@ -181,11 +225,11 @@ def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardCom
     identities = {pk: _identity(of_board[pk], first) for pk, first in rows.items() if first}
     stored = MeasureTests.objects.filter(board__setting__in=identities, measure__in=keys)
     stored = stored.filter(board__identity__in=identities.values())
-    found: dict[int, TestsOfMeasures] = {}
+    found: dict[int, StoredTests] = {}
     columns = ("board__setting", "board__identity", "board__systems", "measure", "content")
     for setting, identity, systems, measure, content in stored.values_list(*columns):
         if identity == identities[setting]:
-            found.setdefault(setting, TestsOfMeasures(systems)).contents[measure] = content
+            found.setdefault(setting, StoredTests(systems)).contents[measure] = bytes(content)
     return {pk: BoardComparison(of_board[pk], rows[pk], tests) for pk, tests in found.items()}
 
 

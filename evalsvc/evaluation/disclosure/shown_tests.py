@@ -97,7 +97,7 @@ def shown_test(
     if stored.p is None or stored.p_holm is None:
         exact = stored.difference if not policy.hidden else difference
         return _untested(stored, difference if exact is None else exact, stored.reason or "")
-    winner = _winner(stored, higher_is_better=higher_is_better)
+    winner = winner_exactly(stored, higher_is_better=higher_is_better)
     if step is None:
         return ShownTest(
             stored.a, stored.b, stored.test, stored.difference, stored.low, stored.high,
@@ -115,16 +115,12 @@ def shown_test(
     )  # fmt: skip
 
 
-def winner_of(
-    policy: Policy, key: str, stored: StoredTest, *, higher_is_better: bool, pair: str
-) -> int | None:
-    """Return the place of the system ahead by a test, as `shown_test` lets it out."""
-    step = policy.step(key) if policy.hidden else None
-    return None if _withheld(policy, step, pair) else _winner(stored, higher_is_better=higher_is_better)
+def withheld(policy: Policy, key: str, pair: str = "") -> str:
+    """Return why a policy withholds a test of a measure, or nothing."""
+    return _withheld(policy, policy.step(key) if policy.hidden else None, pair)
 
 
 def _withheld(policy: Policy, step: float | None, pair: str) -> str:
-    """Return why a policy withholds a test, or nothing."""
     if not policy.hidden:
         return ""
     if pair:
@@ -134,7 +130,8 @@ def _withheld(policy: Policy, step: float | None, pair: str) -> str:
     return policy.withheld if step is None else ""
 
 
-def _winner(stored: StoredTest, *, higher_is_better: bool) -> int | None:
+def winner_exactly(stored: StoredTest, *, higher_is_better: bool) -> int | None:
+    """Return the place of the system ahead by a test, whatever a policy lets out."""
     if stored.p_holm is None or stored.p_holm >= SIGNIFICANT or not stored.difference:
         return None
     return stored.a if (stored.difference > 0) == higher_is_better else stored.b

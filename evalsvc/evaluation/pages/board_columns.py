@@ -223,7 +223,7 @@ class BoardView:
     reported: Sequence[ReportedSystem] = ()
 
     @cached_property
-    def rows(self) -> list[BoardRow]:
+    def rows(self) -> Sequence[BoardRow]:
         rows = self.board.rows
         return [row for row in rows if self.choice.takes(row)] if self.choice.filters else rows
 

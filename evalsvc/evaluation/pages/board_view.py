@@ -233,10 +233,11 @@ def _part(setting: Setting) -> str:
 
 def system_names(board: Board) -> dict[int, str]:
     """Return the system names, with the team where two share a name."""
-    named = Counter(row.system.name for row in board.rows)
+    systems = [board.systems.by_key[runs.system] for runs in board.figures.runs]
+    named = Counter(system.name for system in systems)
     return {
-        row.system.pk: row.system.name + (f" ({row.system.team_name})" if named[row.system.name] > 1 else "")
-        for row in board.rows
+        system.pk: f"{system.name} ({system.team_name})" if named[system.name] > 1 else system.name
+        for system in systems
     }
 
 
@@ -476,23 +477,30 @@ def leader(column: Column, names: Names, tests: BoardComparison | None = None) -
 # ---- reversed pairs ------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class TestedReversal(Reversal):
-    """Reversal with p of both orders; `confirmed` if a test finds each system ahead once."""
+    """Reversal with the tests of both orders; `confirmed` if one finds each system ahead once."""
 
-    p: tuple[str, str] = (DASH, DASH)
+    tests: tuple[BoardComparison | None, BoardComparison | None] = (None, None)
     confirmed: bool = False
 
     @classmethod
     def of(
         cls, pair: Reversal, here: BoardComparison | None, there: BoardComparison | None
     ) -> TestedReversal:
-        sides = ((here, pair.here, pair.first), (there, pair.there, pair.second))
-        found = []
-        for tests, column, ahead in sides:
-            test = tests.of_systems(column.measure.key, pair.first, pair.second) if tests else None
-            wins = test is not None and tests is not None and test.winner == tests.places[ahead]
-            found.append((test.p_holm_text if test and test.p_holm_text else DASH, wins))
-        p, wins_both = (found[0][0], found[1][0]), all(wins for _, wins in found)
-        return cls(**vars(pair), p=p, confirmed=wins_both)
+        sides = ((here, pair.here, pair.first, pair.second), (there, pair.there, pair.second, pair.first))
+        wins_both = all(
+            tests is not None and (ahead, behind) in tests.wins(column.measure.key)
+            for tests, column, ahead, behind in sides
+        )
+        return cls(**vars(pair), tests=(here, there), confirmed=wins_both)
+
+    @property
+    def p(self) -> tuple[str, str]:
+        """Adjusted p of both orders."""
+        here, there = (
+            tests and tests.of_systems(column.measure.key, self.first, self.second)
+            for tests, column in zip(self.tests, (self.here, self.there), strict=True)
+        )
+        return (here and here.p_holm_text) or DASH, (there and there.p_holm_text) or DASH
 
 
 def _column_of_other(other: Board, measure: str) -> Column | None:

@@ -26,12 +26,11 @@ from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
-from evalsvc.evaluation.board_figures import FiguresByMeasure
 from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
-from evalsvc.evaluation.leaderboard import Board, board
+from evalsvc.evaluation.leaderboard import Asked, Board, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
@@ -131,19 +130,16 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 def requested_view(request: HttpRequest, settings: list[Setting], setting: Setting) -> BoardView:
     """Return the board in the query, with the boards of the other settings."""
-    choice = board_columns.requested(request, settings, setting)
-    shown = requested_board(request, setting)
-    choice = replace(choice, version=requested_version(request))
-    rest = [each for each in settings if each.pk != setting.pk and (shown.figures.runs or choice.columns)]
-    measures = {shown.order_by, *(measure for _, measure in choice.columns)}
-    others = leaderboard.boards(rest, person=request.user, measures=measures)
+    version = requested_version(request)
+    choice = replace(board_columns.requested(request, settings, setting), version=version)
+    rest = [each for each in settings if each.pk != setting.pk]
+    shared = {choice.order or setting.main, *(measure for _, measure in choice.columns)}
+    asked = [Asked(setting, choice.order, version, usual=True)]
+    asked += [Asked(each, measures=shared | {each.main}) for each in rest]
+    shown, *others = leaderboard.asked_boards(asked, request.user)
+    shown.columns.load(key for of, key in choice.columns if of == setting.key)
     of_board = [each.key for each in board_measures(setting, shown.columns)]
-    if shown.figures.runs:  # without them the systems were not read
-        others = [replace(each, systems=shown.systems) for each in others]  # of one benchmark
-    measures |= {each.main for each in rest}
-    keys = {*measures, *of_board, *scheme_measures(setting, shown.columns)}
-    shown.columns.load({*keys, leaderboard.TIES})
-    FiguresByMeasure.load_together([each.figures.by_measure for each in others], measures)
+    keys = {*shared, *(each.main for each in rest), *of_board, *scheme_measures(setting, shown.columns)}
     return BoardView(shown, choice, others, board_tests.read([shown, *others], keys))
 
 

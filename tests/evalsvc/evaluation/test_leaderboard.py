@@ -137,7 +137,7 @@ def test_a_withdrawn_run_no_longer_counts(cast: BenchmarkCast) -> None:
 def test_queued_and_failed_runs_are_not_on_the_board(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, answers(3))
-    assert board(benchmark.settings.get()).rows == []
+    assert not board(benchmark.settings.get()).rows
 
 
 @pytest.mark.parametrize("second", [answers(4), answers(4)[::-1], [{"id": "s1", "label": "born_in"}]])

@@ -62,7 +62,7 @@ def test_a_setting_on_other_sentences_leaves_scored_runs_as_they_are(
     work()
     assert fresh(submission).state == "scored"
     assert len(board(setting).rows) == 1
-    assert board(two).rows == []
+    assert not board(two).rows
 
 
 @pytest.mark.parametrize("lines", [LINES, SCORES])
@@ -87,7 +87,7 @@ def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(
     creation.revise_setting(setting, test_set=more, by=cast.olga)
     work()
     assert fresh(submission).state == "scored"
-    assert board(setting).rows == []
+    assert not board(setting).rows
     assert len(board(setting, version=1).rows) == 1
     assert [each.key for each in scoring_identity.not_covered(fresh(submission))] == ["main"]
     client.force_login(cast.kim)
@@ -118,7 +118,7 @@ def test_documents_with_another_length_are_different_documents(cast: BenchmarkCa
     )
     work()
     assert fresh(submission).state == "scored"
-    assert board(setting).rows == []
+    assert not board(setting).rows
 
 
 def test_moving_the_dates_removes_no_run_from_the_board(cast: BenchmarkCast) -> None:
@@ -187,7 +187,7 @@ def test_a_run_cancelled_before_scoring_is_on_no_board(cast: BenchmarkCast) -> N
     submission = cast.submit(benchmark, LINES)
     submission_states.cancel(submission, by=cast.kim)
     assert fresh(submission).state == "cancelled"
-    assert board(benchmark.settings.get()).rows == []
+    assert not board(benchmark.settings.get()).rows
 
 
 def test_rescoring_does_not_count_among_waiting_runs(cast: BenchmarkCast) -> None:

@@ -86,7 +86,7 @@ def test_the_board_of_an_old_version_names_the_gold_of_that_version(
 def test_a_board_never_mixes_versions(cast: BenchmarkCast) -> None:
     _, setting = scored(cast)
     creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
-    assert board(setting, version=2).rows == []
+    assert not board(setting, version=2).rows
     assert board(setting).version.number == 1
     assert len(board(setting).rows) == 1
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
-from annotation.models import Item, Lease, Project, SourceLabels, Vote
+from annotation.models import Batch, Item, ItemCount, Lease, Project, SourceLabels, Vote
 from annotation.ontology.inventory import lock_project, require_no_running_import
 from annotation.roles import CURATOR, require_to_change
 from annotation.splits.splitting import uniform
@@ -201,7 +201,8 @@ def _store(
 
 def of_project(project: Project) -> dict[str, Any]:
     """Return the numbers of work and of sentences beside it."""
+    counts = ItemCount.objects.filter(batch__project=project, batch__state=Batch.State.DONE)
     return {
-        "work": project.items.live().count(),
-        "rest": project.items.present().filter(use=Item.Use.CORPUS).count(),
+        "work": counts.filter(use=Item.Use.WORK).total(),
+        "rest": counts.filter(use=Item.Use.CORPUS).total(),
     }

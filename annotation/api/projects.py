@@ -192,7 +192,7 @@ class Imports(generics.ListAPIView[Batch]):
         project = project_of(self.request, self.kwargs["slug"])
         roles.require(project, person(self.request), roles.CURATOR)
         filters = query_choices(self.request, state=Batch.State.values, what=Batch.What.values)
-        return project.batches.filter(**filters).select_related("project")
+        return project.batches.filter(**filters).select_related("project", "test_set")
 
     @extend_schema(
         operation_id="imports_list",

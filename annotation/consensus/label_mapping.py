@@ -61,6 +61,11 @@ class LabelMapping:
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
+    @property
+    def deletes(self) -> bool:
+        """True if some raw label has no current one."""
+        return None in self._names.values()
+
     def label(self, name: str) -> str | None:
         """Return the current name of a raw label, None if deleted."""
         return self._names.get(name, name)

@@ -393,13 +393,16 @@ def _require_unused(step: OntologyStep, *, since: Any) -> None:
         )
 
 
-def emptied_by_deletion(project: Project) -> dict[str, int]:
-    """Count answers and source labels emptied by deletions."""
-    mapping = mapping_of(project)
+def answers_emptied(project: Project) -> int:
+    """Count answers emptied by deletions."""
     live = project.items.live().filter(emptied__gt=0).order_by()
-    answers = live.aggregate(n=Sum("emptied"))["n"] or 0
+    return int(live.aggregate(n=Sum("emptied"))["n"] or 0)
+
+
+def source_labels_emptied(project: Project) -> int:
+    """Count the sentences whose source labels are emptied by deletions."""
     sealed = SourceLabels.objects.filter(item__project=project, item__batch__state="done")
-    return {"answers": answers, "source_labels": label_usage.count_emptied(project, sealed, mapping)}
+    return label_usage.count_emptied(project, sealed, mapping_of(project))
 
 
 def require_no_running_import(project: Project) -> None:

@@ -95,6 +95,8 @@ def count_in_gold(project: Project) -> Counter[str]:
 
 def count_emptied(project: Project, sealed: QuerySet[SourceLabels], mapping: LabelMapping) -> int:
     """Count source labels that deletions left empty; relations go with their spans."""
+    if not mapping.deletes:
+        return 0
     kind = Kind.ENTITIES if project.kind == Kind.JOINT else project.kind
     rows = sealed.order_by().annotate(names=LabelsText("labels", kind=kind)).values("names")
     return sum(n for names, n in _grouped(rows, "names") if names and not mapping.labels(names))

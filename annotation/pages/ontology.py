@@ -29,7 +29,7 @@ from annotation.pages.project_page import (
     project_for,
     submit_or_show,
 )
-from annotation.reports.vote_figures import figures_of
+from annotation.reports.vote_figures import VoteFigures, figures_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.formatting import counted
@@ -260,10 +260,16 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
         steps=steps,
         last=steps.filter(undone_at=None).last(),
         picked=request.POST.getlist("sources"),
-        emptied=ontology.emptied_by_deletion(project) if steps else None,
+        emptied=_emptied(project, figures) if steps and not figures.awaited else None,
         **forms,
     )
     return render(request, "annotation/ontology.html", context)
+
+
+def _emptied(project: Project, figures: VoteFigures) -> dict[str, int]:
+    """Count what deletions emptied."""
+    labels: int = figures["source_labels_emptied"]
+    return {"answers": ontology.answers_emptied(project), "source_labels": labels}
 
 
 @page("GET", "POST")

@@ -78,13 +78,14 @@ UPDATE annotation_annotator
 SET searched_at = round_since, none_since = round_since, round_since = NULL
 WHERE id = %(annotator)s"""
 # One look-up for each vote, in the small index of items with room: SQLite would read the items' wide rows.
+# The plus keeps it from looking each item up under every import of the project.
 VOTED_ITEMS_WITH_ROOM = """
 SELECT COUNT(*)
 FROM (SELECT DISTINCT item_id FROM annotation_vote WHERE annotator_id = %(annotator)s AND item_id >= (
         SELECT MIN(id) FROM annotation_item WHERE project_id = %(project)s AND free > 0)) voted
     CROSS JOIN annotation_item item {by item_room}
 WHERE item.project_id = %(project)s AND item.id = voted.item_id AND item.free > 0 AND item.use = ''
-    AND item.batch_id IN (SELECT id FROM annotation_batch
+    AND +item.batch_id IN (SELECT id FROM annotation_batch
         WHERE project_id = %(project)s AND state = 'done')"""
 TAKE_ITEM = "UPDATE annotation_item SET free = free - 1 WHERE id = %(item)s AND free > 0"
 GRANT_LEASE = """

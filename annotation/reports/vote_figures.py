@@ -22,6 +22,7 @@ from django.utils import timezone
 from annotation.consensus import item_state
 from annotation.models import Adjudication, Annotator, Answer, Item, ItemCount, Project, ProjectFigures, Vote
 from annotation.ontology import label_usage
+from annotation.ontology.inventory import source_labels_emptied
 from annotation.ontology.label_usage import LabelsText, names_in
 from annotation.reports.progress import work_days
 from evalsvc.core.errors.exceptions import NotReady
@@ -160,6 +161,7 @@ COMPUTED: dict[str, Callable[[Project], Any]] = {
     "labels": _labels,
     "profiles": _profiles,
     "gold": lambda project: dict(label_usage.count_in_gold(project)),
+    "source_labels_emptied": source_labels_emptied,
     "reasons": lambda project: dict(
         votes_here(project).filter(act=Vote.Act.SKIP).order_by().values_list("reason").annotate(n=Count("pk"))
     ),

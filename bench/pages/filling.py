@@ -162,6 +162,8 @@ class Filler:
 # ---- people ----------------------------------------------------------------------------------------
 def fill(size: Size) -> None:
     """Migrate and fill the database of the settings."""
+    from bench.pages.surroundings import surround
+
     call_command("migrate", verbosity=0)
     cast = BenchmarkCast.create()
     filler = Filler(size)
@@ -175,6 +177,7 @@ def fill(size: Size) -> None:
     with filler.indexes_made_last(Submission, Evaluation, Score, TestSetRow):
         _boards(filler, cast, first_team)
     _projects(filler, first_user)
+    surround(filler)
     refresh_statistics()
     for look in (board_figures.queue_outdated, vote_figures.queue_outdated):
         look()

@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.db import connection
@@ -17,7 +18,7 @@ from django.urls import reverse
 
 from annotation.models import Annotator, Item, Project
 from evalsvc.core.accounts.models import User
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.models import Submission, System
 
 ROUNDS, LONG = 5, 1.0  # a page that takes longer is measured twice
 
@@ -39,55 +40,96 @@ class Measured(NamedTuple):
 
 def pages() -> Iterator[Page]:
     """The pages and lists, as those see them who see most."""
-    huge = Project.objects.get(slug="huge")
+    yield from _lists()
+    yield from _board_pages()
+    yield from _organiser_pages()
+    yield from _project_pages()
+    yield from _test_set_pages()
+
+
+def _each(who: str, *names: str, query: str = "", **fields: Any) -> Iterator[Page]:
+    for name in names:
+        yield Page(f"{name}{query}", who, reverse(name, kwargs=fields) + query)
+
+
+def _lists() -> Iterator[Page]:
+    yield from _each("", "home", "boards", "releases", "status", "api-status")
+    yield from _each("kim", "home", "api-benchmarks", "submissions", "account")
+    yield from _each("kim", "team", slug="kelpie")
+    yield from _each("curator", "home", "label-index", "projects", "test-sets")
+    yield from _each("curator", "api-projects", "api-test-sets")
+    yield from _each("ann", "home", "label-index", "projects")
+    yield from _each("olga", "board-new", "project-new", "release-check", "test-set-import")
+
+
+def _board_pages() -> Iterator[Page]:
+    big, run = {"slug": "big"}, Submission.objects.filter(benchmark__slug="big").latest("pk")
+    yield from _each("", "board", "board-ranks", "board-feed", **big)
+    for query in ("?page=2", "?setting=k1&order=accuracy", f"?{COLUMNS}&team=kelpie"):
+        yield from _each("", "board", query=query, **big)
+    yield from _each("", "board", slug="b0")
+    yield from _each("", "setting", **big, key="k0")
+    yield from _each("", "system", **big, pk=run.system_id)
+    yield from _each("kim", "api-system", **big, pk=run.system_id)
+    yield from _each("kim", "api-board-view", "board-errors", "board-take-part", **big)
+    yield from _each("kim", "board-announcements", "board-measures", "api-announcements", "api-entry", **big)
+    yield from _each("kim", "api-benchmark-measures", "submit", "api-submissions", "api-benchmark", **big)
+    yield from _each("kim", "api-benchmark-limits", query="?team=kelpie", **big)
+    systems = System.objects.filter(benchmark__slug="big").select_related("team").order_by("pk")[:2]
+    two = "?" + urlencode({"systems": [f"{each.team.slug}/{each.name}" for each in systems]}, doseq=True)
+    yield from _each("kim", "board-compare", "api-compare", query=two, **big)
+    yield from _each("kim", "submission", "submission-state", "api-submission", "api-scores", pk=run.pk)
+    yield from _each("kim", "submissions", query=f"?ids={run.pk},{run.pk - RUNS_APART}")
+
+
+def _organiser_pages() -> Iterator[Page]:
+    big = {"slug": "big"}
+    yield from _each("olga", "board", "board-organise", "board-ledger", "board-change", "setting-new", **big)
+    yield from _each("olga", "api-ledger", "api-benchmark-log", "board-runs", "board-entrants", **big)
+    yield from _each("olga", "board-people", "api-entrants", **big)
+    of_setting = {**big, "key": "k0"}
+    yield from _each("olga", "setting-change", "setting-revise", "setting-reported", **of_setting)
+    yield from _each("olga", "api-reported", "api-versions", **of_setting)
+
+
+def _project_pages() -> Iterator[Page]:
+    huge, of = Project.objects.get(slug="huge"), {"slug": "huge"}
     disputed = Item.objects.filter(project=huge, state="disputed").earliest("rank")
     busy = Annotator.objects.filter(project=huge).earliest("pk")
-    run = Submission.objects.filter(benchmark__slug="big").latest("pk")
-    label = huge.labels.earliest("rank")
-
-    def each(who: str, *names: str, query: str = "", **fields: Any) -> Iterator[Page]:
-        for name in names:
-            yield Page(f"{name}{query}", who, reverse(name, kwargs=fields) + query)
-
-    yield from each("", "home", "boards")
-    yield from each("kim", "home", "api-benchmarks", "submissions", "account")
-    yield from each("curator", "home")
-    yield from each("ann", "home", "label-index", "projects")
-    big = {"slug": "big"}
-    yield from each("", "board", **big)
-    yield from each("", "board", query="?page=2", **big)
-    yield from each("", "board", slug="b0")
-    yield from each("", "board-ranks", **big)
-    yield from each("", "setting", **big, key="k0")
-    yield from each("kim", "submit", "api-submissions", "api-benchmark", **big)
-    yield from each("olga", "board", "board-organise", "board-ledger", "board-change", "setting-new", **big)
-    yield from each("olga", "api-ledger", "api-benchmark-log", **big)
-    yield from each("kim", "submission", "api-submission", "api-scores", pk=run.pk)
-    yield from each("kim", "submissions", query=f"?ids={run.pk},{run.pk - RUNS_APART}")
-    yield from each("kim", "team", slug="kelpie")
-    yield from each("", "status", "api-status")
-    yield from each("curator", "label-index", "projects", "test-sets", "api-projects", "api-test-sets")
-    of = {"slug": "huge"}
-    yield from each("curator", "project", "progress", "project-quality", "project-members", "ontology", **of)
-    yield from each("curator", "disputes", "comments", "otherwise", "agreement", "freeze", **of)
-    yield from each("curator", "project-import", "project-log", "project-guideline", **of)
-    yield from each("curator", "progress-days-csv", "progress-days-svg", "progress-people-csv", **of)
-    yield from each("curator", "progress-labels-csv", "api-project", "api-insight", "api-disputes", **of)
-    yield from each("curator", "api-ontology", "api-comments", "api-quality", **of)
-    yield from each("curator", "sentences", "api-items", **of)
-    yield from each("curator", "sentences", **of, query="?label=A&q=nowhere")
-    for order in ("id", "split", "answered", "answered&state=disputed"):
-        yield from each("curator", "sentences", **of, query=f"?order={order}")
-    yield from each("curator", "sentence", **of, key=disputed.key)
-    yield from each("curator", "ontology-label", **of, pk=label.pk)
-    yield from each("curator", "annotator", **of, pk=busy.pk)
-    yield from each("curator", "dispute", **of, key=disputed.key)
-    yield from each("curator", "api-dispute", id=disputed.key)
-    yield from each("ann", "project", "label", "mine", "mine-svg", "api-project", "api-history", **of)
-    yield from each("vera", "progress", **of)
-    yield from each("olga", "test-set", "api-test-set", slug="set-1")
+    batch, label = huge.batches.earliest("pk"), huge.labels.earliest("rank")
+    yield from _each("curator", "project", "progress", "project-quality", "project-members", "ontology", **of)
+    yield from _each("curator", "disputes", "comments", "otherwise", "agreement", "freeze", **of)
+    yield from _each("curator", "project-import", "project-log", "project-guideline", "candidates", **of)
+    yield from _each("curator", "progress-days-csv", "progress-days-svg", "progress-people-csv", **of)
+    yield from _each("curator", "progress-labels-csv", "api-project", "api-insight", "api-disputes", **of)
+    yield from _each("curator", "api-ontology", "api-comments", "api-quality", "sentences", "api-items", **of)
+    yield from _each("curator", "disputes-bulk", "ontology-order", "api-imports", "api-ontology-steps", **of)
+    yield from _each("curator", "api-project-log", **of)
+    for query in ("?label=A&q=nowhere", *(f"?order={order}" for order in ORDERS)):
+        yield from _each("curator", "sentences", **of, query=query)
+    yield from _each("curator", "sentence", "dispute", **of, key=disputed.key)
+    yield from _each("curator", "api-dispute", id=disputed.key)
+    yield from _each("curator", "ontology-label", "api-ontology-label", **of, pk=label.pk)
+    yield from _each("curator", "annotator", **of, pk=busy.pk)
+    yield from _each("curator", "import", "api-import", pk=batch.pk)
+    yield from _each("ann", "project", "label", "mine", "mine-svg", "api-project", "api-history", **of)
+    yield from _each("vera", "progress", **of)
 
 
+def _test_set_pages() -> Iterator[Page]:
+    first = {"slug": "set-1"}
+    yield from _each("olga", "test-set", "api-test-set", "test-set-publish", "test-set-companions", **first)
+    yield from _each(
+        "olga", "test-set-card", "test-set-export", "test-set-split", "test-set-mapping", **first
+    )
+    yield from _each("olga", "test-set-leakage", "api-test-set-card", "api-test-set-companions", **first)
+    yield from _each("olga", "api-test-set-downloads", "api-test-set-releases", **first)
+    yield from _each("", "release", **first)
+    yield from _each("kim", "api-release", **first)
+
+
+COLUMNS = "columns=k0:micro_f1&columns=k1:accuracy"
+ORDERS = ("id", "split", "answered", "answered&state=disputed")
 RUNS_APART = 5  # the last run of the system before
 
 

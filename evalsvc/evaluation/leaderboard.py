@@ -603,9 +603,7 @@ def compared_runs(board: Board, systems: Collection[int]) -> dict[int, list[Comp
 
     Near-duplicates are replaced as on the board.
     """
-    policy, number = board.policy, board.version.number
-    shown = versions.shown_by_setting([policy.setting], {policy.setting.pk: number})[policy.setting.pk]
-    shown = shown._replace(runs=[each for each in shown.runs if each.run.system_id in systems])
+    policy, shown = board.policy, versions.of_systems(board.version, systems)
     reading = _Reading(policy, shown, policy.setting.main)
     system_of = {run.pk: system for system, runs in reading.runs.items() for run in runs}
     [past] = histories([(policy, system_of)])

@@ -155,6 +155,9 @@ class Progress:
 
 def progress(benchmark: Benchmark, measures: Collection[ContributedMeasure]) -> dict[int, Progress]:
     """Return the progress of admitted measures, by primary key."""
+    admitted = [each for each in measures if each.state == State.ADMITTED]
+    if not admitted:
+        return {}
     settings = {each.pk: each.kind for each in file_contract.settings_of(benchmark)}
     stored = Evaluation.objects.filter(
         submissions__withdrawn_at=None,
@@ -165,18 +168,17 @@ def progress(benchmark: Benchmark, measures: Collection[ContributedMeasure]) -> 
     )
     counted = stored.values("setting").annotate(n=Count("pk", distinct=True)).values_list("setting", "n")
     totals = dict(counted.order_by())
-    scores = Score.objects.filter(evaluation__in=stored.values("pk"), measure__startswith="own_")
+    waiting = [each.key for each in admitted if not each.complete]
+    scores = Score.objects.filter(evaluation__in=stored.values("pk"), measure__in=waiting)
     scored = dict(scores.values("measure").annotate(n=Count("pk")).values_list("measure", "n").order_by())
-    return {
-        each.pk: Progress(
-            scored.get(each.key, 0),
-            sum(
-                totals.get(pk, 0) for pk, kind in settings.items() if each.composition["base"] in BASES[kind]
-            ),
+    found = {}
+    for each in admitted:
+        fitting = (
+            totals.get(pk, 0) for pk, kind in settings.items() if each.composition["base"] in BASES[kind]
         )
-        for each in measures
-        if each.state == State.ADMITTED
-    }
+        total = sum(fitting)
+        found[each.pk] = Progress(total if each.complete else scored.get(each.key, 0), total)
+    return found
 
 
 def measure_for(benchmark: Benchmark, name: str, version: int) -> ContributedMeasure:

@@ -145,21 +145,30 @@ def shown_by_setting(
     return shown
 
 
+def of_systems(version: SettingVersion, systems: Collection[int]) -> Shown:
+    """Return the evaluations of some systems under a version, without reading the whole board."""
+    return Shown(version, None, _scored_runs([version.setting], systems)[_identity(version)])
+
+
 def _identity(version: SettingVersion) -> tuple[int, str, str, str]:
     return version.setting_id, version.gold_sha256, version.scorer, version.only_sha256
 
 
-def _scored_runs(settings: Collection[Setting]) -> dict[tuple[int, str, str, str], list[ScoredRun]]:
-    """Return the evaluations of runs by setting, gold, scorer and limiting set.
+def _scored_runs(
+    settings: Collection[Setting], systems: Collection[int] | None = None
+) -> dict[tuple[int, str, str, str], list[ScoredRun]]:
+    """Return the evaluations of runs, of all systems or some, by setting, gold, scorer and limiting set.
 
     Of a split, equal answers to the share would tell what else is in it: files are compared there.
 
     States are read before scores: a run that is scored in between counts as scored. The other way round it
     would neither wait nor have a score, and a new version would be shown without it.
     """
-    of_submission = _runs({setting.benchmark_id for setting in settings})
+    of_submission = _runs({setting.benchmark_id for setting in settings}, systems)
     whole = {setting.pk for setting in settings if setting.share is None}
     links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings)
+    if systems is not None:
+        links = links.filter(submission__system__in=systems)
     identity = [f"evaluation__{field}" for field in ("setting_id", "gold_sha256", "scorer")]
     columns = ("submission_id", "evaluation_id", "evaluation__answers_sha256", "evaluation__file_id")
     options = [KeyTextTransform(key, "evaluation__options") for key in ("only", "aggregate")]
@@ -174,7 +183,7 @@ def _scored_runs(settings: Collection[Setting]) -> dict[tuple[int, str, str, str
     return runs
 
 
-def _runs(benchmarks: Collection[int]) -> dict[int, Run]:
+def _runs(benchmarks: Collection[int], systems: Collection[int] | None = None) -> dict[int, Run]:
     """Return the submissions of benchmarks, withdrawn ones included."""
     active = Q(withdrawn_at=None) & SCORED
     waiting = active & ~Q(state__in=submission_states.ENDED)
@@ -182,6 +191,8 @@ def _runs(benchmarks: Collection[int]) -> dict[int, Run]:
     rows = Submission.objects.filter(benchmark__in=benchmarks).annotate(
         **{name: ExpressionWrapper(q, BooleanField()) for name, q in flags.items()}
     )
+    if systems is not None:
+        rows = rows.filter(system__in=systems)
     return {pk: Run(pk, *columns) for pk, *columns in rows.values_list(*Run._fields).order_by()}
 
 

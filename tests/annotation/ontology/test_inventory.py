@@ -137,14 +137,14 @@ def test_answers_emptied_by_a_deletion_become_na_and_are_counted() -> None:
     inventory.delete(project, ["A"], by=curator())
     item.refresh_from_db()
     assert (item.state, item.gold["relations"], item.emptied) == ("settled", [], 1)
-    assert inventory.emptied_by_deletion(project) == {"answers": 1, "source_labels": 0}
+    assert (inventory.answers_emptied(project), inventory.source_labels_emptied(project)) == (1, 0)
 
 
 def test_source_labels_emptied_by_a_deletion_are_counted() -> None:
     project = create_project()
     import_lines(project, [sentence("s0", relations=["A"]), sentence("s1", relations=["A", "B"])])
     inventory.delete(project, ["A"], by=curator())
-    assert inventory.emptied_by_deletion(project)["source_labels"] == 1
+    assert inventory.source_labels_emptied(project) == 1
 
 
 def test_a_rename_keeps_label_texts_and_votes() -> None:

@@ -46,7 +46,7 @@ def check(project: Project) -> None:
     }
     assert counts == labels
     assert label_usage.count_in_gold(project) == gold
-    assert inventory.emptied_by_deletion(project)["source_labels"] == emptied
+    assert inventory.source_labels_emptied(project) == emptied
 
 
 def import_answers(project: Project, *answers: dict[str, Any]) -> None:
@@ -70,7 +70,7 @@ def test_label_usage_follows_merges_and_deletions(either_database: str) -> None:
     check(project)
     inventory.delete(project, ["C"], by=curator())
     check(project)
-    assert inventory.emptied_by_deletion(project)["source_labels"] == 1
+    assert inventory.source_labels_emptied(project) == 1
 
 
 def spans(project: Project, *, linked: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -17,6 +17,7 @@ from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Leas
 from annotation.queue import lease_endings, leases, sql, votes
 from annotation.queue.participants import annotator_of
 from evalsvc.core.accounts.models import User
+from evalsvc.core.database import _text
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, import_lines, project_with_items
 
@@ -154,3 +155,14 @@ def test_each_change_writes_what_the_orm_would(either_database: str) -> None:
     assert fields(answer) == fields(Answer.objects.get(pk=answer.pk))
     assert {name: getattr(answer, name) for name in values} == values
     assert votes.last_vote_number(lease) == 2
+
+
+@pytest.mark.django_db
+def test_no_item_is_looked_up_under_every_import_of_its_project() -> None:
+    """A project of 400 imports took 400 look-ups for each sentence that the person voted on."""
+    plan = "EXPLAIN QUERY PLAN " + sql.VOTED_ITEMS_WITH_ROOM
+    with connection.cursor() as cursor:
+        cursor.execute(_text(plan, "sqlite"), {"project": 1, "annotator": 1})
+        steps = [row[3] for row in cursor.fetchall()]
+    assert any("USING INDEX item_room" in step or "COVERING INDEX item_room" in step for step in steps)
+    assert not any("batch_id=?" in step for step in steps)

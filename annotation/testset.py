@@ -101,6 +101,9 @@ class TestSet(models.Model):
     negative = models.CharField(max_length=60, default="N/A", help_text="How predictions may spell N/A.")
     manifest = models.JSONField(default=dict, help_text="How it was made: policy, counts, what was left out.")
     statistics = models.JSONField(null=True)
+    file_digests = models.JSONField(
+        null=True, help_text='Size and SHA-256 of release files with lines: {"gold.jsonl": [9, "0f…"]}.'
+    )
     rows = models.PositiveIntegerField(default=0)
     sha256 = models.CharField(max_length=64, default="")
     reason = models.TextField(blank=True)

@@ -22,11 +22,12 @@ from annotation.releases.check import CheckResult, Opened, check
 from annotation.releases.composition import Composition
 from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_of
+from annotation.releases.listing import listing, parts_of
 from annotation.testset import TestSet, board_moves, count_hiding
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import TooLarge
-from evalsvc.core.web.downloads import zip_file
+from evalsvc.core.web.downloads import parts_file, zip_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.places import reading
@@ -232,7 +233,10 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
         "bibtex": bibtex(test_set, with_gold=with_gold),
         "terms": to_html(publication.terms),
         "terms_sha256": publishing.terms_sha256(publication),
-        "accepted": publishing.has_accepted(publication, request.user),
+        "accepted": (accepted := publishing.has_accepted(publication, request.user)),
+        "files": listing(test_set, with_gold=with_gold),
+        "file_url": "release-part",
+        "may_download": accepted or publication.access != Publication.Access.TERMS,
         "manifest_sha256": manifest_sha256(test_set, with_gold=with_gold),
     }
     return render(request, "annotation/release.html", context)
@@ -248,3 +252,13 @@ def release_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     what = "published release" if with_gold else "published release without gold"
     publishing.record_download(test_set, request.user, what)
     return zip_file(f"{test_set.slug}{'' if with_gold else '-blind'}.zip", parts)
+
+
+@require_safe
+def release_part(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """Download one file of a published test set, and log it."""
+    publication = publication_or_404(request, slug)
+    publishing.require_download(publication, request.user)
+    parts = parts_of(publication.test_set, name, with_gold=publication.with_gold)
+    publishing.record_download(publication.test_set, request.user, f"published {name}"[:40])
+    return parts_file(name, parts)

@@ -21,6 +21,7 @@ from annotation.releases.card_text import citation_text
 from annotation.releases.composition import Composition
 from annotation.releases.earlier import earlier_sets
 from annotation.releases.folder import manifest_sha256, require_complete, zip_of
+from annotation.releases.listing import listing, parts_of
 from annotation.releases.publishing import record_download
 from annotation.splits import making, mapping
 from annotation.testset import (
@@ -35,7 +36,7 @@ from annotation.testset import (
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.registry import written_formats
 from evalsvc.core.formats.tag_schemes import SCHEMES
-from evalsvc.core.web.downloads import jsonl_file, stored_nowhere_file, zip_file
+from evalsvc.core.web.downloads import jsonl_file, parts_file, stored_nowhere_file, zip_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.views import attempt, page
@@ -188,6 +189,8 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
             "cite": citation_text(test_set),
             "manifest_sha256": manifest_sha256(test_set),
         }
+        if context["may_read"] and content.described:
+            context |= {"files": listing(test_set), "file_url": "test-set-release-part"}
     if test_set.state == TestSet.State.BUILDING:
         context |= _job(test_set)
     response = render(request, "annotation/test_set.html", context)
@@ -238,6 +241,16 @@ def release_zip(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     return zip_file(
         f"{test_set.slug}{'' if with_gold else '-blind'}.zip", zip_of(test_set, with_gold=with_gold)
     )
+
+
+@page()
+def release_part(request: HttpRequest, slug: str, name: str) -> StreamingHttpResponse:
+    """Download one file of a release."""
+    test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
+    test_set.require_reader(user)
+    parts = parts_of(test_set, name)
+    record_download(test_set, user, f"{name} of the release")
+    return parts_file(name, parts)
 
 
 @page()

@@ -58,7 +58,6 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
     manifest = test_set.manifest
     found = [
         _text("README.md", "card", lambda: card_text.readme(content, with_gold=with_gold, files=listed)),
-        ReleaseFile(BLIND, "sentences to predict, without labels", lambda: _blind_lines(test_set)),
         _json(MANIFEST, "how the set was made", release_manifest(test_set, with_gold=with_gold)),
         _json(
             ONTOLOGY,
@@ -73,12 +72,20 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
             _text("guideline.md", "guideline as it was", lambda: f"{manifest['guideline'].rstrip()}\n")
         )
     if with_gold:
-        found.append(ReleaseFile(GOLD, "gold lines", lambda: verified_lines(test_set)))
         found.append(_json(STATISTICS, "statistics of the gold", test_set.statistics))
-        if manifest.get("provenance_sha256"):
-            found.append(ReleaseFile(PROVENANCE, "what decided each line", lambda: _provenance(test_set)))
+    found += line_files(test_set, with_gold=with_gold)
     listed = sorted([(file.name, file.purpose) for file in found] + [(SUMS, "SHA-256 of all other files")])
     return sorted(found, key=lambda file: file.name)
+
+
+def line_files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
+    """List the files of lines, which may be large and which nothing changes after the freeze."""
+    found = [ReleaseFile(BLIND, "sentences to predict, without labels", lambda: _blind_lines(test_set))]
+    if with_gold:
+        found.append(ReleaseFile(GOLD, "gold lines", lambda: verified_lines(test_set)))
+        if test_set.manifest.get("provenance_sha256"):
+            found.append(ReleaseFile(PROVENANCE, "what decided each line", lambda: _provenance(test_set)))
+    return found
 
 
 def _text(name: str, purpose: str, text: Callable[[], str]) -> ReleaseFile:

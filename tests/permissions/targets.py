@@ -209,6 +209,9 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         ("test-set", "test-set-lines", "test-set-release", "test-set-card", "test-set-changes"), test_set
     ),
     **dict.fromkeys(("test-set-publish", "release", "release-file"), test_set),
+    **dict.fromkeys(
+        ("test-set-release-part", "release-part"), lambda cast: test_set(cast) | {"name": "citation.bib"}
+    ),
     **dict.fromkeys(("test-set-split", "test-set-leakage"), test_set),
     "test-set-mapping": gold,
     "test-set-companions": test_set,

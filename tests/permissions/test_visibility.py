@@ -133,6 +133,7 @@ def is_own_import(where: str, who: str) -> bool:
 LOG = 'INSERT INTO "annotation_download"'
 LOGGED = {
     *("test-set-lines", "test-set-release", "test-set-export-file", "release-file"),
+    *("test-set-release-part", "release-part"),
     *("api-test-set-lines", "api-test-set-release", "api-test-set-export", "api-release-file"),
 }
 

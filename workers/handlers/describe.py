@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from annotation.releases.listing import digests_of_lines
 from annotation.testset import Kind, Origin, TestSet, read_rows
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -24,6 +25,7 @@ def describe(subject: int, progress: Progress) -> Store:
     test_set = TestSet.objects.get(pk=subject)
     progress(0, 2, f"reading {test_set}")
     result = statistics(test_set) | _provenance(test_set, progress)
+    files = digests_of_lines(test_set)
     annotated = test_set.twin if test_set.origin == Origin.SOURCE else test_set
     quality: dict[str, Any] = {}
     if annotated is not None and annotated.state == TestSet.State.FROZEN:
@@ -32,7 +34,7 @@ def describe(subject: int, progress: Progress) -> Store:
         quality = _quality(annotated, source) if source and test_set.kind == Kind.RELATIONS else {}
 
     def store() -> None:
-        TestSet.objects.filter(pk=test_set.pk).update(statistics=result)
+        TestSet.objects.filter(pk=test_set.pk).update(statistics=result, file_digests=files)
         if annotated is not None and quality:
             fresh = TestSet.objects.select_for_update().get(pk=annotated.pk)
             merged = (fresh.statistics or {}) | {"source_quality": quality}

@@ -78,6 +78,13 @@ def zip_file(name: str, parts: Iterable[bytes]) -> StreamingHttpResponse:
     )
 
 
+def parts_file(name: str, parts: Iterable[bytes]) -> StreamingHttpResponse:
+    """Stream a file of any kind, stored by no cache."""
+    return StreamingHttpResponse(
+        parts, content_type="application/octet-stream", headers=_attached(name) | STORED_NOWHERE
+    )
+
+
 def stored_nowhere_file(file: IO[bytes], name: str) -> StreamingHttpResponse:
     """Stream a file that was made for this response, and close it at its end or with the response."""
     size = file.seek(0, SEEK_END)

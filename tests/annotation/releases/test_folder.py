@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 
 from annotation import projects
 from annotation.adjudication import decisions
@@ -19,6 +20,7 @@ from annotation.freezing import builder
 from annotation.models import Answer, Batch, Card, Project, Vote
 from annotation.queue import exclusions
 from annotation.releases import folder
+from annotation.releases.listing import listing
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import run_job, sentence
@@ -88,6 +90,32 @@ def test_the_folder_has_every_file_and_its_checksum() -> None:
     stated = dict(line.split("  ")[::-1] for line in found.pop("SHA256SUMS").decode().splitlines())
     assert stated == {name: hashlib.sha256(data).hexdigest() for name, data in found.items()}
     assert stated["gold.jsonl"] == json.loads(found["manifest.json"])["sha256"]
+
+
+def test_each_file_is_listed_with_size_and_checksum_and_downloaded_alone(client: Client) -> None:
+    test_set = released()
+    found = unpacked(test_set)
+    assert {each.name: (each.size, each.sha256) for each in listing(test_set)} == {
+        name: (len(data), hashlib.sha256(data).hexdigest())
+        for name, data in found.items()
+        if name != "SHA256SUMS"
+    }
+    client.force_login(curator())
+    page = client.get(f"/test-sets/{test_set.slug}/").content.decode()
+    for name, data in found.items():
+        address = f"/test-sets/{test_set.slug}/files/{name}"
+        assert address in page
+        assert b"".join(client.get(address).streaming_content) == data
+    assert client.get(f"/test-sets/{test_set.slug}/files/votes.csv").status_code == 404
+
+
+def test_a_set_described_by_an_earlier_version_lists_large_files_without_size() -> None:
+    test_set = released()
+    TestSet.objects.filter(pk=test_set.pk).update(file_digests=None)
+    test_set.refresh_from_db()
+    sizes = {each.name: each.size for each in listing(test_set)}
+    assert sizes["gold.jsonl"] is None
+    assert sizes["manifest.json"]
 
 
 def test_zip_and_folder_have_the_same_bytes_each_time(tmp_path: Path) -> None:

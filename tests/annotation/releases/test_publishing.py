@@ -45,6 +45,18 @@ def test_anybody_downloads_what_is_published_for_anybody_and_it_is_logged(client
     ]
 
 
+def test_single_files_are_those_of_the_published_release(client: Client) -> None:
+    published(access="terms", terms="Cite us.")
+    address = "/releases/trial-1-0/files/"
+    assert f"{address}blind.jsonl" not in client.get(PAGE).content.decode()
+    assert client.get(f"{address}blind.jsonl").status_code == 403
+    publishing.publish(TestSet.objects.get(origin="annotated"), access="anybody", by=curator())
+    assert f"{address}blind.jsonl" in client.get(PAGE).content.decode()
+    assert len(b"".join(client.get(f"{address}blind.jsonl").streaming_content).splitlines()) == 3
+    assert client.get(f"{address}gold.jsonl").status_code == 404
+    assert [each.what for each in Download.objects.all()] == ["published blind.jsonl"]
+
+
 def test_the_page_of_sentences_to_predict_has_no_digest_of_the_gold(client: Client) -> None:
     test_set = published().test_set
     page = client.get(PAGE).content.decode()

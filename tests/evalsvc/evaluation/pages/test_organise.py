@@ -115,7 +115,10 @@ def test_the_rules_are_shown_and_can_be_changed(olga: Client, cast: BenchmarkCas
     page = olga.get(address).content.decode()
     assert 'name="per_day" value="3"' in page
     assert 'name="test_in_total" value="2"' in page
-    assert "Submissions in total, test phase" in olga.get(reverse("organise", args=["rel"])).content.decode()
+    assert (
+        "Submissions in total, test phase"
+        in olga.get(reverse("board-organise", args=["rel"])).content.decode()
+    )
     assert 'name="lines" value="1000"' in page
     fields = {"title": "Relations", "per_day": "", "at_once": "4", "time_zone": "Asia/Tokyo"}
     olga.post(address, fields | {"no_training_counts": "on", "dev_per_day": "50"})

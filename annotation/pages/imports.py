@@ -123,14 +123,31 @@ class NamesField(forms.CharField):
 
 
 class FileForm(PageForm):
-    """Form with a file whose first lines are checked."""
+    """Form with a file whose first lines are checked.
 
+    `FOLDED` fields are for some formats only.
+    """
+
+    FOLDED = ("annotations", "scheme", "unit", "names", "empty", "item")
     content: str = ""
     options = OPTIONS
 
     def __init__(self, *args: Any, kind: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.project_kind = kind
+
+    @property
+    def plain(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in self.FOLDED]
+
+    @property
+    def folded(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.FOLDED if name in self.fields]
+
+    @property
+    def is_unfolded(self) -> bool:
+        """True if one of these fields has an error or a value."""
+        return any(field.errors or (self.is_bound and field.data) for field in self.folded)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

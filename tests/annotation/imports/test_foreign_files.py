@@ -156,3 +156,14 @@ def test_documents_on_one_line_are_told_apart(client: Client, cast: ProjectCast)
     assert sorted(Vote.objects.values_list("item__external_id", "annotator__name")) == [
         ("d1", "1"), ("d1", "2"), ("d2", "1"), ("d2", "2"),
     ]  # fmt: skip
+
+
+def test_fields_of_few_formats_are_folded_until_one_of_them_is_needed(
+    client: Client, cast: ProjectCast
+) -> None:
+    address = reverse("project-import", args=["harbour"])
+    assert "<details>" in client.get(address).content.decode()
+    columns = SimpleUploadedFile("d.conll", b"Ada\tB-PER\nmet\tO\n")
+    page = client.post(address, {"what": "items", "upload": columns}).content.decode()
+    assert "<details open>" in page
+    assert "need a tag scheme" in page

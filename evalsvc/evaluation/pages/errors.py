@@ -32,6 +32,7 @@ from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Claims, Outcome
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import board_view
+from evalsvc.evaluation.pages.board_tables import board_computation
 from evalsvc.evaluation.pages.boards import chosen
 
 SHOWN, LISTED = 20, 50  # items on a page; systems to choose from
@@ -545,7 +546,8 @@ def _table(browser: Browser) -> PaperTable:
             ]
             cells.append(Cell(None if isnan(f1) else round(f1, 6), _ratio(f1)))
         rows.append(cells)
-    caption = f"Errors under {browser.setting}: {' and '.join(side.name for side in sides)}."
+    names = " and ".join(side.name for side in sides)
+    caption = f"Errors under {browser.setting}: {names}. {board_computation(browser.board)}"
     return PaperTable(f"{browser.setting.benchmark.slug}-errors", caption, heads, rows)
 
 

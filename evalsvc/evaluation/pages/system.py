@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,6 +25,7 @@ from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import Measure, board_measures
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import board_view, charts, score_view
+from evalsvc.evaluation.pages.board_tables import board_computation
 from evalsvc.evaluation.pages.confusion import Confusion, confusion_of
 
 COMPARABLE = 20  # systems offered for a comparison, those beside this one on the board
@@ -91,17 +92,19 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
     """Download the scores, runs or classes of a system, or the curve of its median run."""
     page = requested(request, slug, pk)
     name = request.GET.get("table", "scores")
-    if name == "curve" and page.median:
+    if name == "curve" and page.median and format == "svg":
         drawn = score_view.draw(page.median[1]) if score_view.points_of(page.median[1]) else ""
-        table = _curve_table(page.median[1])
-        return svg_file(drawn, f"{slug}-{pk}-curve.svg") if format == "svg" else download(table, format)
+        return svg_file(drawn, f"{slug}-{pk}-curve.svg")
     tables = {"scores": _scores_table(page), "runs": _runs_table(page)}
     tables |= {f"classes-{each.anchor}": _class_file(each) for each in _classes(page, request)}
+    if name == "curve" and page.median:
+        tables[name] = _curve_table(page.median[1])
     if name == "confusion" and (confusion := _confusion(page, request)):
         tables[name] = confusion.table
     if name not in tables:
         raise Http404
-    return download(tables[name], format)
+    table = tables[name]
+    return download(replace(table, caption=f"{table.caption} {board_computation(page.board)}"), format)
 
 
 def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def test_a_token_reads_the_tables_that_the_pages_show(
         found = ask(Client(), cast, name, *args, **query)
         assert (found.status_code, found.json()) == (200, shown)
         assert shown["rows"]
+        assert "Missing predictions: " in shown["caption"], (name, query)
 
 
 def test_wrong_choices_are_named(client: Client, cast: BenchmarkCast, benchmark: Benchmark) -> None:

@@ -190,10 +190,10 @@ def withdraw_release(test_set: TestSet, *, username: str, by: User) -> None:
 
 
 def published_gold(test_sets: Iterable[TestSet]) -> list[TestSet]:
-    """Return the sets whose gold others may download."""
+    """Return the sets whose gold anybody may download, or whoever accepts terms."""
     keys = {each.pk for each in test_sets}
     published = {"publication__with_gold": True, "publication__withdrawn_at": None}
-    return list(TestSet.objects.filter(pk__in=keys, **published))
+    return list(TestSet.objects.filter(pk__in=keys, **published).exclude(publication__access="named"))
 
 
 _uses: dict[str, Callable[[TestSet], int]] = {}

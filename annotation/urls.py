@@ -3,12 +3,13 @@
 from django.urls import path
 
 from annotation.api import disputes, effects, items, labelling, labels, monitoring, projects, splits, testsets
+from evalsvc.core.web.downloads import stored_nowhere
 
 api_patterns = [
     path("projects", projects.Projects.as_view(), name="api-projects"),
     path("projects/<slug:slug>", projects.OneProject.as_view(), name="api-project"),
     path("projects/<slug:slug>/imports", projects.Imports.as_view(), name="api-imports"),
-    path("imports/<int:pk>", projects.OneImport.as_view(), name="api-import"),
+    path("imports/<int:pk>", stored_nowhere(projects.OneImport.as_view()), name="api-import"),
     path("projects/<slug:slug>/ontology", labels.Labels.as_view(), name="api-ontology"),
     path("projects/<slug:slug>/ontology/<int:pk>", labels.OneLabel.as_view(), name="api-ontology-label"),
     path("projects/<slug:slug>/candidates", testsets.Candidates.as_view(), name="api-candidates"),
@@ -24,7 +25,11 @@ api_patterns = [
     path("test-sets/<slug:slug>/releases", testsets.Releases.as_view(), name="api-test-set-releases"),
     path("test-sets/<slug:slug>/lines", testsets.Lines.as_view(), name="api-test-set-lines"),
     path("test-sets/<slug:slug>/release", testsets.ReleaseFolder.as_view(), name="api-test-set-release"),
-    path("test-sets/<slug:slug>/changes", testsets.Changes.as_view(), name="api-test-set-changes"),
+    path(
+        "test-sets/<slug:slug>/changes",
+        stored_nowhere(testsets.Changes.as_view()),
+        name="api-test-set-changes",
+    ),
     path("test-sets/<slug:slug>/split", splits.Split.as_view(), name="api-test-set-split"),
     path("test-sets/<slug:slug>/data", splits.Companions.as_view(), name="api-test-set-companions"),
     path("test-sets/<slug:slug>/mapping", splits.Mapping.as_view(), name="api-test-set-mapping"),
@@ -48,14 +53,18 @@ api_patterns = [
     path("leases/<int:pk>/return", labelling.Return.as_view(), name="api-lease-return"),
     path("items/<uuid:id>/answer", labelling.Answers.as_view(), name="api-answer"),
     path("items/<uuid:id>/skip", labelling.Skips.as_view(), name="api-skip"),
-    path("projects/<slug:slug>/history", labelling.History.as_view(), name="api-history"),
-    path("projects/<slug:slug>/disputes/bulk", disputes.BulkDecision.as_view(), name="api-disputes-bulk"),
+    path("projects/<slug:slug>/history", stored_nowhere(labelling.History.as_view()), name="api-history"),
+    path(
+        "projects/<slug:slug>/disputes/bulk",
+        stored_nowhere(disputes.BulkDecision.as_view()),
+        name="api-disputes-bulk",
+    ),
     path("projects/<slug:slug>/disputes/bulk/undo", disputes.BulkUndo.as_view(), name="api-disputes-undo"),
-    path("projects/<slug:slug>/disputes", disputes.Disputes.as_view(), name="api-disputes"),
-    path("projects/<slug:slug>/items", items.Items.as_view(), name="api-items"),
+    path("projects/<slug:slug>/disputes", stored_nowhere(disputes.Disputes.as_view()), name="api-disputes"),
+    path("projects/<slug:slug>/items", stored_nowhere(items.Items.as_view()), name="api-items"),
     path("projects/<slug:slug>/items.csv", items.ItemTable.as_view(), name="api-items-csv"),
-    path("projects/<slug:slug>/comments", disputes.Comments.as_view(), name="api-comments"),
-    path("items/<uuid:id>/dispute", disputes.OneDispute.as_view(), name="api-dispute"),
+    path("projects/<slug:slug>/comments", stored_nowhere(disputes.Comments.as_view()), name="api-comments"),
+    path("items/<uuid:id>/dispute", stored_nowhere(disputes.OneDispute.as_view()), name="api-dispute"),
     path("items/<uuid:id>/decision", disputes.Decision.as_view(), name="api-decision"),
     path("items/<uuid:id>/take-back", disputes.TakeBack.as_view(), name="api-take-back"),
     path("items/<uuid:id>/one-more", disputes.OneMore.as_view(), name="api-one-more"),

@@ -13,7 +13,7 @@ from annotation.splits.leakage import Shared
 from annotation.splits.splitting import Unit
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.problems import FileRejected
-from evalsvc.core.formats.registry import formats
+from evalsvc.core.formats.registry import formats, read_by_job
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, percent
 from evalsvc.core.web.forms import PageForm
@@ -45,7 +45,8 @@ class LeakageForm(PageForm):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        titles = [(key, each.title) for key, each in formats("items").items()]
+        found = formats("items").items()
+        titles = [(key, each.title) for key, each in found if not read_by_job(key, "items")]
         self.fields["format"].choices = [("", "as recognised"), *titles]  # type: ignore[attr-defined]
 
 

@@ -23,7 +23,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import jsonl_items
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.registry import formats, open_items, recognise_source
+from evalsvc.core.formats.registry import formats, open_items, read_by_job, recognise_source
 from evalsvc.core.formats.text_lines import LIMITS, Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
@@ -211,6 +211,10 @@ def leakage_of(
         detail = f"Unknown format {format[:40]!r}. Use one of: {', '.join(accepted)}."
         raise DomainError("unknown_format", detail, field="format")
     found = format or recognise_source(file, problems=problems, accepted=accepted)
+    if most and read_by_job(found, "items"):
+        detail = f"{accepted[found].title} is read by command only."
+        hint = f"Use manage.py leakage {test_set.slug} FILE."
+        raise DomainError("bad_format", detail, hint=hint, field="format")
     limits = Limits(most << 10, most) if most else LIMITS
     lines = open_items(file, format=found, problems=problems, limits=limits)
     negatives = {test_set.negative, *USUAL, *accepted[found].negatives}

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from evalsvc.core.web.downloads import stored_nowhere
 from evalsvc.evaluation.api import benchmarks, comparisons, status
 from evalsvc.evaluation.api import contributed as api_contributed
 from evalsvc.evaluation.api import entrants as api_entrants
@@ -37,16 +38,20 @@ page_patterns = [
     path("boards/<slug:slug>/feed.atom", feed.board_feed, name="board-feed"),
     path("boards/<slug:slug>/measures/", contributed.measures_page, name="board-measures"),
     path("boards/<slug:slug>/take-part/", entrants.take_part, name="board-take-part"),
-    path("boards/<slug:slug>/entrants/", entrants.entrants_page, name="board-entrants"),
-    path("boards/<slug:slug>/entrants.csv", entrants.entrants_csv, name="board-entrants-csv"),
+    path("boards/<slug:slug>/entrants/", stored_nowhere(entrants.entrants_page), name="board-entrants"),
+    path("boards/<slug:slug>/entrants.csv", stored_nowhere(entrants.entrants_csv), name="board-entrants-csv"),
     path("boards/<slug:slug>/runs/", entrants.runs_page, name="board-runs"),
     path("boards/<slug:slug>/runs.csv", entrants.runs_csv, name="board-runs-csv"),
     path("boards/<slug:slug>/announcements/", entrants.announcements_page, name="board-announcements"),
     path("boards/<slug:slug>/archive.zip", entrants.archive, name="board-archive"),
     path("boards/<slug:slug>/compare/", compare.compare_page, name="board-compare"),
     path("boards/<slug:slug>/compare.<slug:format>", compare.compare_file, name="board-compare-file"),
-    path("boards/<slug:slug>/errors/", errors.errors_page, name="board-errors"),
-    path("boards/<slug:slug>/errors.<slug:format>", errors.errors_file, name="board-errors-file"),
+    path("boards/<slug:slug>/errors/", stored_nowhere(errors.errors_page), name="board-errors"),
+    path(
+        "boards/<slug:slug>/errors.<slug:format>",
+        stored_nowhere(errors.errors_file),
+        name="board-errors-file",
+    ),
     path("boards/<slug:slug>/systems/<int:pk>/", system.system_page, name="system"),
     path("boards/<slug:slug>/systems/<int:pk>/system.<slug:format>", system.system_file, name="system-file"),
     path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),
@@ -62,7 +67,7 @@ page_patterns = [
     path("boards/<slug:slug>/settings/<slug:key>/revise/", organise.revise_setting, name="setting-revise"),
     path(
         "boards/<slug:slug>/settings/<slug:key>/versions/<int:number>/",
-        moves.moves_page,
+        stored_nowhere(moves.moves_page),
         name="version-moves",
     ),
     path("boards/<slug:slug>/settings/<slug:key>/reported/", reported.reported_page, name="setting-reported"),
@@ -94,7 +99,7 @@ api_patterns = [
     path("benchmarks/<slug:slug>/settings/<slug:key>/inputs", benchmarks.Inputs.as_view(), name="api-inputs"),
     path(
         "benchmarks/<slug:slug>/settings/<slug:key>/versions/<int:number>/moves",
-        api_moves.VersionMoves.as_view(),
+        stored_nowhere(api_moves.VersionMoves.as_view()),
         name="api-version-moves",
     ),
     path(
@@ -111,7 +116,7 @@ api_patterns = [
     path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/view", tables_api.BoardView.as_view(), name="api-board-view"),
     path("benchmarks/<slug:slug>/systems/<int:pk>", tables_api.SystemTables.as_view(), name="api-system"),
-    path("benchmarks/<slug:slug>/errors", tables_api.Errors.as_view(), name="api-errors"),
+    path("benchmarks/<slug:slug>/errors", stored_nowhere(tables_api.Errors.as_view()), name="api-errors"),
     path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),
     path(
         "benchmarks/<slug:slug>/measures",
@@ -130,7 +135,11 @@ api_patterns = [
     ),
     path("benchmarks/<slug:slug>/entry", api_entrants.Entry.as_view(), name="api-entry"),
     path("benchmarks/<slug:slug>/terms", api_entrants.BenchmarkTerms.as_view(), name="api-terms"),
-    path("benchmarks/<slug:slug>/entrants", api_entrants.Entrants.as_view(), name="api-entrants"),
+    path(
+        "benchmarks/<slug:slug>/entrants",
+        stored_nowhere(api_entrants.Entrants.as_view()),
+        name="api-entrants",
+    ),
     path(
         "benchmarks/<slug:slug>/entrants/<slug:team>", api_entrants.OneEntrant.as_view(), name="api-entrant"
     ),

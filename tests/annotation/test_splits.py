@@ -224,6 +224,8 @@ def test_training_data_are_compared_on_the_page_and_by_api(client: Client, whole
     ).json()
     assert {row["key"]: row["train"] for row in rows["shared"]}["facts"] == 0  # NA is no fact
     assert client.post(url, {"file": upload(b"\x00\xff")}).status_code == 422
+    by_command = client.post(url, {"file": upload(b"PAR1")}).json()
+    assert (by_command["code"], f"leakage {whole.slug} FILE" in by_command["hint"]) == ("bad_format", True)
 
 
 def test_requests_read_no_long_set_and_split_it_by_a_job(

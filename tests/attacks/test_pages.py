@@ -182,6 +182,20 @@ def test_an_unexpected_fault_shows_nothing_of_it_and_is_logged(
 
 
 @pytest.mark.parametrize(
+    "row",
+    [
+        *("sentences", "sentence", "disputes", "dispute", "comments", "annotator"),
+        *("api-items", "api-disputes", "api-dispute", "api-comments", "api-history"),
+        *("board-errors", "api-errors", "board-entrants", "version-moves", "api-version-moves"),
+    ],
+)
+def test_pages_of_answers_and_gold_are_stored_by_no_browser(requester: Requester, row: str) -> None:
+    who = "orga" if row.startswith(("board", "version", "api-errors", "api-version")) else "cura"
+    reply = requester.request(row, "GET", who)
+    assert (reply.outcome, "no-store" in reply.response.headers["Cache-Control"]) == ("200", True)
+
+
+@pytest.mark.parametrize(
     ("row", "who"),
     [
         ("test-set-lines", "cura"),

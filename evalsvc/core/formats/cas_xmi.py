@@ -29,6 +29,7 @@ SPAN, RELATION = "custom.Span", "custom.Relation"
 SEGMENTATION = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type"
 METADATA = "de.tudarmstadt.ukp.dkpro.core.api.metadata.type.DocumentMetaData"
 NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+MOST_TAGS = 500_000  # of a document; the parser takes microseconds for each
 NO_LAYERS = ("uima.", "de.tudarmstadt.", "org.dkpro.")  # tokens, sentences, metadata, parses
 ENDS = {"Governor", "Dependent"}
 NO_FEATURES = ENDS | {"{http://www.omg.org/XMI}id", "sofa", "begin", "end", "order"}
@@ -104,6 +105,8 @@ def read(
         text = data.decode()
     except UnicodeDecodeError as error:
         problems.stop("not_utf8", value=f"byte 0x{data[error.start]:02x}", expected="UTF-8")
+    if (tags := text.count("<")) > MOST_TAGS:
+        problems.stop("too_large", value=f"{tags:,} tags", expected=f"at most {MOST_TAGS:,} tags")
     for word in ("<!DOCTYPE", "<!ENTITY"):
         if word in text:
             line = text.count("\n", 0, text.index(word)) + 1
@@ -182,7 +185,10 @@ FORMAT = register(
         roles=("items", "gold", "votes"),
         rank=57,
         recognise=lambda sample: "<xmi:XMI" in "".join(sample.lines[:2])[:2000],
-        readers={"items": Reader(read, ("name",)), "votes": Reader(read_votes, ("name", "item"))},
+        readers={
+            "items": Reader(read, ("name",), by_job=True),
+            "votes": Reader(read_votes, ("name", "item")),
+        },
         writer=Writer(
             write,
             ("entities", "joint"),

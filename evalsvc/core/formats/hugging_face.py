@@ -16,7 +16,7 @@ import msgspec
 
 from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.extras import require_extra
-from evalsvc.core.formats.json_documents import decode_documents, read_whole, token_item
+from evalsvc.core.formats.json_documents import MAX_BYTES, decode_documents, read_whole, token_item
 from evalsvc.core.formats.json_lines import Identifier, identifier
 from evalsvc.core.formats.pairs import json_lines, only_label, pairs, place
 from evalsvc.core.formats.problems import Problems
@@ -27,6 +27,7 @@ from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import check_bounds
 
 NEGATIVE = "no_relation"
+ROWS_AT_ONCE = 1_000
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 LOSES = (
     "Entities: the text becomes tokens, relations are lost, and of overlapping spans the "
@@ -164,27 +165,52 @@ def read_parquet(
     """Yield (row, item); the schema has the names of the labels."""
     require_extra("hf-parquet")
     data = read_whole(source, problems=problems, limits=limits, accepted=PARQUET.magic)
-    parquet = import_module("pyarrow.parquet")
     try:
-        file = parquet.ParquetFile(io.BytesIO(data))
-        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-        size = sum(group.total_byte_size for group in groups)
-        if size > limits.max_bytes or file.metadata.num_rows > limits.max_lines:
-            expected = f"at most {limits.max_bytes:,} bytes and {limits.max_lines:,} rows unpacked"
-            problems.stop(
-                "too_large", value=f"{size:,} bytes, {file.metadata.num_rows:,} rows", expected=expected
-            )
-        names = _names_of(file.schema_arrow.metadata or {})
-        columns = [name for name in WireRow.__struct_fields__ if name in file.schema_arrow.names]
-        rows = [
-            msgspec.convert(row, WireRow)
-            for batch in file.iter_batches(columns=columns)
-            for row in batch.to_pylist()
-        ]
-    except (ValueError, TypeError, KeyError, OSError) as error:  # pyarrow's and msgspec's too
+        names, rows = _table(data, problems, limits)
+    except (ValueError, TypeError, KeyError, IndexError, OSError, MemoryError) as error:
+        # pyarrow's and msgspec's too
         problems.stop("bad_binary", value=str(error), expected="Parquet with the columns of a dataset")
     problems.lines_read = len(rows)
     yield from _items(enumerate(rows, 1), names, problems)
+
+
+def _table(data: bytes, problems: Problems, limits: Limits) -> tuple[list[str], list[WireRow]]:
+    """Return the names of labels, and the rows; count texts as often as they are repeated."""
+    parquet = import_module("pyarrow.parquet")
+    metadata = parquet.read_metadata(io.BytesIO(data))
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    most = min(limits.max_bytes, MAX_BYTES)
+    size = sum(group.total_byte_size for group in groups)
+    if metadata.num_rows > limits.max_lines:
+        value, expected = f"{metadata.num_rows:,} rows", f"at most {limits.max_lines:,}"
+        problems.stop("too_large", value=value, expected=expected)
+    chunks = [group.column(at) for group in groups[:1] for at in range(group.num_columns)]
+    texts = [chunk.path_in_schema for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"]
+    file = parquet.ParquetFile(io.BytesIO(data), read_dictionary=texts)
+    columns = [name for name in WireRow.__struct_fields__ if name in file.schema_arrow.names]
+    rows: list[WireRow] = []
+    decoded = 0
+    batches = file.iter_batches(batch_size=ROWS_AT_ONCE, columns=columns) if size <= most else ()
+    for batch in batches:
+        decoded += sum(map(_decoded_bytes, batch.columns))
+        if decoded > most:
+            break
+        rows += [msgspec.convert(row, WireRow) for row in batch.to_pylist()]
+    if max(size, decoded) > most:
+        value, expected = f"more than {most:,} bytes", f"at most {most:,} bytes unpacked"
+        problems.stop("too_large", value=value, expected=expected)
+    return _names_of(file.schema_arrow.metadata or {}), rows
+
+
+def _decoded_bytes(column: Any) -> int:
+    """Return the bytes of a column whose texts are stored once, however often they occur."""
+    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+    if isinstance(column, arrow.ListArray | arrow.LargeListArray | arrow.FixedSizeListArray):
+        return int(column.nbytes) + _decoded_bytes(column.flatten())
+    if not isinstance(column, arrow.DictionaryArray):
+        return int(column.nbytes)
+    lengths = compute.binary_length(column.dictionary)
+    return int(column.nbytes) + (compute.sum(lengths.take(column.indices)).as_py() or 0)
 
 
 def _names_of(metadata: Mapping[bytes, bytes]) -> list[str]:
@@ -285,7 +311,7 @@ PARQUET = register(
         roles=("items", "gold"),
         rank=97,
         magic=b"PAR1",
-        readers={"items": Reader(read_parquet)},
+        readers={"items": Reader(read_parquet, by_job=True)},
         merge_by="id",
         negatives=(NEGATIVE,),
         writer=Writer(

@@ -60,12 +60,14 @@ class Reader(NamedTuple):
     """A function that yields (line, record).
 
     `options` are those it takes besides problems and limits. `loader` names the module of `read` for readers
-    that the web must not import: jobs and commands run them.
+    that the web must not import: jobs and commands run them, as they do those `by_job`, whose libraries
+    take much more than a file has.
     """
 
     read: Callable[..., Iterator[tuple[int, Any]]] | None
     options: tuple[str, ...] = ()
     loader: str = ""
+    by_job: bool = False
 
 
 @dataclass
@@ -308,6 +310,12 @@ def share_a_reader(one: str, other: str) -> bool:
         {reader.read or reader.loader for reader in known[key].readers.values()} for key in (one, other)
     ]
     return not readers[0].isdisjoint(readers[1])
+
+
+def read_by_job(format: str, kind: Records) -> bool:
+    """Return whether only jobs and commands read a format."""
+    reader = formats()[format].readers.get(kind)
+    return reader is not None and (reader.by_job or bool(reader.loader))
 
 
 def open_records(

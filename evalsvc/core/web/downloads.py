@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from io import SEEK_END
 from itertools import chain
-from typing import IO
+from typing import IO, Any
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from evalsvc.core.web.svg import literal
 
@@ -17,6 +18,18 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 BLOCK_BYTES = 1 << 16
 STORED_NOWHERE = {"Cache-Control": "private, no-store"}  # gold, votes and inputs
+
+
+def stored_nowhere(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Keep what a view answers out of all caches, that of the browser too."""
+
+    @wraps(view)
+    def stored(*args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = view(*args, **kwargs)
+        response.headers["Cache-Control"] = STORED_NOWHERE["Cache-Control"]
+        return response
+
+    return stored
 
 
 def svg_file(drawn: str, name: str) -> HttpResponse:

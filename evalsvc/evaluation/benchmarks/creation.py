@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from django.db import transaction
+from django.utils import timezone
 
-from annotation.testset import Kind, TestSet
+from annotation.testset import Kind, TestSet, published_gold
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
@@ -190,6 +191,7 @@ def add_setting(
     check_shown(shown, kind=kind, main=main)
     shown["row_rule"] = shown.get("row_rule") or row_rules.MEAN
     row_rules.check(benchmark, shown["row_rule"], key=key)
+    _require_unpublished(test_set, disclosure=shown["disclosure"], closes_at=shown.get("closes_at"))
     fields = shown | {"test_set": test_set, "only": only, "unit": unit, "main": main}
     if share is not None:
         _check_share(share, shown)
@@ -221,6 +223,7 @@ def revise_setting(
     """Begin a version with another gold; active runs are scored again."""
     require(setting.benchmark, by, ORGANISER)
     check_test_sets(setting.benchmark, test_set, only, by=by)
+    _require_unpublished(test_set, disclosure=setting.disclosure, closes_at=setting.closes_at)
     with transaction.atomic():
         row = versions.locked(setting)
         _require_no_rest(row, field="test_set")
@@ -272,6 +275,8 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             _check_main(row.kind, whole["main"])
         check_shown({name: whole[name] for name in SHOWN}, kind=row.kind, main=whole["main"])
         row_rules.check(row.benchmark, whole["row_rule"], key=row.key)
+        if any(changed.get(name, before) != before for name, before in _hiding(row).items()):
+            _require_unpublished(row.test_set, **{name: whole[name] for name in _hiding(row)})
         if row.share is not None:
             _check_share(row.share, whole)
         before, after = (
@@ -287,6 +292,19 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             Setting.objects.filter(rest_of=row).update(**shared)
     setting.refresh_from_db()
     return setting
+
+
+def _hiding(setting: Setting) -> dict[str, Any]:
+    return {"disclosure": setting.disclosure, "closes_at": setting.closes_at}
+
+
+def _require_unpublished(test_set: TestSet, *, disclosure: str, closes_at: datetime | None) -> None:
+    """Reject a phase that hides gold which everybody may download."""
+    closed = closes_at is not None and closes_at <= timezone.now()
+    if disclosure == Disclosure.HIDDEN and not closed and published_gold([test_set]):
+        detail = f"The gold of {test_set} is published, so rounded figures protect nothing."
+        hint = "Withdraw the publication, take another test set, or let teams see every figure."
+        raise Conflict("gold_published", detail, hint=hint, field="disclosure")
 
 
 def check_shown(shown: dict[str, Any], *, kind: str, main: str) -> None:

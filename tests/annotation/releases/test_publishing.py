@@ -85,6 +85,24 @@ def test_gold_that_a_hidden_phase_uses_is_not_published() -> None:
     assert not publishing.publish(test_set, access="anybody", by=by).with_gold
 
 
+def test_published_gold_is_hidden_by_no_phase() -> None:
+    by = curator()
+    by.may_organise = True
+    by.save()
+    test_set = published(with_gold=True).test_set
+    labels = [{"name": name} for name in "ABC"]
+    board = creation.create(title="Own", slug="own", task="relations", labels=labels, negative="N/A", by=by)
+    values = {"test_set": test_set, "unit": "sentence", "main": "macro_f1", "by": by}
+    with pytest.raises(Conflict, check=code("gold_published")):
+        creation.add_setting(board, key="main", title="Main", phase="test", **values)
+    opened = creation.add_setting(board, key="main", title="Main", phase="test", disclosure="open", **values)
+    with pytest.raises(Conflict, check=code("gold_published")):
+        creation.change_setting(opened, by=by, disclosure="hidden")
+    assert creation.change_setting(opened, by=by, title="Open").title == "Open"
+    publishing.withdraw(test_set, reason="It is a test set.", by=by)
+    assert creation.change_setting(opened, by=by, disclosure="hidden").disclosure == "hidden"
+
+
 def test_terms_are_accepted_before_a_download_and_again_when_they_change(client: Client) -> None:
     publication = published(access="terms", terms="Do not train on it.")
     assert client.get(PAGE).status_code == 200

@@ -23,6 +23,7 @@ from evalsvc.core.formats.registry import (
     written_formats,
 )
 from evalsvc.core.formats.tag_schemes import SCHEMES, decode_tags, encode_tags
+from evalsvc.core.formats.text_lines import Limits
 
 # A trap in each, named by its id.
 DOCUMENTS: list[dict[str, Any]] = [
@@ -468,6 +469,33 @@ def test_parquet_has_the_rows_and_the_names() -> None:
     with pytest.raises(FileRejected) as error:
         read(data[:-40], "hf-parquet")
     assert error.value.problems.first[0].code == "bad_binary"
+
+
+def test_a_text_stored_once_in_parquet_counts_as_often_as_it_occurs() -> None:
+    import io
+
+    import pyarrow  # type: ignore[import-not-found]
+    from pyarrow import parquet
+
+    places = pyarrow.list_(pyarrow.int32(), 2)
+    schema = pyarrow.schema(
+        [("id", pyarrow.string()), ("text", pyarrow.string()), ("head", places), ("tail", places)]
+    )
+    rows = [{"id": f"s{n}", "text": "a" * 10_000, "head": [0, 1], "tail": [2, 3]} for n in range(200)]
+    out = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), out)
+    assert len(out.getvalue()) < 20_000
+    limits = Limits(max_bytes=1 << 20)
+    with pytest.raises(FileRejected) as error:
+        read(out.getvalue(), "hf-parquet", limits=limits)
+    assert error.value.problems.first[0].code == "too_large"
+    assert len(read(out.getvalue(), "hf-parquet")) == 200
+
+
+def test_xmi_of_many_tags_is_rejected_before_it_is_parsed() -> None:
+    with pytest.raises(FileRejected) as error:
+        read(b"<a>" + b"<a/>" * 500_000 + b"</a>", "cas-xmi")
+    assert error.value.problems.first[0].code == "too_large"
 
 
 def test_every_format_of_exports_says_what_it_holds() -> None:

@@ -138,11 +138,23 @@ class SpanDisputeView(DisputeView):
         empty = given.pop(nothing, [])
         order = sorted(given.items(), key=lambda entry: -len(entry[1]))[:MAX_ANSWERS]
         options = [
-            DecisionOption(f"⇧{number}", self._line(json.loads(value)), self._given_by(answers), value)
+            DecisionOption(f"⇧{number}", *self._whole(json.loads(value), answers), value)
             for number, (value, answers) in enumerate(order, 1)
         ]
         key = "" if self.parts else "N"
         return [*options, DecisionOption(key, "Nothing in the whole text", self._given_by(empty), nothing)]
+
+    def _whole(self, payload: Payload, answers: list[int]) -> tuple[str, str]:
+        """Return what an answer has beside the accepted, and who gave it, with what it lacks."""
+        spans, links = _canonical(payload)
+        own: set[Any] = {*spans, *links}
+        accepted: set[Any] = {*self.open.spans, *self.open.links}
+        title = self._listed([*sorted(spans - accepted), *sorted(links - accepted)])
+        lacking = [*sorted(self.open.spans - own), *sorted(self.open.links - own)]
+        if not accepted:
+            return title, self._given_by(answers)
+        rest = f"without {self._listed(lacking)}" if lacking else "with all that is accepted"
+        return title or "Only what is accepted", f"{self._given_by(answers)}, {rest}"
 
     @property
     def editor(self) -> str:

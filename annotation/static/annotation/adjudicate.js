@@ -49,7 +49,7 @@ function choose(key) {
   input.checked = true;
   input.focus();
   input.dispatchEvent(new Event("change", { bubbles: true }));
-  if (input.dataset.key === "/") ($("own-editor")?.hidden === false ? $("own") : $("find")).focus();
+  if (input.dataset.key === "/") ($("own-editor")?.hidden === false ? $("own") : $("find")).focus({ preventScroll: true });
   return true;
 }
 
@@ -122,6 +122,7 @@ form.addEventListener("submit", (event) => {
 addEventListener("pageshow", () => (submitted = false));
 form.addEventListener("change", (event) => {
   showOthers();
+  if (event.target === byKey.get("/")) others.scrollIntoView({ block: $("own") ? "start" : "nearest" });
   showParts(event.target);
 });
 if ($("find")?.type === "search") $("find").addEventListener("input", search);

@@ -20,6 +20,7 @@ from tests.cast.basics import sentence
 from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
 from tests.cast.replay import replayed
+from tests.places.browser import WIDER
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -350,6 +351,18 @@ def test_all_of_one_answer_can_be_adopted(client: Client, db: None) -> None:
     assert cast.item(1).gold == json.loads(options[1].value)
 
 
+def test_a_complete_answer_is_told_apart_by_what_it_has_beside_the_accepted(client: Client, db: None) -> None:
+    cast = span_dispute(SPAN_VOTES | {"ann1": [[0, 7, "person"], [13, 20, "location"]],
+                                      "ann3": [[13, 20, "location"]]})  # fmt: skip
+    options = span_page(client, cast).context["view"].options
+    assert {(option.title, option.detail.partition(", ")[2]) for option in options} == {
+        ("“Sonmarg” person", "with all that is accepted"),
+        ("“Sonmarg ,” location", "without “Kashmir” location"),
+        ("Only what is accepted", "with all that is accepted"),
+        ("Nothing in the whole text", ""),
+    }
+
+
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
@@ -523,12 +536,18 @@ def test_spans_are_decided_part_by_part_by_keys(live: str, page: Page) -> None:
 
 @pytest.mark.browser
 def test_an_answer_of_ones_own_is_marked_with_the_span_editor(live: str, page: Page) -> None:
-    votes = {"ann1": [[10, 17, "person"]], "ann2": [[10, 19, "location"]], "ann3": []}
-    cast = span_dispute(votes, text="Too cold. Sonmarg , in Kashmir")
+    votes = {"ann1": [[10, 38, "person"]], "ann2": [[10, 40, "location"]], "ann3": []}
+    cast = span_dispute(votes, text=f"Too cold. {'Sonmarg' * 4} , in Kashmir")
     projects.set_by_sentence(cast.project, by_sentence=True, by=cast.curator)
     cast.open()
     open_as(page, "judy", address(cast.item(1)))
-    for key in ("/", "ArrowUp", "ArrowRight", "1"):
+    page.set_viewport_size({"width": 1280, "height": 640})
+    page.keyboard.press("/")
+    type_button, bar = (page.locator(name).first.bounding_box() for name in ("[data-mark]", ".work__bar"))
+    assert type_button
+    assert bar
+    assert type_button["y"] + type_button["height"] < bar["y"]
+    for key in ("ArrowUp", "ArrowRight", "1"):
         page.keyboard.press(key)
     assert page.locator("#own").inner_text().startswith("Too cold.")
     page.get_by_role("button", name="Next sentence").click()
@@ -538,10 +557,11 @@ def test_an_answer_of_ones_own_is_marked_with_the_span_editor(live: str, page: P
     assert aside
     assert form
     assert aside["y"] > form["y"] + form["height"]
+    assert page.evaluate(WIDER) == 0
     for key in ("2", "k", "[", "[", "z", "Enter"):
         page.keyboard.press(key)
     page.get_by_text("All disputes are decided").wait_for()
-    assert cast.item(1).gold["spans"] == [[4, 8, "person"], [10, 16, "location"]]
+    assert cast.item(1).gold["spans"] == [[4, 8, "person"], [10, 37, "location"]]
 
 
 @pytest.mark.parametrize("choice", ["[" * 100_000, "[" * 500 + "]" * 500, '{"relations": ["\\u0000"]}'])

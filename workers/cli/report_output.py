@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from evalsvc.evaluation.measures.menu import BETA_FAMILIES, MEASURES, with_beta
 from workers.cli.arguments import Options
 from workers.metrics.ratios import scores
 from workers.metrics.report import ClassRow, LabelOutcome, Report, SpanOutcome, Value
-from workers.metrics.wrf import COMBINED
+from workers.metrics.wrf import COMBINED, MODES, gammas
 from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 
 Computed = dict[str, Any]
@@ -44,7 +44,12 @@ OUTCOME_HEADS = (
 )
 TOTAL = "total"
 RANKED_TABLES = ("bags", "opennre", "classification")
-WORD_HEADS = ("class", "words of the gold", "predicted", "shared", "R1-P", "R1-R", "R1-F1")
+WORD_TABLES = ("wrf", "wrf_mean")
+WORD_HEADS = (
+    *("class", "words of the gold", "predicted", "shared", "R1-P", "R1-R", "R1-F1", "CoNLL F1"),
+    *("γ strict", "γ lenient"),
+)
+MEAN_HEADS = ("class", "documents", "mean R1-P", "mean R1-R", "mean R1-F1")
 HEADS = ("class", "gold", "predicted", "correct", "precision", "recall")
 
 
@@ -74,7 +79,12 @@ def report_text(
     parts += [_family(family, values, computed) for family, values in families.items()]
     own = [(name, number(value.value), value.reason or formula) for name, formula, value in composed]
     parts += [["Composed measures", *table(own, last=1)]] if own else []
-    parts += [_classes(name, rows, computed) for name, rows in report.classes.items() if rows]
+    exact = {row.label: row.f1 for row in report.classes.get("conll", ())}
+    parts += [
+        _words(name, rows, exact) if name in WORD_TABLES else _classes(name, rows, computed)
+        for name, rows in report.classes.items()
+        if rows
+    ]
     parts += [_schema(name, outcomes) for name, outcomes in report.outcomes.items()]
     counted = [(name, f"{count:,.10g}") for name, count in report.counts.items() if name != "macro_flip"]
     parts += [["counted", *table(counted)]] if counted else []
@@ -139,9 +149,6 @@ def _classes(name: str, rows: Sequence[ClassRow], computed: Computed) -> list[st
     negative = computed.get("negative")
     left_out = None if computed.get("include_negative") else negative
     cells = [_class(row, row.label == left_out) for row in rows]
-    if name == "wrf":  # its last row is of all classes together
-        titled = [("all together" if row[0] == COMBINED else row[0], *row[1:]) for row in cells]
-        return [f"{FAMILIES[name].title}: classes", *table([(*WORD_HEADS, ""), *titled], last=1)]
     averaged = [row for row in rows if row.label != left_out]
     gold, predicted = sum(row.gold for row in averaged), sum(row.predicted for row in averaged)
     correct = sum(row.correct for row in averaged)
@@ -152,6 +159,27 @@ def _classes(name: str, rows: Sequence[ClassRow], computed: Computed) -> list[st
     counted = operating_point(computed)
     place = f", {counted}" if counted and name in RANKED_TABLES else ""
     return [f"{title}: classes{place}", *table([(*HEADS, f, ""), *cells, _class(total, False)], last=1)]
+
+
+def _words(name: str, rows: Sequence[ClassRow], exact: Mapping[str, float]) -> list[str]:
+    """Format words by class with γ given and used, or their means over documents."""
+    names = ["all together" if row.label == COMBINED else row.label for row in rows]
+    shares = [[number(share) for share in (row.precision, row.recall, row.f1)] for row in rows]
+    if name == "wrf_mean":
+        documents = [f"{row.gold + row.predicted - row.correct:,}" for row in rows]
+        lines = [(name, n, *of) for name, n, of in zip(names, documents, shares, strict=True)]
+        return ["Entities by word: means over documents", *table([MEAN_HEADS, *lines])]
+    used = []
+    for mode in MODES:
+        given = gammas(max(len(rows) - 1, 1), mode=mode)
+        defined = np.array([row.f1 == row.f1 for row in rows]) * given
+        total = defined.sum() or 1.0
+        pairs = zip(given, defined / total, strict=True)
+        used.append([f"{number(a)} → {number(b)}" if total < 1 - 1e-9 else number(a) for a, b in pairs])
+    counts = [[f"{n:,}" for n in (row.gold, row.predicted, row.correct)] for row in rows]
+    conll = [number(exact.get(row.label, float("nan"))) for row in rows]
+    lines = [(n, *c, *s, e, *g) for n, c, s, e, *g in zip(names, counts, shares, conll, *used, strict=True)]
+    return ["Entities by word: classes", *table([WORD_HEADS, *lines])]
 
 
 def _class(row: ClassRow, left_out: bool) -> tuple[str, ...]:

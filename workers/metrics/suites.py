@@ -31,7 +31,14 @@ from workers.metrics.text_answers import (
     words_of_answers,
 )
 from workers.metrics.weights import averages, macro_flip, micro_averages
-from workers.metrics.wrf import Tokens, figures_of_words, word_counts, word_rows, words_of_spans
+from workers.metrics.wrf import (
+    Tokens,
+    figures_of_words,
+    mean_word_rows,
+    word_counts,
+    word_rows,
+    words_of_spans,
+)
 
 ENTITY_FAMILIES = ("conll", "muc", "wrf")
 NO_RELATIONS = "there are no gold relations"
@@ -201,7 +208,7 @@ def entities_suite(
             words_of_spans(gold, tokens), words_of_spans(predicted, tokens), n_labels=len(labels)
         )
         values |= figures_of_words(words, gold_counts=counts.gold, scheme=wrf_scheme)
-        rows["wrf"] = word_rows(labels, words.pooled)
+        rows |= {"wrf": word_rows(labels, words.pooled), "wrf_mean": mean_word_rows(labels, words.documents)}
     totals = {
         "documents": float(gold.n_documents),
         "gold": float(len(gold)),
@@ -272,7 +279,7 @@ def texts_suite(
     if "wrf" in families:
         words = word_counts(*words_of_answers(target, predicted), n_labels=size)
         values |= figures_of_words(words, gold_counts=inventory(counts).gold)
-        rows["wrf"] = word_rows(labels, words.pooled)
+        rows |= {"wrf": word_rows(labels, words.pooled), "wrf_mean": mean_word_rows(labels, words.documents)}
     totals = {
         "documents": float(len(documents)),
         "gold": float(len(gold)),

@@ -513,3 +513,33 @@ def word_rows(labels: Sequence[str], counts: WrfCounts) -> tuple[ClassRow, ...]:
     parts = (counts.target, counts.predicted, counts.matched, counts.precision, counts.recall, counts.f1)
     columns = (part.tolist() for part in parts)
     return tuple(ClassRow(*row) for row in zip(names, *columns, strict=True))
+
+
+def mean_word_rows(labels: Sequence[str], documents: WrfCounts) -> tuple[ClassRow, ...]:
+    """Make a row per class of its means over the documents in which it is defined, the combined class last.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    documents : WrfCounts
+        Arrays of shape (documents, K).
+
+    Returns
+    -------
+    tuple of ClassRow
+        Its counts are documents: with words of the gold, with predicted ones, with both. A class is defined
+        in gold + predicted - correct of them.
+
+    Examples
+    --------
+    >>> counts = WrfCounts(*(np.array([[n], [0]]) for n in (1, 2, 1)))
+    >>> mean_word_rows(["loc"], counts)[0].precision
+    0.5
+    """
+    names = [*labels, COMBINED] if len(labels) > 1 else labels
+    target, predicted = documents.target > 0, documents.predicted > 0
+    defined = (target | predicted).sum(axis=0)
+    sums = (np.nansum(part, axis=0) for part in (documents.precision, documents.recall, documents.f1))
+    means = (np.asarray(divide(part, defined)).tolist() for part in sums)
+    counts = (part.sum(axis=0).tolist() for part in (target, predicted, target & predicted))
+    return tuple(ClassRow(*row) for row in zip(names, *counts, *means, strict=True))

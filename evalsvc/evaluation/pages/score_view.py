@@ -12,11 +12,12 @@ from annotation.testset import label_titles
 from evalsvc.core.formats import npy
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
-from evalsvc.core.web.formatting import count, counted, listed, measured, number
+from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, number
 from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
+from evalsvc.evaluation.measures.composition import WORDS
 from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
 from evalsvc.evaluation.measures.menu import as_shown, scored_of, submission_measures
@@ -32,6 +33,7 @@ CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
     Setting.Unit.DOCUMENT: ("conll",),
     "joint": ("conll",),
 }
+BESIDE_WORDS = ("conll_micro_f1", "conll_macro_f1")
 COMBINED_WORDS = "*"  # the label of all types together
 RELATION_CLASSES = ("relation_strict", "triple_texts")
 CLASS_FIGURES = ("f1", "gold", "correct", "predicted", "precision", "recall")
@@ -124,7 +126,10 @@ class ClassTable:
 
 @dataclass(frozen=True)
 class WordRow:
-    """Words of a type, or of all types together, and the γ with which they count."""
+    """Words of a type, or of all types together, and the γ given and used, strict and lenient.
+
+    `means` are R1-P, R1-R and R1-F1 over the `documents` in which the type is defined.
+    """
 
     title: str
     target: int
@@ -134,7 +139,9 @@ class WordRow:
     recall: float | None
     f1: float | None
     exact: float | None
-    gammas: list[float]
+    gammas: list[tuple[float, float]]
+    documents: int | None = None
+    means: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,8 @@ class WordTable:
     rows: list[WordRow]
     foot: str
     rescaled: bool
+    own: list[str]
+    mean_foot: str
 
 
 @dataclass(frozen=True)
@@ -330,11 +339,12 @@ def word_tables(evaluations: Sequence[Disclosed], benchmark: Benchmark) -> list[
 
 
 def _word_table(evaluation: Disclosed, benchmark: Benchmark, rows: list[dict[str, Any]]) -> WordTable:
-    """Build the table of R1 figures by type, the combined class last."""
+    """Build the table of R1 figures by type, the combined class last, and of their means."""
     titles = label_titles(benchmark.labels) | {COMBINED_WORDS: "All types together"}
     exact = {row["label"]: row["f1"] for row in evaluation.classes if row["family"] == "conll"}
     given = [_gammas(len(rows), together) for together in (1, 2)]
     totals = [sum(g for g, row in zip(of, rows, strict=True) if row["f1"] is not None) for of in given]
+    means = {row["label"]: row for row in evaluation.classes if row["family"] == "wrf_mean"}
     shown = [
         WordRow(
             titles.get(row["label"], row["label"]),
@@ -346,18 +356,44 @@ def _word_table(evaluation: Disclosed, benchmark: Benchmark, rows: list[dict[str
             row["f1"],
             exact.get(row["label"]),
             [
-                of[at] / total if row["f1"] is not None else 0.0
+                (of[at], of[at] / total if row["f1"] is not None else 0.0)
                 for of, total in zip(given, totals, strict=True)
             ],
+            *_means(means.get(row["label"])),
         )
         for at, row in enumerate(rows)
     ]
-    keys = ("wrf_strict", "wrf_lenient", "conll_micro_f1", "conll_macro_f1")
-    scores = {score.measure: score for score in evaluation.scores}
-    parts = [_shown(evaluation.setting, scores[key]) for key in keys if key in scores]
-    foot = ", ".join(f"{part.title} {part.text or '–'}" for part in parts)
-    undefined = any(row.f1 is None for row in shown)
-    return WordTable(evaluation.setting.key, evaluation.setting.title, shown, foot, undefined)
+    scores = {score.measure: _shown(evaluation.setting, score) for score in evaluation.scores}
+
+    def named(*keys: str, before: str = "") -> str:
+        parts = (scores[key] for key in keys if key in scores)
+        return ", ".join(f"{before}{part.title} {part.text or DASH}" for part in parts)
+
+    foot = ", ".join(
+        filter(None, (named("wrf_strict", "wrf_lenient"), named(*BESIDE_WORDS, before="CoNLL ")))
+    )
+    own = [
+        f"{measure['title']} {scores[measure['key']].text or DASH}: {measure['formula']}"
+        for measure in benchmark.contributed
+        if measure["base"] == WORDS and measure["key"] in scores
+    ]
+    return WordTable(
+        evaluation.setting.key,
+        evaluation.setting.title,
+        shown,
+        foot,
+        any(row.f1 is None for row in shown),
+        own,
+        named("wrf_strict_mean", "wrf_lenient_mean"),
+    )
+
+
+def _means(row: dict[str, Any] | None) -> tuple[int | None, tuple[float | None, ...]]:
+    """Return the documents in which a type is defined, and its means over them."""
+    if row is None:
+        return None, ()
+    documents = row["gold"] + row["predicted"] - row["correct"]
+    return documents, (row["precision"], row["recall"], row["f1"])
 
 
 def _gammas(rows: int, together: int) -> list[float]:

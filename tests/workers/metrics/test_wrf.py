@@ -13,6 +13,7 @@ from workers.metrics.wrf import (
     WordCounts,
     WrfCounts,
     gammas,
+    mean_word_rows,
     tokens_of_lists,
     weighted_words,
     word_counts,
@@ -238,12 +239,13 @@ def test_rows_of_words_per_class_end_with_all_classes_together() -> None:
 
 
 def test_means_per_class_count_an_empty_side_as_zero() -> None:
-    documents = reference_words().documents
-    parts = (getattr(documents, part)[:, [0, 1, 3]] for part in ("precision", "recall", "f1"))
-    means = [np.nanmean(part, axis=0) for part in parts]
+    rows = mean_word_rows(CLASSES, reference_words().documents)
+    assert [row.gold + row.predicted - row.correct for row in rows] == [7, 8, 0, 9]  # documents
+    means = [(row.precision, row.recall, row.f1) for row in rows if row.label != "cause"]
+    assert rows[2].f1 != rows[2].f1  # undefined without a document
     reference = [
         [0.7999999999999999, 0.7857142857142857, 0.7738095238095238],
         [0.6875, 0.6875, 0.6875],
         [0.7777777777777778, 0.712962962962963, 0.7396825396825396],
     ]
-    assert pytest.approx(np.array(reference), abs=1e-12) == np.array(means).T
+    assert pytest.approx(np.array(reference), abs=1e-12) == np.array(means)

@@ -341,3 +341,22 @@ def test_scores_under_earlier_versions_stay_on_the_page(client: Client, cast: Be
     rows = response.context["versions"]
     assert [numbers for _, numbers, *_ in rows] == [[1], [2]]
     assert len({score for _, _, score, *_ in rows}) == 2
+
+
+def test_words_by_type_have_means_over_documents_and_the_weights_given_and_used(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.entities(labels=["PER", "LOC", "DATE"])  # no DATE on either side
+    spans = [[0, 1, "PER"]]
+    submission = cast.submit(
+        benchmark, [{"id": f"d{n}", "spans": spans if n != 2 else []} for n in (1, 2, 3)]
+    )
+    assert run_next("score")
+    client.force_login(cast.kim)
+    html = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page(client, submission)))
+    assert "0.25 → 0.33" in html
+    assert "0.25 → 0.00" in html
+    means = html[html.index("Means over documents") :]
+    assert "PER 2 1.00 0.75 0.83" in means  # two documents: R1-F1 1 and 2/3
+    assert "DATE 0 – – –" in means
+    assert "not the weighted sum of these" in means

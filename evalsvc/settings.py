@@ -62,6 +62,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "csp",
     "evalsvc",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # after evalsvc, whose templates replace some of its own
     "evalsvc.core.web",
     "evalsvc.core.jobs",
     "evalsvc.core.accounts",

@@ -48,6 +48,9 @@ class Batch(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True)
 
+    class Meta:
+        verbose_name = "import"
+
     def __str__(self) -> str:
         return f"{self.what} from {self.filename}"
 

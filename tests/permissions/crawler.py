@@ -75,7 +75,7 @@ def _kind(address: str) -> tuple[str, ...]:
     except Resolver404:
         return "", address
     names = [address] if FULL else [*map(str, match.kwargs.values()), *sorted(parse_qs(parts.query))]
-    return str(match.url_name), *names
+    return match.view_name.replace(":", "-"), *names
 
 
 class _Collector(logging.Handler):

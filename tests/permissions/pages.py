@@ -257,3 +257,12 @@ docs-keyboard         GET    200   200   200   200   200   200   200   200   200
 schema                GET    200   200   200   200   200   200   200   200   200   200   200   200   200
 api-docs              GET    200   200   200   200   200   200   200   200   200   200   200   200   200
 """
+
+# Records of Django's admin: a list and a page each, for administrators and whom they allow.
+RECORDS = """
+teams_user          teams_team             teams_apitoken          teams_identity       teams_invitation
+jobs_job            jobs_worker            activity_logentry       admin_logentry       annotation_project
+annotation_batch    annotation_testset     annotation_publication  annotation_download  evaluation_benchmark
+evaluation_entrant  evaluation_system      evaluation_submission   evaluation_modelhost
+"""
+FOR_ADMINISTRATORS = "login 403 403 403 403 403 403 403 403 403 403 200 login"

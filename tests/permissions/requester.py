@@ -45,13 +45,18 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 IGNORED_TABLES = ("teams_apitoken", "django_session")
 
 
-def routes(patterns: list[Any] | None = None, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
-    """Every route of the service as (name, pattern)."""
+def routes(patterns: list[Any] | None = None, space: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """Every route of the service as (name, pattern); names of records begin with `admin-`."""
     for entry in get_resolver().url_patterns if patterns is None else patterns:
         if isinstance(entry, URLResolver):
-            yield from routes(entry.url_patterns, prefix + str(entry.pattern))
+            yield from routes(entry.url_patterns, f"{entry.namespace}-" if entry.namespace else space)
         else:
-            yield str(entry.name), entry
+            yield space + str(entry.name), entry
+
+
+def view_name(row: str) -> str:
+    """The name of a row's route, as Django has it."""
+    return re.sub("^admin-", "admin:", row.partition(":")[0])
 
 
 def is_api(name: str) -> bool:
@@ -102,7 +107,7 @@ class Requester:
     def address(self, row: str) -> str:
         """The address of a table row: a route name, and after a colon one of several objects."""
         arguments = ADDRESSES[row](self.cast) if row in ADDRESSES else {}
-        return reverse(row.partition(":")[0], kwargs=arguments)
+        return reverse(view_name(row), kwargs=arguments)
 
     def address_with_query(self, row: str) -> str:
         """The address of a table row, with the query that it needs."""

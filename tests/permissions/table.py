@@ -24,7 +24,14 @@ def parsed(text: str, *, prefix: str = "") -> dict[Row, dict[str, str]]:
     return rows
 
 
-PAGES = parsed(pages.TABLE)
+RECORDS = pages.RECORDS.split()
+ADMIN = [f"admin-{record}_{view}" for record in RECORDS for view in ("changelist", "change")]
+ADMIN += ["admin-index", "admin-app_list", "admin-jsi18n"]
+HEAD = pages.TABLE.strip("\n").splitlines()[0]
+PAGES = parsed(pages.TABLE) | parsed(
+    "\n".join([HEAD, *(f"{row} GET {pages.FOR_ADMINISTRATORS}" for row in ADMIN)])
+)
+PAGES["admin-teams_user_change", "POST"] = PAGES["admin-teams_user_change", "GET"] | {"root": "302"}
 API = parsed(api.TABLE, prefix="api-")
 EXPECTED = PAGES | API
 

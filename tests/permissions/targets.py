@@ -9,17 +9,23 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+from django.apps import apps
+from django.contrib.admin.models import CHANGE
+from django.contrib.admin.models import LogEntry as Correction
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from annotation.models.release import Download, Publication
 from annotation.testset import TestSet
-from evalsvc.core.accounts.models import Identity, Invitation
+from evalsvc.core.accounts.models import Identity, Invitation, User
 from evalsvc.core.accounts.tokens import digest
+from evalsvc.core.jobs.models import Worker
 from evalsvc.evaluation.benchmarks import announcements, contributed, versions
-from evalsvc.evaluation.models import Announcement, Benchmark, Entrant, ReportedSystem
+from evalsvc.evaluation.models import Announcement, Benchmark, Entrant, ModelHost, ReportedSystem
 from evalsvc.evaluation.reported import entries
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, canary_sentence, predicted_scores
+from tests.permissions.pages import RECORDS
 
 LINK = "canary-link"
 Fields = dict[str, Any]
@@ -56,6 +62,36 @@ def main_of_tides(cast: ServiceCast) -> Fields:
 
 def vault(cast: ServiceCast) -> Fields:
     return {"slug": cast.vault.slug}
+
+
+def record(label: str) -> Callable[[ServiceCast], Fields]:
+    """The newest record of a kind; one is made of the kinds that the cast lacks."""
+
+    def newest(cast: ServiceCast) -> Fields:
+        model, by = apps.get_model(label.replace("_", ".")), cast["root"]
+        if label in MADE and not model.objects.exists():
+            MADE[label](cast, by)
+        return {"object_id": str(model.objects.order_by("pk").last().pk)}
+
+    return newest
+
+
+MADE: dict[str, Callable[[ServiceCast, User], object]] = {
+    "teams_identity": lambda cast, by: identity(cast),
+    "teams_invitation": lambda cast, by: invitation(cast),
+    "jobs_worker": lambda cast, by: Worker.objects.create(name="pilot", queue="score"),
+    "evaluation_modelhost": lambda cast, by: ModelHost.objects.create(name="pilot"),
+    "evaluation_entrant": lambda cast, by: entered(cast),
+    "annotation_download": lambda cast, by: Download.objects.create(
+        test_set=cast.gold, user=by, what="lines"
+    ),
+    "admin_logentry": lambda cast, by: Correction.objects.log_actions(
+        by.pk, [by], CHANGE, "", single_object=True
+    ),
+    "annotation_publication": lambda cast, by: Publication.objects.create(
+        test_set=cast.gold, access="anybody", with_gold=False, by=by
+    ),
+}
 
 
 TAKING_PART = (
@@ -156,6 +192,8 @@ def identity(cast: ServiceCast) -> Identity:
 
 
 ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
+    **{f"admin-{label}_change": record(label) for label in RECORDS.split()},
+    "admin-app_list": lambda cast: {"app_label": "jobs"},
     **dict.fromkeys(
         (
             "label",
@@ -450,6 +488,7 @@ def decision(cast: ServiceCast) -> Fields:
 
 
 FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
+    "admin-teams_user_change": lambda cast: {"first_name": "Corrected", "_save": "Save"},
     "login": lambda cast: {"username": "sam", "password": "harbour-lamp-7"},
     "join": lambda cast: (
         {"username": "nora", "email": "nora@example.org"}

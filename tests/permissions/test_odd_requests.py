@@ -20,7 +20,7 @@ import pytest
 from django.http import QueryDict
 from django.urls import reverse
 
-from tests.permissions.requester import Requester, is_api, routes
+from tests.permissions.requester import Requester, is_api, routes, view_name
 from tests.permissions.table import EXPECTED
 from tests.permissions.targets import ADDRESSES, request_body
 from tests.places.extent import FULL, one_in
@@ -147,7 +147,7 @@ class Sweep:
             mark = 987_654_321 if isinstance(arguments[name], int) else "zz-mark-zz"
             if "-" in str(arguments[name]) and len(str(arguments[name])) == 36:
                 mark = "00000000-0000-4000-8000-987654321000"
-            pattern = reverse(self.row.partition(":")[0], kwargs=arguments | {name: mark})
+            pattern = reverse(view_name(self.row), kwargs=arguments | {name: mark})
             for value in chosen([*NUMBERS, *TEXTS], f"{self.row}/{name}"):
                 self.send(
                     f"{name} {value[:40]!r}", pattern.replace(str(mark), quote(value, safe="")), **self.body()

@@ -31,7 +31,7 @@ def test_every_route_has_a_row() -> None:
 
 
 def test_every_route_with_a_parameter_is_requested_for_an_existing_object() -> None:
-    with_parameters = {name for name, pattern in routes() if pattern.pattern.converters}
+    with_parameters = {name for name, pattern in routes() if pattern.pattern.regex.groups}
     assert with_parameters == {row.partition(":")[0] for row in ADDRESSES}
     assert {row for row, _ in EXPECTED} >= set(ADDRESSES)
 

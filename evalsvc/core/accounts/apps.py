@@ -6,6 +6,7 @@ from django.apps import AppConfig
 class TeamsConfig(AppConfig):
     name = "evalsvc.core.accounts"
     label = "teams"
+    verbose_name = "Accounts"
 
     def ready(self) -> None:
         from evalsvc.core.accounts import invitations, security_log, sessions, teams, users

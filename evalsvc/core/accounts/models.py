@@ -77,6 +77,9 @@ class ApiToken(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     used_at = models.DateTimeField(null=True, blank=True)
 
+    class Meta:
+        verbose_name = "API token"
+
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 
@@ -114,6 +117,7 @@ class Identity(models.Model):
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
+        verbose_name_plural = "identities"
         constraints = [
             models.UniqueConstraint(fields=["issuer", "subject"], name="an_identity_is_one_person")
         ]

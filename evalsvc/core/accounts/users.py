@@ -16,6 +16,7 @@ from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
     from rest_framework.request import Request
 
 PERSON, ORGANISER = "person", "organiser"
@@ -88,6 +89,18 @@ def set_organiser(user: User, *, may: bool, by: User) -> None:
     require_administrator(by)
     User.objects.filter(pk=user.pk).update(may_organise=may)
     security_log.write("organising_allowed" if may else "organising_forbidden", account=user, by=by)
+
+
+def may_support(user: User | AnonymousUser) -> bool:
+    """True for administrators and for people whom they allow to read records."""
+    return user.is_active and (user.is_staff or user.is_superuser)
+
+
+def set_support(user: User, *, may: bool, by: User) -> None:
+    """Allow or forbid a user to read the records of support."""
+    require_administrator(by)
+    User.objects.filter(pk=user.pk).update(is_staff=may)
+    security_log.write("support_allowed" if may else "support_forbidden", account=user, by=by)
 
 
 def set_active(user: User, *, active: bool, by: User) -> None:

@@ -6,3 +6,4 @@ from django.apps import AppConfig
 class ActivityConfig(AppConfig):
     name = "evalsvc.core.activity"
     label = "activity"
+    verbose_name = "Log"

@@ -34,6 +34,7 @@ class LogEntry(models.Model):
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
+        verbose_name_plural = "log entries"
         indexes = [models.Index(fields=["area", "subject", "-id"], name="log_of_subject")]
 
     def __str__(self) -> str:

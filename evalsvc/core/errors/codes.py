@@ -217,6 +217,7 @@ ACCOUNTS: dict[str, str] = {
     "name_taken": "A team with this name already exists.",
     "no_labels": "At least one label is required.",
     "not_administrator": "Only administrators can do this.",
+    "not_support": "Only people who may read records can do this. An administrator allows them.",
     "not_in_team": "The person is not a member of this team.",
     "not_known": "Log in first.",
     "not_organiser": "Only organisers can do this.",

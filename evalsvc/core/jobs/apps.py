@@ -6,3 +6,4 @@ from django.apps import AppConfig
 class JobsConfig(AppConfig):
     name = "evalsvc.core.jobs"
     label = "jobs"
+    verbose_name = "Jobs"

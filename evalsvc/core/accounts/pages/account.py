@@ -92,7 +92,12 @@ def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 # ---- administration -----------------------------------------------------------------------------
-@page("GET", "POST", names=(), **dict.fromkeys(("organiser", "no_organiser", "in", "out"), ("person",)))
+@page(
+    "GET",
+    "POST",
+    names=(),
+    **dict.fromkeys(("organiser", "no_organiser", "support", "no_support", "in", "out"), ("person",)),
+)
 def people(request: HttpRequest) -> HttpResponse:
     users.require_administrator(person(request))
     if request.method == "POST":
@@ -102,6 +107,10 @@ def people(request: HttpRequest) -> HttpResponse:
             users.set_organiser(user, may=change == "organiser", by=by)
             result = "may" if change == "organiser" else "may no longer"
             messages.info(request, f"{user.shown_name} {result} create projects and benchmarks.")
+        elif change in ("support", "no-support"):
+            users.set_support(user, may=change == "support", by=by)
+            result = "may" if change == "support" else "may no longer"
+            messages.info(request, f"{user.shown_name} {result} read records.")
         elif change in ("in", "out"):
             users.set_active(user, active=change == "in", by=by)
             result = "activated" if change == "in" else "deactivated, with its sessions and tokens"

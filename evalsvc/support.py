@@ -1,0 +1,480 @@
+"""Django's admin for support work: records to look up, almost none to change.
+
+What people answered, gold, scores and secrets are not in it. What has a rule is changed on its own page, by
+API or command; names and e-mail addresses have none, and administrators correct them here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.contrib.admin import AdminSite, ModelAdmin, ShowFacets, TabularInline, register
+from django.contrib.admin.models import LogEntry as Correction
+from django.contrib.auth.views import redirect_to_login
+from django.db.models import Model, QuerySet
+from django.forms import BaseModelForm, ModelForm
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.urls import URLPattern, URLResolver, path, reverse
+from django.views.decorators.http import require_http_methods
+
+from annotation.models import Batch, Member, Project
+from annotation.models.release import Download, Publication
+from annotation.testset import TestSet
+from evalsvc.core.accounts import security_log
+from evalsvc.core.accounts.forms import visible
+from evalsvc.core.accounts.models import ApiToken, Identity, Invitation, Team, TeamMember, User
+from evalsvc.core.accounts.users import may_support
+from evalsvc.core.activity.models import LogEntry
+from evalsvc.core.errors.exceptions import NotAllowed
+from evalsvc.core.jobs.models import Job, JobEvent, Worker
+from evalsvc.core.web.views import takes
+from evalsvc.evaluation.models import (
+    Benchmark,
+    Entrant,
+    ModelHost,
+    Organiser,
+    Setting,
+    Submission,
+    System,
+)
+
+MAX_SEARCH = 100  # characters; each word is one more condition on every searched field
+View = Callable[..., HttpResponseBase]
+if TYPE_CHECKING:  # generic for the type checker alone
+    AnyAdmin = ModelAdmin[Any]
+    AnyInline = TabularInline[Any, Any]
+    PersonModelForm = ModelForm[User]
+else:
+    AnyAdmin, AnyInline, PersonModelForm = ModelAdmin, TabularInline, ModelForm
+
+
+class SupportSite(AdminSite):
+    """The admin, for administrators and for people allowed to read records."""
+
+    site_header, site_title, index_title = "evalsvc records", "evalsvc records", "Records"
+    enable_nav_sidebar = False
+    final_catch_all_view = False
+    ROUTES = ("index", "app_list", "jsi18n")  # log-in, log-out and passwords have pages of their own
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return may_support(request.user)
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        return self.guarded(view, "GET", cacheable=cacheable)
+
+    def guarded(self, view: View, *methods: str, cacheable: bool = False) -> View:
+        """Send visitors to the log-in page, and answer others with 403."""
+        allowed = super().admin_view(view, cacheable)
+
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path())
+            if not self.has_permission(request):
+                raise NotAllowed("not_support", "Only people who may read records can do this.")
+            return allowed(request, *args, **kwargs)
+
+        return require_http_methods([*methods, "HEAD"])(update_wrapper(checked, view))
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        return [each for each in super().get_urls() if getattr(each, "name", None) in (None, *self.ROUTES)]
+
+
+site = SupportSite(name="admin")
+
+
+class Records(AnyAdmin):
+    """List and page of one kind of record; only `editable` fields may be corrected."""
+
+    editable: tuple[str, ...] = ()
+    list_per_page = 50
+    list_max_show_all = 0
+    show_facets = ShowFacets.NEVER
+    show_full_result_count = False
+    actions = None
+
+    def get_urls(self) -> list[URLPattern]:
+        name, guarded = f"{self.opts.app_label}_{self.opts.model_name}", site.guarded
+        change = guarded(self.change_view, "GET", *(("POST",) if self.editable else ()))
+        return [
+            path("", guarded(self.changelist_view, "GET"), name=f"{name}_changelist"),
+            path(
+                "<str:object_id>/change/",
+                takes((*self.editable, "_save") if self.editable else ())(change),
+                name=f"{name}_change",
+            ),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
+        return [name for name in self.fields or () if isinstance(name, str) and name not in self.editable]
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Model:
+        if (record := super().get_object(request, object_id, from_field)) is None:
+            raise Http404
+        return record
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Model], search_term: str
+    ) -> tuple[QuerySet[Model], bool]:
+        if len(search_term) > MAX_SEARCH:
+            messages.warning(request, f"Search for at most {MAX_SEARCH} characters.")
+            return queryset.none(), False
+        return super().get_search_results(request, queryset, search_term)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return may_support(request.user)
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return may_support(request.user)
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return bool(self.editable) and isinstance(request.user, User) and request.user.is_superuser
+
+    def save_model(self, request: HttpRequest, obj: Model, form: BaseModelForm[Any], change: bool) -> None:
+        """Store the corrected fields alone."""
+        obj.save(update_fields=form.changed_data)
+        security_log.write(
+            "account_corrected", account=obj, fields=",".join(form.changed_data), by=request.user
+        )
+
+
+class Lines(AnyInline):
+    """Rows of another record on its page, to read."""
+
+    extra = 0
+    can_delete = False
+    show_change_link = False
+    verbose_name_plural = ""
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return may_support(request.user)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class CorrectedPerson(PersonModelForm):
+    """Name and e-mail address, as the account page takes them."""
+
+    class Meta:
+        model = User
+        fields = ("first_name", "last_name", "email")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in {"first_name", "last_name"} & self.fields.keys():
+            self.fields[name].validators.append(visible)
+
+
+# ---- accounts -------------------------------------------------------------------------------------
+class Memberships(Lines):
+    model = TeamMember
+    fields = ("team", "user", "role")
+
+
+@register(User, site=site)
+class People(Records):
+    form = CorrectedPerson
+    editable = ("first_name", "last_name", "email")
+    fields = (
+        *("username", *editable, "is_active", "may_organise", "is_staff", "is_superuser"),
+        *("date_joined", "last_login"),
+    )
+    list_display = ("username", "first_name", "last_name", "email", "is_active", "may_organise", "last_login")
+    list_filter = ("is_active", "may_organise", "is_staff", "is_superuser")
+    search_fields = ("username", "first_name", "last_name", "email")
+    ordering = ("username",)
+
+
+@register(Team, site=site)
+class Teams(Records):
+    fields = ("name", "slug", "created_at")
+    list_display = fields
+    search_fields = ("name", "slug")
+    ordering = ("name",)
+    inlines = (Memberships,)
+
+    def view_on_site(self, obj: Any) -> str:
+        return reverse("team", args=[obj.slug])
+
+
+@register(ApiToken, site=site)
+class Tokens(Records):
+    fields = ("user", "team", "name", "scope", "prefix", "created_at", "expires_at", "revoked_at", "used_at")
+    list_display = ("prefix", "name", "user", "team", "scope", "expires_at", "revoked_at", "used_at")
+    list_filter = ("scope",)
+    list_select_related = ("user", "team")
+    search_fields = ("prefix", "user__username", "team__name")
+    ordering = ("-pk",)
+
+
+@register(Identity, site=site)
+class Identities(Records):
+    fields = ("user", "issuer", "subject", "created_at")
+    list_display = fields
+    list_select_related = ("user",)
+    search_fields = ("user__username", "subject")
+    ordering = ("-pk",)
+
+
+@register(Invitation, site=site)
+class Invitations(Records):
+    fields = (
+        *("place", "subject", "role", "note", "by", "created_at", "expires_at"),
+        *("revoked_at", "used_at", "used_by"),
+    )
+    list_display = ("role", "place", "subject", "note", "by", "expires_at", "used_by")
+    list_filter = ("place",)
+    list_select_related = ("by", "used_by")
+    search_fields = ("note", "by__username", "used_by__username")
+    ordering = ("-pk",)
+
+
+# ---- jobs and the log -----------------------------------------------------------------------------
+class Events(Lines):
+    model = JobEvent
+    fields = ("at", "attempt", "what", "detail")
+
+
+@register(Job, site=site)
+class Jobs(Records):
+    """Retried and cancelled by `manage.py jobs`, on pages and by API."""
+
+    fields = (
+        *("kind", "queue", "subject", "lane", "request_id", "state", "attempt", "worker", "step"),
+        *("done", "total", "error_code", "error", "created_at", "run_after", "started_at", "ended_at"),
+        "lease_until",
+    )
+    list_display = ("id", "kind", "subject", "state", "attempt", "error_code", "created_at", "ended_at")
+    list_filter = ("state", "queue", "kind")
+    search_fields = ("=subject", "=request_id", "=error_code", "lane")
+    ordering = ("-pk",)
+    inlines = (Events,)
+
+
+@register(Worker, site=site)
+class Workers(Records):
+    fields = ("name", "queue", "heard_at")
+    list_display = fields
+    list_filter = ("queue",)
+    search_fields = ("name",)
+    ordering = ("-heard_at",)
+
+
+@register(ModelHost, site=site)
+class ModelHosts(Records):
+    fields = ("name", "why_not", "tried_at", "seen_at")
+    list_display = fields
+    search_fields = ("name",)
+    ordering = ("name",)
+
+
+@register(LogEntry, site=site)
+class Log(Records):
+    """Log of projects and benchmarks, without the values: they may name labels of single sentences."""
+
+    fields = ("area", "subject", "action", "about", "by", "at")
+    list_display = ("at", "area", "subject", "action", "about", "by")
+    list_filter = ("area",)
+    list_select_related = ("by",)
+    search_fields = ("=subject", "action", "about", "by__username")
+    ordering = ("-pk",)
+
+
+@register(Correction, site=site)
+class Corrections(Records):
+    fields = ("action_time", "user", "content_type", "object_id", "object_repr", "change_message")
+    list_display = ("action_time", "user", "object_repr", "get_change_message")
+    list_select_related = ("user", "content_type")
+    search_fields = ("object_repr", "user__username")
+    ordering = ("-pk",)
+
+
+# ---- annotation -----------------------------------------------------------------------------------
+class Members(Lines):
+    model = Member
+    fields = ("user", "role")
+
+
+@register(Project, site=site)
+class Projects(Records):
+    fields = ("slug", "title", "kind", "state", "k", "policy", "created_by", "created_at")
+    list_display = fields
+    list_filter = ("state", "kind")
+    list_select_related = ("created_by",)
+    search_fields = ("slug", "title", "created_by__username")
+    ordering = ("-pk",)
+    inlines = (Members,)
+
+    def view_on_site(self, obj: Any) -> str:
+        return reverse("project", args=[obj.slug])
+
+
+@register(Batch, site=site)
+class Imports(Records):
+    """Without the rejected lines, which quote their text."""
+
+    fields = (
+        "project",
+        "what",
+        "format",
+        "filename",
+        "size",
+        "state",
+        "reason",
+        "by",
+        "created_at",
+        "ended_at",
+    )
+    list_display = ("id", "what", "filename", "project", "state", "by", "created_at")
+    list_filter = ("state", "what")
+    list_select_related = ("project", "by")
+    search_fields = ("filename", "project__slug", "by__username")
+    ordering = ("-pk",)
+
+    def view_on_site(self, obj: Any) -> str:
+        return reverse("import", args=[obj.pk])
+
+
+@register(TestSet, site=site)
+class TestSets(Records):
+    fields = (
+        "slug",
+        "name",
+        "version",
+        "kind",
+        "origin",
+        "state",
+        "project",
+        "rows",
+        "by",
+        "created_at",
+        "frozen_at",
+    )
+    list_display = ("name", "version", "origin", "state", "rows", "by", "created_at")
+    list_filter = ("state", "origin", "kind")
+    list_select_related = ("by",)
+    search_fields = ("slug", "name", "by__username")
+    ordering = ("-pk",)
+
+    def view_on_site(self, obj: Any) -> str:
+        return reverse("test-set", args=[obj.slug])
+
+
+@register(Publication, site=site)
+class Publications(Records):
+    fields = ("test_set", "access", "with_gold", "by", "at", "withdrawn_at", "withdrawn_by", "reason")
+    list_display = ("test_set", "access", "with_gold", "by", "at", "withdrawn_at")
+    list_filter = ("access",)
+    list_select_related = ("test_set", "by")
+    search_fields = ("test_set__name", "by__username")
+    ordering = ("-at",)
+
+
+@register(Download, site=site)
+class Downloads(Records):
+    fields = ("at", "test_set", "what", "user")
+    list_display = fields
+    list_select_related = ("test_set", "user")
+    search_fields = ("test_set__name", "user__username")
+    ordering = ("-pk",)
+
+
+# ---- evaluation -----------------------------------------------------------------------------------
+class Organisers(Lines):
+    model = Organiser
+    fields = ("user", "role")
+
+
+class Settings(Lines):
+    model = Setting
+    fields = (
+        "key",
+        "title",
+        "test_set",
+        "unit",
+        "phase",
+        "opens_at",
+        "closes_at",
+        "sealed",
+        "disclosure",
+        "version",
+    )
+
+
+@register(Benchmark, site=site)
+class Benchmarks(Records):
+    fields = (
+        *("slug", "title", "task", "public", "missing", "per_day", "in_total", "at_once", "time_zone"),
+        *("created_by", "created_at"),
+    )
+    list_display = ("title", "slug", "task", "public", "created_by", "created_at")
+    list_filter = ("task", "public")
+    list_select_related = ("created_by",)
+    search_fields = ("slug", "title", "created_by__username")
+    ordering = ("-pk",)
+    inlines = (Settings, Organisers)
+
+    def view_on_site(self, obj: Any) -> str:
+        return reverse("board", args=[obj.slug])
+
+
+@register(Entrant, site=site)
+class Entrants(Records):
+    fields = (
+        "benchmark",
+        "team",
+        "state",
+        "by",
+        "created_at",
+        "accepted_at",
+        "decided_by",
+        "decided_at",
+        "reason",
+    )
+    list_display = ("benchmark", "team", "state", "by", "created_at")
+    list_filter = ("state",)
+    list_select_related = ("benchmark", "team", "by")
+    search_fields = ("benchmark__slug", "team__name")
+    ordering = ("-pk",)
+
+
+@register(System, site=site)
+class Systems(Records):
+    fields = ("benchmark", "team", "name", "baseline", "created_at")
+    list_display = fields
+    list_select_related = ("benchmark", "team")
+    search_fields = ("name", "team__name", "benchmark__slug")
+    ordering = ("-pk",)
+
+
+@register(Submission, site=site)
+class Submissions(Records):
+    """Without scores and files: its page has them for those who may read them."""
+
+    fields = (
+        *("benchmark", "system", "run", "filename", "format", "form", "phase", "aggregate", "state"),
+        *("reason_code", "reason", "job", "by", "created_at", "started_at", "scored_at", "ended_at"),
+    )
+    list_display = ("id", "benchmark", "system", "run", "state", "reason_code", "by", "created_at")
+    list_filter = ("state", "form")
+    list_select_related = ("benchmark", "system", "by")
+    search_fields = ("system__name", "system__team__name", "benchmark__slug", "filename", "by__username")
+    ordering = ("-pk",)
+
+    def view_on_site(self, obj: Any) -> str:
+        return reverse("submission", args=[obj.pk])

@@ -114,7 +114,7 @@ def test_sentences_are_labelled_decided_frozen_and_downloaded_by_keyboard(
     made = TestSet.objects.get(origin="annotated")
     assert made.sha256 in page.content()
     with page.expect_download() as download:
-        page.get_by_role("link", name=f"{made.slug}.jsonl").press("Enter")
+        page.get_by_role("link", name="gold.jsonl").press("Enter")
     body = Path(download.value.path()).read_bytes()
     assert hashlib.sha256(body).hexdigest() == made.sha256
     golds = [json.loads(row)["relations"] for row in body.splitlines()]

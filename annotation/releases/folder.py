@@ -132,7 +132,8 @@ def release_manifest(test_set: TestSet, *, with_gold: bool = True) -> dict[str, 
         return {name: stored[name] for name in IN_BLIND_MANIFEST if name in stored} | identity
     kept = {name: value for name, value in stored.items() if name not in NOT_IN_MANIFEST}
     excluded = [entry for entry in stored.get("decisions") or () if entry["finding"]]
-    source = TestSet.objects.frozen().filter(twin=test_set).first()
+    # one imported later would change the manifest of gold that others have
+    source = TestSet.objects.frozen().filter(twin=test_set, batch=None).first()
     annotated = test_set.twin if test_set.origin == Origin.SOURCE else None
     return kept | _made_of(stored) | identity | {
         "sha256": test_set.sha256,

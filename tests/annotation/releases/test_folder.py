@@ -21,6 +21,7 @@ from annotation.models import Answer, Batch, Card, Project, Vote
 from annotation.queue import exclusions
 from annotation.releases import folder
 from annotation.releases.listing import listing
+from annotation.reports import vote_log
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import run_job, sentence
@@ -39,6 +40,12 @@ pytestmark = pytest.mark.django_db
 GUIDELINE = "# Who founded what\n\nOnly what the sentence says."
 
 
+def decide(project: Project, name: str, *relations: str) -> None:
+    item = project.items.get(external_id=name)
+    values = {"client_id": uuid4(), "votes_key": item.votes_key, "reason": "It says so."}
+    decisions.decide(item, by=curator(), payload={"relations": list(relations)}, **values)
+
+
 @replayed
 def released() -> TestSet:
     """s0 settled as A by 2 to 1, s1 settled as N/A, s2 decided as C, s3 left out, with a surplus answer."""
@@ -48,15 +55,8 @@ def released() -> TestSet:
     projects.open_for_work(project, by=curator())
     answered_item(project, ["A"], ["A", "B"], [], item="s0")
     answered_item(project, [], [], [], item="s1")
-    item = answered_item(project, ["A"], ["B"], ["C"], item="s2")
-    decisions.decide(
-        item,
-        by=curator(),
-        payload={"relations": ["C"]},
-        client_id=uuid4(),
-        votes_key=item.votes_key,
-        reason="It says so.",
-    )
+    answered_item(project, ["A"], ["B"], ["C"], item="s2")
+    decide(project, "s2", "C")
     return frozen(project)
 
 
@@ -251,3 +251,35 @@ def test_a_folder_with_files_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
     with pytest.raises(Conflict, check=code("folder_not_empty")):
         folder.write_folder(released(), tmp_path)
+
+
+def test_gold_imported_again_has_the_same_digest() -> None:
+    test_set = released()
+    rows = unpacked(test_set)["gold.jsonl"].decode().splitlines()
+    import_lines(None, rows, what="gold", name="Copy", version="1.0", kind="relations")
+    assert TestSet.objects.get(name="Copy").sha256 == test_set.sha256
+
+
+def test_sentences_answers_and_decisions_imported_again_freeze_to_the_same_digest() -> None:
+    test_set = released()
+    assert test_set.project
+    blind = unpacked(test_set)["blind.jsonl"].decode().splitlines()
+    votes = [line.decode() for line in vote_log.lines(test_set.project, by=curator())]
+    project = create_project(k=3)
+    import_lines(project, blind)
+    assert import_lines(project, votes, what="votes").refused == 0
+    decide(project, "s2", "C")
+    made = builder.freeze(project, name="Again", version="1.0", by=curator())
+    run_job("freeze", made.pk)
+    made.refresh_from_db()
+    assert made.sha256 == test_set.sha256
+
+
+def test_source_labels_imported_beside_gold_leave_its_manifest_as_it_was() -> None:
+    rows = [sentence("s0", relations=["A"])]
+    import_lines(None, rows, what="gold", name="Gold", version="1.0", kind="relations")
+    gold = TestSet.objects.get(name="Gold")
+    before = folder.manifest_sha256(gold)
+    import_lines(None, rows, what="gold", name="Source", version="1.0", kind="relations", source_of=gold.slug)
+    assert TestSet.objects.get(twin=gold).state == "frozen"
+    assert folder.manifest_sha256(gold) == before

@@ -125,6 +125,7 @@ class BoardColumn:
     edge: bool = False
     link: str = ""
     tests: BoardComparison | None = None
+    tests_of_order: BoardComparison | None = None
 
     @property
     def key(self) -> str:
@@ -163,6 +164,15 @@ class BoardColumn:
     def bands(self) -> Mapping[int, Band]:
         """Rank bands of the tested systems."""
         return self.tests.bands(self.measure.key) if self.tests else {}
+
+    @cached_property
+    def turned(self) -> set[int]:
+        """Systems of a pair whose order by the ordering column, and the other one here, tests confirm."""
+        if self.tests is None or self.tests_of_order is None:
+            return set()
+        here = self.tests_of_order.wins(self.ordering.measure.key)
+        there = self.tests.wins(self.measure.key)
+        return {system for pair in here if pair[::-1] in there for system in pair}
 
     def leads(self, row: BoardRow) -> bool:
         """True if no system is better than this one by a test, and one is worse."""
@@ -278,6 +288,7 @@ class BoardView:
                     key != before,
                     link,
                     self.tests.get(of.setting.pk),
+                    self.tests.get(board.setting.pk),
                 )
             )
             before = key

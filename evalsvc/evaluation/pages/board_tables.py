@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.models import ReportedSystem
+from evalsvc.evaluation.pages import board_reversals
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
 from evalsvc.evaluation.pages.board_view import NOT_PRINTED, notes, system_names
 from evalsvc.evaluation.reported.entries import figures_of
@@ -127,7 +129,22 @@ def runs_table(view: BoardView, *, every: bool = True) -> PaperTable:
     return PaperTable(f"{view.board.setting.benchmark.slug}-runs", words, heads, rows)
 
 
-TABLES: dict[str, MakesTable] = {"systems": systems_table, "runs": runs_table}
+def _of_orders(table: Callable[[BoardView, Mapping[int, str]], PaperTable]) -> MakesTable:
+    """Return a table of orders with the words below the others."""
+
+    def made(view: BoardView, *, every: bool = True) -> PaperTable:
+        found = table(view, system_names(view.board))
+        return replace(found, caption=f"{found.caption} {_described(view)}")
+
+    return made
+
+
+TABLES: dict[str, MakesTable] = {
+    "systems": systems_table,
+    "runs": runs_table,
+    "reversals": _of_orders(board_reversals.pairs_table),
+    "orders": _of_orders(board_reversals.orders_table),
+}
 
 
 def caption(view: BoardView) -> str:

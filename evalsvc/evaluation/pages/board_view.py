@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web import svg
-from evalsvc.core.web.formatting import DASH, counted, listed, measured, percent, signed
+from evalsvc.core.web.formatting import DASH, counted, listed, measured, percent
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import RunStatistics
@@ -27,29 +27,27 @@ from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
 from evalsvc.evaluation.leaderboard import (
-    COMPARED,
     NOT_COMPUTED,
     TIES,
     Board,
     BoardRow,
     Column,
     Reversal,
-    reversals,
 )
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
-from evalsvc.evaluation.measures.menu import Measure, as_shown, scheme_measures
+from evalsvc.evaluation.measures.menu import Measure, as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion
-from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages import board_reversals, charts
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView, ColumnGroup, offers
+from evalsvc.evaluation.pages.board_rails import Rail, rails
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
 
-REVERSALS_SHOWN = 12
 TAGS_SHOWN = 3
 RANKED_FAMILIES = ("bags", "opennre")
 NOT_PRINTED = "the paper does not print it"
 NOT_TESTED = "these two are not tested"
-NONE_CONFIRMED = "No test confirms both orders of a pair."
+NAMED = ("micro", "macro")  # weightings in the headline
 NOTEWORTHY_TIES = 0.1
 KINDS = {
     "relations": ("relation", "relations"),
@@ -65,7 +63,8 @@ class ScoreCell:
     """Mean with its deviation, or the reason for a dash.
 
     `leads` if no system is better by a test and one is worse; `mark` counts ranks above or below that of the
-    ordering column. A board has hundreds of cells; a template for each would take a fifth of its time.
+    ordering column, `confirmed` by tests of a pair. A board has hundreds of cells; a template for each would
+    take a fifth of its time.
     """
 
     text: str
@@ -75,6 +74,7 @@ class ScoreCell:
     mark_title: str = ""
     edge: bool = False
     leads: bool = False
+    confirmed: bool = False
 
     def __html__(self) -> str:
         if not self.reason:
@@ -97,6 +97,7 @@ class TableRow:
     others: list[ScoreCell]
     rank: str
     no_rank: str
+    rails: Sequence[Rail]
     baseline: bool
     tags: list[str]
     links: dict[str, str]
@@ -129,6 +130,7 @@ class BoardTable:
     notes: list[str]
     undefined: bool
     reported: list[ReportedRow]
+    railed: bool = False
 
 
 def board_context(
@@ -139,7 +141,7 @@ def board_context(
     reported: Sequence[ReportedSystem] = (),
 ) -> dict[str, Any]:
     """Return the template's context for a page of rows; `reported` are systems of papers below them."""
-    board, others = view.board, view.others
+    board = view.board
     setting = board.setting
     past = board.version.number < setting.version and not board.rescoring
     context: dict[str, Any] = {
@@ -166,29 +168,32 @@ def board_context(
     }
     if not board.figures.runs:
         return context
-    names, order_by = system_names(board), board.ordering.measure.key
-    schemes = scheme_columns(board)
-    own_schemes = [column for column in schemes if column.measure.key != order_by]
-    weightings = [board.columns[column.measure.key] for column in own_schemes]
-    # the sentence names the pair whose disagreement everybody asks for
-    same_setting = [
-        board.columns[column.measure.key] for column in own_schemes if column.title in ("micro", "macro")
-    ]
-    of_others = [(other, column) for other in others if (column := _column_of_other(other, order_by))]
-    elsewhere = [column for _, column in of_others]
-    own, settings = view.tests.get(setting.pk), {id(column): other.setting.pk for other, column in of_others}
-    pairs = [
-        TestedReversal.of(pair, own, view.tests.get(settings.get(id(pair.there), setting.pk)))
-        for pair in reversals(board.ordering, [*weightings, *elsewhere])
-        if is_shown(pair)
-    ]
-    pairs.sort(key=lambda pair: not pair.confirmed)
-    groups = [[pair for pair in pairs if pair.there in group] for group in (same_setting, elsewhere)]
-    tested = [[each for each in group if each.confirmed] for group in groups] if own else groups
-    context["sentence"] = sentence(board.ordering, tested, names, own)
-    context |= _reversed_pairs(pairs, names, len(board.rows))
-    context["tested"] = _tested(own, board) if own else ""
+    names = system_names(board)
+    schemes = board_reversals.scheme_columns(board)
+    context |= _orders(view, names)
+    context["tested"] = _tested(own, board) if (own := view.tests.get(setting.pk)) else ""
     return context | (_schemes(board, rows, schemes, names) if schemes and len(board.rows) > 1 else {})
+
+
+def _orders(view: BoardView, names: Names) -> dict[str, Any]:
+    """Return the headline, the reversed pairs and the agreement of orders."""
+    orders = board_reversals.other_orders(view)
+    pairs = board_reversals.reversed_of(view, orders)
+    # the sentence names the pair whose disagreement everybody asks for
+    own = view.tests.get(view.board.setting.pk)
+    claimed = [pair for pair in pairs if (pair.confirmed or not own) and board_reversals.is_shown(pair)]
+    elsewhere = {id(order.column) for order in orders if order.elsewhere}
+    groups = [
+        [pair for pair in claimed if id(pair.there) not in elsewhere and _scheme(pair.there) in NAMED],
+        [pair for pair in claimed if id(pair.there) in elsewhere],
+    ]
+    shown = board_reversals.context(view, orders, pairs, names)
+    return {"sentence": sentence(view.board.ordering, groups, names, own), **shown}
+
+
+def _scheme(column: Column) -> str:
+    """Name the weighting of a column, such as macro."""
+    return column.measure.title.split(" ")[-2]
 
 
 def _operating_point(board: Board) -> str:
@@ -257,12 +262,15 @@ def table(
     ends += [_share(each[main.key].value) for _, each in printed if main.key in each and main.unit == "%"]
     # only percentages have run strips, on one scale
     scale = charts.run_scale(ends) if ends and main.unit == "%" else None
-    rows = [_row(view, row, scale, visible) for row in shown]
+    beside = _rails(view, shown)
+    rows = [_row(view, row, scale, visible, beside.get(row.system.pk, ())) for row in shown]
     axis = charts.strip_axis(scale) if scale else ""
     reasons = notes(view, shown)
     all_notes = [*reasons, *_tie_notes(board, shown)]
     below = [_reported_row(view, system, figures, scale) for system, figures in printed]
-    return BoardTable(main, view.columns, view.groups, axis, rows, all_notes, bool(reasons), below)
+    return BoardTable(
+        main, view.columns, view.groups, axis, rows, all_notes, bool(reasons), below, bool(beside)
+    )
 
 
 def _reported_row(
@@ -301,7 +309,20 @@ def _same_files(board: Board, row: BoardRow) -> str:
     return "; ".join([*shared, *([f"same file as {listed(sorted(named))}"] if named else [])])
 
 
-def _row(view: BoardView, row: BoardRow, scale: svg.Scale | None, visible: Collection[int]) -> TableRow:
+def _rails(view: BoardView, shown: Sequence[BoardRow]) -> dict[int, list[Rail]]:
+    if (tests := view.first.tests) is None:
+        return {}
+    order = [row.system.pk for row in shown]
+    return rails(order, view.first.bands, tests.wins(view.first.measure.key))
+
+
+def _row(
+    view: BoardView,
+    row: BoardRow,
+    scale: svg.Scale | None,
+    visible: Collection[int],
+    beside: Sequence[Rail],
+) -> TableRow:
     board, main = view.board, view.board.ordering.measure
     figure = row.figure(main.key)
     strip: SafeString | str = ""
@@ -320,6 +341,7 @@ def _row(view: BoardView, row: BoardRow, scale: svg.Scale | None, visible: Colle
         first=cell(figure, main, leads=view.first.leads(row)),
         rank=view.rank(row)[0],
         no_rank=view.rank(row)[1],
+        rails=beside,
         strip=strip,
         others=[_cell(column, row) for column in view.columns],
         baseline=row.system.baseline,
@@ -340,6 +362,7 @@ def _cell(column: BoardColumn, row: BoardRow) -> ScoreCell:
         missing=missing,
         edge=column.edge,
         leads=column.leads(row),
+        confirmed=row.system.pk in column.turned,
     )
 
 
@@ -351,6 +374,7 @@ def cell(
     missing: str = NOT_COMPUTED,
     edge: bool = False,
     leads: bool = False,
+    confirmed: bool = False,
 ) -> ScoreCell:
     """Format a figure, or a dash with its reason, `missing` without a figure.
 
@@ -367,8 +391,9 @@ def cell(
     if not shift:
         return ScoreCell(text, sd, edge=edge, leads=leads)
     mark, direction = ("▲", "higher") if shift > 0 else ("▼", "lower")
-    title = f"ranked {abs(shift)} {direction} than by the ordering column"
-    return ScoreCell(text, sd, mark=f"{mark}{abs(shift)}", mark_title=title, edge=edge, leads=leads)
+    title = f"ranked {abs(shift)} {direction} than by the ordering column; "
+    title += "tests confirm both orders of a pair" if confirmed else "no test confirms it"
+    return ScoreCell(text, sd, "", f"{mark}{abs(shift)}", title, edge, leads, confirmed)
 
 
 def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
@@ -474,88 +499,7 @@ def leader(column: Column, names: Names, tests: BoardComparison | None = None) -
     return f"{ahead}; nothing is claimed: {NOT_TESTED}."
 
 
-# ---- reversed pairs ------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class TestedReversal(Reversal):
-    """Reversal with the tests of both orders; `confirmed` if one finds each system ahead once."""
-
-    tests: tuple[BoardComparison | None, BoardComparison | None] = (None, None)
-    confirmed: bool = False
-
-    @classmethod
-    def of(
-        cls, pair: Reversal, here: BoardComparison | None, there: BoardComparison | None
-    ) -> TestedReversal:
-        sides = ((here, pair.here, pair.first, pair.second), (there, pair.there, pair.second, pair.first))
-        wins_both = all(
-            tests is not None and (ahead, behind) in tests.wins(column.measure.key)
-            for tests, column, ahead, behind in sides
-        )
-        return cls(**vars(pair), tests=(here, there), confirmed=wins_both)
-
-    @property
-    def p(self) -> tuple[str, str]:
-        """Adjusted p of both orders."""
-        here, there = (
-            tests and tests.of_systems(column.measure.key, self.first, self.second)
-            for tests, column in zip(self.tests, (self.here, self.there), strict=True)
-        )
-        return (here and here.p_holm_text) or DASH, (there and there.p_holm_text) or DASH
-
-
-def _column_of_other(other: Board, measure: str) -> Column | None:
-    """Return the measure on another setting's board, else its main one."""
-    column = other.columns.get(measure) or other.columns.get(other.setting.main)
-    return column and column.titled(f"{column.title} on “{other.setting.title}”")
-
-
-def _reversed_pairs(pairs: Sequence[TestedReversal], names: Names, systems: int) -> dict[str, Any]:
-    among = f" among the first {COMPARED} systems" if systems > COMPARED else ""
-    shown = f", the first {REVERSALS_SHOWN} shown" if len(pairs) > REVERSALS_SHOWN else ""
-    lead = f"{counted(len(pairs), 'pair')}{among}{shown}."
-    rows = [
-        {
-            "first": names[pair.first],
-            "second": names[pair.second],
-            "here": pair.here.title,
-            "there": pair.there.title,
-            "gain": _difference(pair.gain, pair.here.measure),
-            "loss": _difference(pair.loss, pair.there.measure),
-            "p": pair.p,
-            "confirmed": pair.confirmed,
-        }
-        for pair in pairs[:REVERSALS_SHOWN]
-    ]
-    confirmed = sum(pair.confirmed for pair in pairs)
-    tests = f"For {confirmed} of them tests confirm both orders." if confirmed else NONE_CONFIRMED
-    return {"reversals": rows, "reversals_lead": f"{lead} {tests}"}
-
-
-def is_shown(pair: Reversal) -> bool:
-    """True if both differences have a digit that the board shows."""
-    sides = ((pair.gain, pair.here.measure), (pair.loss, pair.there.measure))
-    return all(_rounds_to_more_than_zero(value, measure) for value, measure in sides)
-
-
-def _rounds_to_more_than_zero(value: float, measure: Measure) -> bool:
-    """True if a difference has a digit; only one near half of the last is written to see."""
-    lasts = abs(value) * (100 if measure.unit == "%" else 1) * 10**measure.digits
-    if 0.4 < lasts < 0.6:
-        return _difference(value, measure) != _difference(0.0, measure)
-    return lasts > 0.5
-
-
-def _difference(value: float, measure: Measure) -> str:
-    return signed(value * (100 if measure.unit == "%" else 1), digits=measure.digits)
-
-
 # ---- weighting schemes ---------------------------------------------------------------------------
-def scheme_columns(board: Board) -> list[Column]:
-    """Return the five weightings of F1, or nothing if one is absent."""
-    columns = [board.columns[key] for key in scheme_measures(board.setting, board.columns)]
-    return [column.titled(column.title.split(" ")[-2]) for column in columns]
-
-
 def _schemes(
     board: Board, shown: Sequence[BoardRow], columns: Sequence[Column], names: Names
 ) -> dict[str, Any]:
@@ -565,7 +509,7 @@ def _schemes(
             row.n,
             [cell(column.figures.get(row.system.pk), column.measure) for column in columns],
         )
-        for row in shown
+        for row in shown[: charts.SHOWN]
     ]
     kind, kinds = KINDS[board.setting.benchmark.task]
     schemes = {
@@ -577,7 +521,8 @@ def _schemes(
         "runs": charts.runs_of(columns),
     }
     schemes["f"] = f_title(board.setting.benchmark.options.get("beta", 1))
-    return {"schemes": schemes, "kind": kind, "kinds": kinds}
+    more = len(board.rows) > charts.SHOWN
+    return {"schemes": schemes, "more_systems": more, "kind": kind, "kinds": kinds}
 
 
 def _scheme_finding(columns: Sequence[Column], names: Names) -> str:

@@ -35,7 +35,14 @@ from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.pages import board_columns, board_tables, board_view, charts, reported_view
+from evalsvc.evaluation.pages import (
+    board_columns,
+    board_reversals,
+    board_tables,
+    board_view,
+    charts,
+    reported_view,
+)
 from evalsvc.evaluation.pages.board_columns import BoardView
 from evalsvc.evaluation.pages.board_view import facts
 from evalsvc.evaluation.pages.overviews import overviews
@@ -145,7 +152,8 @@ def requested_view(request: HttpRequest, settings: list[Setting], setting: Setti
 
 def _links(view: BoardView, settings: list[Setting]) -> dict[str, Any]:
     """Return the addresses of a view: of each setting, of its pages and files."""
-    choice = view.choice
+    choice, setting = view.choice, view.board.setting
+    weightings = scheme_measures(setting, view.board.columns)
     main = [(each.key, each.main) for each in settings]
     return {
         "choice": choice,
@@ -157,6 +165,7 @@ def _links(view: BoardView, settings: list[Setting]) -> dict[str, Any]:
         "tabs": [(each, choice.query(setting=each, order="", version=None)) for each in settings],
         "side_by_side": choice.query(columns=main, order="") if len(settings) > 1 else "",
         "plain": choice.query(**WITHOUT_VIEW),
+        "weightings": choice.query(columns=[(setting.key, key) for key in weightings], order=""),
     }
 
 
@@ -224,7 +233,7 @@ def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
     """Chart of the ranks under five weightings, with literal colours."""
     _, _, setting = chosen(request, slug)
     shown = board(setting, person=request.user) if setting else None
-    columns = board_view.scheme_columns(shown) if shown else []
+    columns = board_reversals.scheme_columns(shown) if shown else []
     drawn = charts.ranks(columns, board_view.system_names(shown)) if shown and columns else ""
     return svg_file(drawn, f"{slug}-schemes.svg")
 

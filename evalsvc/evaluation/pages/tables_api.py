@@ -44,7 +44,10 @@ class BoardView(APIView):
             OpenApiParameter("since", str, description="Day of the last run, from."),
             OpenApiParameter("until", str, description="Day of the last run, to."),
             OpenApiParameter(
-                "table", str, enum=["systems", "runs"], description="Rows: systems, or all runs."
+                "table",
+                str,
+                enum=["systems", "runs", "reversals", "orders"],
+                description="Rows: systems, all runs, reversed pairs, or other orders with τ-b.",
             ),
         ],
         responses=ANSWER,

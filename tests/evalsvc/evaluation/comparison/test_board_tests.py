@@ -130,6 +130,11 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     ]  # fmt: skip
     assert [line.others[0].leads for line in lines] == [False, False, False, True]
     assert lines[0].no_rank == "one run: no test, so no rank"
+    assert [[(rail.lane, rail.end) for rail in line.rails] for line in lines] == [
+        [], [(1, " from")], [(1, " to")], [],
+    ]  # fmt: skip
+    marks = [(line.others[0].mark, line.others[0].confirmed) for line in lines[1:]]
+    assert [bool(mark) for mark, _ in marks] == [sure for _, sure in marks] == [True, False, True]
     confirmed = [
         (pair["first"], pair["second"]) for pair in response.context["reversals"] if pair["confirmed"]
     ]
@@ -141,6 +146,15 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     ).content.decode()
     assert r"1--2 & Alder & 3 & \textbf{81.0 $\pm$ 1.0} & 41.0" in latex
     assert r"3 & Cedar & 3 & 51.0 $\pm$ 1.0 & \textbf{71.0" in latex
+    tables = {
+        name: client.get(reverse("board-view-file", args=["rel", "json"]), {"table": name}).json()["rows"]
+        for name in ("reversals", "orders")
+    }
+    assert len(tables["reversals"]) > len(confirmed)
+    assert sum(row["confirmed"] for row in tables["reversals"]) == len(confirmed)
+    [macro] = [row for row in tables["orders"] if row["order"] == "macro F1"]
+    assert (macro["systems"], macro["confirmed"]) == (4, 2)
+    assert macro["kept"] + macro["turned"] + macro["equal"] == 6
 
 
 def test_hidden_gold_withholds_tests_within_a_team(

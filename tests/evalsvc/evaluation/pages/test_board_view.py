@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
+from evalsvc.demo.loader import DATA
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Column, reversals, run_statistics
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.pages.board_view import cell, is_shown, leader, sentence
+from evalsvc.evaluation.pages.board_reversals import Order, agreements, is_shown, reversed_pairs
+from evalsvc.evaluation.pages.board_view import cell, leader, sentence
 
 A, B, C = 1, 2, 3
 NAMES = {A: "Alder", B: "Birch", C: "Cedar"}
@@ -106,6 +109,20 @@ def test_a_reversal_within_the_shown_digits_is_none() -> None:
     there = column("macro F1", a=runs(0.4001), b=runs(0.4002), c=runs(0.402))
     shown = {(pair.first, pair.second): is_shown(pair) for pair in reversals(here, [there])}
     assert shown == {(A, B): False, (A, C): True, (B, C): True}
+
+
+def test_orders_by_two_golds_agree_as_in_the_table_of_a_paper() -> None:
+    """Gao et al. 2021, Table 4: AUC of 15 systems, held-out and by human labels of bags."""
+    tables = json.loads((DATA / "reported.json").read_text())
+    held_out, human = (
+        [runs(float(row["opennre_auc"])) for row in tables[name]["systems"].values()]
+        for name in ("gao-4-held-out", "gao-4-bag")
+    )
+    here, there = (Column(MENU["auc"], dict(enumerate(each)), "AUC") for each in (held_out, human))
+    orders = [Order(there, None)]
+    [found] = agreements(here, orders, reversed_pairs(here, orders))
+    assert (found.kept, found.turned, found.equal) == (83, 20, 2)
+    assert found.tau_b == pytest.approx(0.6057972361, abs=1e-10)
 
 
 def test_a_reversal_of_the_leader_is_named_before_others() -> None:

@@ -1,0 +1,223 @@
+"""Orders of a board by its measure and by others: reversed pairs with their tests, agreement of orders."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, NamedTuple
+
+from evalsvc.core.web.formatting import DASH, counted, number, signed
+from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation.comparison.board_tests import BoardComparison
+from evalsvc.evaluation.leaderboard import COMPARED, Board, Column, Reversal, reversals
+from evalsvc.evaluation.measures.menu import Measure, scheme_measures
+from evalsvc.evaluation.pages.board_columns import BoardView
+
+SHOWN = 12
+NONE_CONFIRMED = "No test confirms both orders of a pair."
+Names = Mapping[int, str]
+
+
+# ---- what is compared ------------------------------------------------------------------------------
+class Order(NamedTuple):
+    """Column that orders the systems, too, with its tests; `elsewhere` if under another setting."""
+
+    column: Column
+    tests: BoardComparison | None
+    elsewhere: bool = False
+
+
+def scheme_columns(board: Board) -> list[Column]:
+    """Return the five weightings of F1, or nothing if one is absent."""
+    columns = [board.columns[key] for key in scheme_measures(board.setting, board.columns)]
+    return [column.titled(column.title.split(" ")[-2]) for column in columns]
+
+
+def other_orders(view: BoardView) -> list[Order]:
+    """Return the weightings beside the ordering column, and its measure under the other settings."""
+    board, tests = view.board, view.tests
+    own = [each.measure.key for each in scheme_columns(board) if each.measure.key != board.order_by]
+    orders = [Order(board.columns[key], tests.get(board.setting.pk)) for key in own]
+    for other in view.others:
+        if column := _column_of_other(other, board.order_by):
+            orders.append(Order(column, tests.get(other.setting.pk), elsewhere=True))
+    return orders
+
+
+def _column_of_other(other: Board, measure: str) -> Column | None:
+    """Return the measure on another setting's board, else its main one."""
+    column = other.columns.get(measure) or other.columns.get(other.setting.main)
+    return column and column.titled(f"{column.title} on “{other.setting.title}”")
+
+
+# ---- reversed pairs --------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class TestedReversal(Reversal):
+    """Reversal with the tests of both orders; `confirmed` if one finds each system ahead once."""
+
+    tests: tuple[BoardComparison | None, BoardComparison | None] = (None, None)
+    confirmed: bool = False
+
+    @property
+    def p(self) -> tuple[str, str]:
+        """Adjusted p of both orders."""
+        here, there = (
+            tests and tests.of_systems(column.measure.key, self.first, self.second)
+            for tests, column in zip(self.tests, (self.here, self.there), strict=True)
+        )
+        return (here and here.p_holm_text) or DASH, (there and there.p_holm_text) or DASH
+
+
+def reversed_pairs(
+    here: Column, orders: Sequence[Order], own: BoardComparison | None = None
+) -> list[TestedReversal]:
+    """Return the pairs that another order reverses, those confirmed by tests first, then the widest.
+
+    `own` are the tests of the column they are ordered by.
+    """
+    tests = {id(order.column): order.tests for order in orders}
+    wins = own.wins(here.measure.key) if own else ()
+    found = []
+    for pair in reversals(here, [order.column for order in orders]):
+        there = tests[id(pair.there)]
+        confirmed = (
+            there is not None
+            and (pair.first, pair.second) in wins
+            and (pair.second, pair.first) in there.wins(pair.there.measure.key)
+        )
+        found.append(TestedReversal(**vars(pair), tests=(own, there), confirmed=confirmed))
+    return sorted(found, key=lambda pair: not pair.confirmed)
+
+
+def reversed_of(view: BoardView, orders: Sequence[Order]) -> list[TestedReversal]:
+    """Return the reversed pairs of a view."""
+    return reversed_pairs(view.board.ordering, orders, view.tests.get(view.board.setting.pk))
+
+
+def is_shown(pair: Reversal) -> bool:
+    """True if both differences have a digit that the board shows."""
+    sides = ((pair.gain, pair.here.measure), (pair.loss, pair.there.measure))
+    return all(_rounds_to_more_than_zero(value, measure) for value, measure in sides)
+
+
+def _rounds_to_more_than_zero(value: float, measure: Measure) -> bool:
+    """True if a difference has a digit; only one near half of the last is written to see."""
+    lasts = abs(value) * (100 if measure.unit == "%" else 1) * 10**measure.digits
+    if 0.4 < lasts < 0.6:
+        return _difference(value, measure) != _difference(0.0, measure)
+    return lasts > 0.5
+
+
+def _difference(value: float, measure: Measure) -> str:
+    return signed(value * (100 if measure.unit == "%" else 1), digits=measure.digits)
+
+
+# ---- agreement of orders ---------------------------------------------------------------------------
+class Agreement(NamedTuple):
+    """Pairs of systems that an order keeps, turns, and has equal; `tau_b` is Kendall's.
+
+    It is None without an order. Exact figures are counted, also those that differ in no shown digit.
+    """
+
+    title: str
+    systems: int
+    kept: int
+    turned: int
+    confirmed: int
+    equal: int
+    tau_b: float | None
+
+    @property
+    def tau_text(self) -> str:
+        return DASH if self.tau_b is None else number(self.tau_b, digits=2)
+
+
+def agreements(here: Column, orders: Sequence[Order], pairs: Sequence[TestedReversal]) -> list[Agreement]:
+    """Count the pairs of the systems that both orders have."""
+    turned = Counter(id(pair.there) for pair in pairs)
+    confirmed = Counter(id(pair.there) for pair in pairs if pair.confirmed)
+    found = []
+    compared = here.order[:COMPARED]
+    for order in orders:
+        key, leads = id(order.column), zip(here.leads(compared), order.column.leads(compared), strict=True)
+        both = [(one, other) for one, other in leads if one is not None and other is not None]
+        tied_here, tied_there = (_pairs_in(Counter(means[side] for means in both)) for side in (0, 1))
+        n, equal = len(both), tied_here + tied_there - _pairs_in(Counter(both))
+        every = n * (n - 1) // 2
+        kept = every - equal - turned[key]
+        distinct = (every - tied_here) * (every - tied_there)
+        tau = (kept - turned[key]) / sqrt(distinct) if distinct else None
+        found.append(Agreement(order.column.title, n, kept, turned[key], confirmed[key], equal, tau))
+    return [each for each in found if each.systems > 1]
+
+
+def _pairs_in(groups: Counter[Any]) -> int:
+    return sum(n * (n - 1) // 2 for n in groups.values())
+
+
+# ---- on the page, and as tables ----------------------------------------------------------------------
+def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReversal], names: Names) -> Any:
+    """Return what the page shows of the orders."""
+    systems, every, pairs = len(view.board.rows), pairs, [pair for pair in pairs if is_shown(pair)]
+    confirmed = sum(pair.confirmed for pair in pairs)
+    among = f" among the first {COMPARED} systems" if systems > COMPARED else ""
+    shown = f", the first {SHOWN} shown" if len(pairs) > SHOWN else ""
+    tests = f"For {confirmed:,} of them tests confirm both orders." if confirmed else NONE_CONFIRMED
+    rows = [
+        {
+            "first": names[pair.first],
+            "second": names[pair.second],
+            "here": pair.here.title,
+            "there": pair.there.title,
+            "gain": _difference(pair.gain, pair.here.measure),
+            "loss": _difference(pair.loss, pair.there.measure),
+            "p": pair.p,
+            "confirmed": pair.confirmed,
+        }
+        for pair in pairs[:SHOWN]
+    ]
+    return {
+        "reversals": rows,
+        "reversals_lead": f"{counted(len(pairs), 'pair')}{among}{shown}. {tests}",
+        "agreements": agreements(view.board.ordering, orders, every) if systems > 1 else [],
+    }
+
+
+def pairs_table(view: BoardView, names: Names) -> PaperTable:
+    """All reversed pairs, with both differences and their p after Holm."""
+    heads = [
+        Head("first", "First", numeric=False), Head("second", "Second", numeric=False),
+        Head("ahead_by", "First ahead by", numeric=False), Head("difference", "Difference"),
+        Head("p", "p, Holm", numeric=False), Head("behind_by", "Behind by", numeric=False),
+        Head("difference_there", "Difference there"), Head("p_there", "p there, Holm", numeric=False),
+        Head("confirmed", "Confirmed", numeric=False),
+    ]  # fmt: skip
+    rows = []
+    for pair in filter(is_shown, reversed_of(view, other_orders(view))):
+        sides = ((pair.here, pair.gain, pair.p[0]), (pair.there, pair.loss, pair.p[1]))
+        cells = [Cell(names[system], names[system]) for system in (pair.first, pair.second)]
+        for column, value, p in sides:
+            shown = _difference(value, column.measure)
+            cells += [Cell(column.title, column.title), Cell(value, shown), Cell(p, p)]
+        rows.append([*cells, Cell(pair.confirmed, "both orders" if pair.confirmed else "")])
+    return PaperTable(f"{view.board.setting.benchmark.slug}-reversals", "Reversed pairs.", heads, rows)
+
+
+def orders_table(view: BoardView, names: Names) -> PaperTable:
+    """How far other measures, and other settings, keep the order of the systems."""
+    heads = [
+        Head("order", "Order by", numeric=False), Head("systems", "Systems"), Head("kept", "Pairs kept"),
+        Head("turned", "Turned"), Head("confirmed", "Confirmed"), Head("equal", "Equal"),
+        Head("tau_b", "τ-b"),
+    ]  # fmt: skip
+    orders = other_orders(view)
+    rows = [
+        [Cell(each.title, each.title)]
+        + [Cell(value, f"{value:,}") for value in each[1:-1]]
+        + [Cell(each.tau_b, each.tau_text)]
+        for each in agreements(view.board.ordering, orders, reversed_of(view, orders))
+    ]
+    caption = f"Pairs of systems in the order by {view.board.ordering.title}, and in other orders."
+    return PaperTable(f"{view.board.setting.benchmark.slug}-orders", caption, heads, rows)

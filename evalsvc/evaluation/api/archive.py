@@ -68,16 +68,8 @@ def _line(value: Any) -> bytes:
 def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
     fields = (
         *("slug", "title", "summary", "description", "task", "labels", "negative", "missing", "options"),
-        *(
-            "per_day",
-            "in_total",
-            "at_once",
-            "default_quotas",
-            "phase_quotas",
-            "time_zone",
-            "approval",
-            "contributed",
-        ),
+        *("per_day", "in_total", "at_once", "default_quotas", "phase_quotas"),
+        *("time_zone", "approval", "contributed"),
     )
     shown = (
         "key",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -139,3 +140,21 @@ FAMILIES: dict[str, Family] = {
         "the same file.",
     ),
 }
+
+
+def micro_above_macro(values: Mapping[str, float | None]) -> list[str]:
+    """Return the prefixes of the keys whose micro F exceeds both macro precision and macro recall."""
+    found = []
+    for key, micro in values.items():
+        prefix = key.removesuffix("micro_f1")
+        both = [values.get(f"{prefix}macro_{part}") for part in ("precision", "recall")]
+        known = [value for value in both if value is not None]
+        if prefix != key and micro is not None and len(known) == 2 and micro > max(known):
+            found.append(prefix)
+    return found
+
+
+MICRO_ABOVE_MACRO = (
+    "This is no error: micro adds the counts of all classes, so frequent ones decide it; macro takes every"
+    " class alike, also those with few labels."
+)

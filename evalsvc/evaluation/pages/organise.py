@@ -132,6 +132,17 @@ class BaselinesForm(PageForm):
         return [*self.cleaned_data["baselines"], *self.cleaned_data["system"]]
 
 
+def _quotas(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """Return names and values of the quotas, of all phases and of each."""
+    of_all = [(title, getattr(benchmark, name)) for name, title in QUOTA_TITLES.items()]
+    of_phases = [
+        (f"{QUOTA_TITLES[name]}, {phase} phase", most)
+        for phase, own in sorted(benchmark.phase_quotas.items())
+        for name, most in own.items()
+    ]
+    return [(title, "unlimited" if most is None else count(most)) for title, most in of_all + of_phases]
+
+
 @page("GET", "POST")
 def organise(request: HttpRequest, slug: str) -> HttpResponse:
     """Settings and rules of a benchmark; its baselines can be chosen."""
@@ -150,7 +161,6 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         for key, value in options.items()
         if key in benchmark.options
     ]
-    quotas = [(title, getattr(benchmark, name)) for name, title in QUOTA_TITLES.items()]
     size, lines = benchmark.limits.get("upload_bytes"), benchmark.limits.get("lines")
     counts = benchmark.training_counts
     context = {
@@ -168,12 +178,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         "labels": labels,
         "rules": [
             ("Visible to", "everybody" if benchmark.public else "people with a role"),
-            *((title, "unlimited" if most is None else count(most)) for title, most in quotas),
-            *(
-                (f"{QUOTA_TITLES[name]}, {phase} phase", count(most))
-                for phase, own in sorted(benchmark.phase_quotas.items())
-                for name, most in own.items()
-            ),
+            *_quotas(benchmark),
             ("Default quotas in hidden phases", "yes" if benchmark.default_quotas else "no"),
             ("Time zone of dates and of the daily quota", zone_title(benchmark)),
             ("Largest file", byte_size(size) if size else "limit of the service"),

@@ -19,6 +19,7 @@ from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.composition import WORDS
 from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
+from evalsvc.evaluation.measures.families import MICRO_ABOVE_MACRO, micro_above_macro
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
 from evalsvc.evaluation.measures.menu import as_shown, scored_of, submission_measures
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
@@ -74,6 +75,7 @@ class Sheet:
     more: list[ShownScore]
     main: str
     note: str = ""
+    remarks: list[str] = field(default_factory=list)
 
     @property
     def held_back(self) -> str:
@@ -181,7 +183,22 @@ def sheet(evaluation: Disclosed) -> Sheet:
     notes = [point, *notes] if (point := _operating_point(evaluation)) else notes
     note = "; ".join([*notes, *evaluation.detail.get("notes", ())])
     shown, more = ([_shown(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
-    return Sheet(evaluation, shown, more, main_score(evaluation), note)
+    values = {key: score.value for key, score in scores.items()}
+    remarks = micro_above_macro_in_words(values, evaluation.setting)
+    return Sheet(evaluation, shown, more, main_score(evaluation), note, remarks)
+
+
+def micro_above_macro_in_words(values: Mapping[str, float | None], setting: Setting) -> list[str]:
+    """Explain each micro F1 above macro precision and recall."""
+    found = []
+    for prefix in micro_above_macro(values):
+        micro, *both = (
+            f"{measure.title} {measured(values[key] or 0, measure)}"
+            for key in (f"{prefix}micro_f1", f"{prefix}macro_precision", f"{prefix}macro_recall")
+            if (measure := as_shown(setting, key))
+        )
+        found.append(f"{micro[:1].upper()}{micro[1:]} is above {' and '.join(both)}. {MICRO_ABOVE_MACRO}")
+    return found
 
 
 def _operating_point(evaluation: Disclosed) -> str:

@@ -125,6 +125,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "held_back": board.held_back,
         "strip": _strip(page),
         "groups": _groups(page),
+        "remarks": score_view.micro_above_macro_in_words(_means(page), page.setting),
         "version": board.version,
         "main": board.ordering.measure,
         "formats": FORMATS,
@@ -203,6 +204,11 @@ def _groups(page: SystemPage) -> list[tuple[str, list[FamilyRow], list[FamilyRow
         (shown if measure.key in first else rest).append(row)
     ordered = sorted(families.items(), key=lambda each: not each[1][0])
     return [(FAMILIES[family].title, shown, rest) for family, (shown, rest) in ordered]
+
+
+def _means(page: SystemPage) -> dict[str, float | None]:
+    figures = {measure.key: page.row.figure(measure.key) for measure in page.measures}
+    return {key: figure.mean for key, figure in figures.items() if figure}
 
 
 def _scores_table(page: SystemPage) -> PaperTable:

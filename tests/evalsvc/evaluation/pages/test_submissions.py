@@ -360,3 +360,18 @@ def test_words_by_type_have_means_over_documents_and_the_weights_given_and_used(
     assert "PER 2 1.00 0.75 0.83" in means  # two documents: R1-F1 1 and 2/3
     assert "DATE 0 – – –" in means
     assert "not the weighted sum of these" in means
+
+
+def test_a_micro_f1_above_macro_precision_and_recall_is_explained_beside_the_figures(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    submission = cast.submit(cast.entities(), [
+        {"id": "d1", "spans": [[0, 1, "PER"]]}, {"id": "d2", "spans": []},
+        {"id": "d3", "spans": [[0, 1, "PER"], [2, 3, "PER"]]},
+    ])  # fmt: skip
+    assert run_next("score")
+    client.force_login(cast.kim)
+    expected = "Micro F1 85.7 is above macro precision 50.0 and macro recall 50.0. This is no error"
+    assert expected in page(client, submission)
+    system = reverse("system", args=["ner", submission.system_id])
+    assert expected in client.get(system).content.decode()

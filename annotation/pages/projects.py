@@ -161,7 +161,8 @@ def _items(which: Q = Q()) -> Coalesce:  # noqa: B008
 @page()
 def index(request: HttpRequest) -> HttpResponse:
     user = person(request)
-    # annotators could read others' answers from counts that follow from them
+    # annotators could read others’ answers from counts that follow from them, and from that of sentences,
+    # beside their own total, how many checks there are
     oversees = Member.objects.filter(project=OuterRef("pk"), user=user, role__in=roles.MAY_OVERSEE)
     archived = roles.visible_projects(user).filter(state=Project.State.ARCHIVED)
     shows_archived = request.GET.get("state") == Project.State.ARCHIVED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 
@@ -16,8 +16,8 @@ from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.comparison import board_tests, compared
-from evalsvc.evaluation.disclosure.policy import is_hidden
-from evalsvc.evaluation.disclosure.shown_tests import StoredTest
+from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, is_hidden, shown_values
+from evalsvc.evaluation.disclosure.shown_tests import AS_SHOWN, StoredTest
 from evalsvc.evaluation.measures.menu import MENU, menu_of
 from evalsvc.evaluation.models import (
     ComparisonPart,
@@ -34,7 +34,13 @@ from workers.scoring.gold import Gold
 from workers.scoring.predictions import uncollected
 from workers.scoring.resampled_comparison import Draws
 from workers.scoring.scorer import ScoringCase
-from workers.scoring.significance import UNDEFINED, ComparedMeasure, Values, compare_sides
+from workers.scoring.significance import (
+    UNDEFINED,
+    ComparedMeasure,
+    Values,
+    compare_runs,
+    compare_sides,
+)
 
 WELCH = "Welch’s t over runs"
 PAIRED = "paired randomisation over {}"
@@ -106,12 +112,30 @@ class _Compared:
         keys = [evaluation for runs in row.runs for _, evaluation in runs]
         self.evaluations = Evaluation.objects.in_bulk(keys)
         self.values: dict[int, dict[str, float]] = {key: {} for key in keys}
-        scores = Score.objects.filter(evaluation__in=keys).values_list("evaluation", "measure", "value")
+        rows = Score.objects.filter(evaluation__in=keys)
+        scores = list(rows.values_list("evaluation_id", "measure", "value"))
         for evaluation, measure, value in scores:
             if measure in self.menu and self.menu[measure].ranks:
                 self.values[evaluation][measure] = math.nan if value is None else value
+        self.hidden = is_hidden(self.setting)
+        self.shown = self._shown_values(scores) if self.hidden else {}
         self.submissions = compared.submissions(row)
         self.cases: dict[int, ScoringCase] = {}
+
+    def _shown_values(self, scores: Iterable[tuple[int, str, float | None]]) -> dict[int, Values]:
+        """Return the figures of each run as teams see them."""
+        policy = Policy(self.setting, hidden=True, version=self.row.version)
+        exact: dict[int, list[ShownValue]] = {}
+        for evaluation, measure, value in scores:
+            exact.setdefault(evaluation, []).append(ShownValue(measure, value))
+        return {
+            key: {
+                shown.measure: shown.value
+                for shown in shown_values(policy, exact.get(key, ()), evaluation.classes)
+                if shown.value is not None
+            }
+            for key, evaluation in self.evaluations.items()
+        }
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -150,7 +174,19 @@ class _Compared:
         self.progress(*self.report)
         a, b = self.pairs[number]
         name, rows = self._pair(a, b)
-        return {row.measure: _stored(a, b, name, row) for row in rows}
+        part = {row.measure: _stored(a, b, name, row) for row in rows}
+        return part | self._as_shown(a, b, name, part) if self.hidden else part
+
+    def _as_shown(self, a: int, b: int, name: str, part: Part) -> Part:
+        """Return the tests for teams: over runs, of their figures as shown.
+
+        Those of exact ones multiply single labels, by up to 12.7 with two runs.
+        """
+        sides = [[self.shown[evaluation] for _, evaluation in self.row.runs[place]] for place in (a, b)]
+        names = [key for key in part if all(key in run for side in sides for run in side)]
+        if name != WELCH:
+            return {AS_SHOWN + key: part[key] for key in names}
+        return {AS_SHOWN + row.measure: _stored(a, b, name, row) for row in compare_runs(names, *sides)}
 
     def merged(self, parts: Mapping[int, Part]) -> Tests:
         """Put the tests of all pairs together, adjusted over the pairs of a measure."""
@@ -194,7 +230,7 @@ class _Compared:
             return NO_RUNS
         of_one_team = self._team(a) == self._team(b)
         # equal answers of other teams are not told while figures are held back
-        if self._answers(a) & self._answers(b) and (of_one_team or not is_hidden(self.setting)):
+        if self._answers(a) & self._answers(b) and (of_one_team or not self.hidden):
             return SAME_RUNS
         version, setting = self.row.version, self.setting
         present = (setting.test_set_id, setting.only_id) == (version.test_set_id, version.only_id)

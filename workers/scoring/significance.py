@@ -58,6 +58,13 @@ def _over_runs(name: str, left: Sequence[float], right: Sequence[float]) -> Comp
     )
 
 
+def compare_runs(
+    names: Sequence[str], left: Sequence[Values], right: Sequence[Values]
+) -> list[ComparedMeasure]:
+    """Compare two systems of several runs by each measure."""
+    return [_over_runs(name, [run[name] for run in left], [run[name] for run in right]) for name in names]
+
+
 def median_runs(
     names: Sequence[str], left: Sequence[Values], right: Sequence[Values]
 ) -> dict[str, tuple[int, int]]:
@@ -87,8 +94,7 @@ def compare_sides(
     Measures with the same runs share the replicates.
     """
     if min(len(left), len(right)) > 1:
-        sides = [([run[name] for run in left], [run[name] for run in right]) for name in names]
-        return [_over_runs(name, *both) for name, both in zip(names, sides, strict=True)]
+        return compare_runs(names, left, right)
     medians = median_runs(names, left, right)
     tested: dict[str, ResampledMeasure] = {}
     for one, other in sorted(set(medians.values())):

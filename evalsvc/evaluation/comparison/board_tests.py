@@ -23,7 +23,13 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.board_figures import FAILURE_PAUSE
 from evalsvc.evaluation.comparison.compared import Comparison
-from evalsvc.evaluation.disclosure.shown_tests import ShownTest, StoredTest, winner_exactly, withheld
+from evalsvc.evaluation.disclosure.shown_tests import (
+    ShownTest,
+    StoredTest,
+    stored_key,
+    winner_exactly,
+    withheld,
+)
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
 from evalsvc.evaluation.models import (
@@ -139,8 +145,11 @@ class BoardComparison(Comparison):
     def _numbers(self) -> dict[int, int]:
         return {system: number for number, system in enumerate(self.stored_tests.systems)}
 
+    def _stored(self, key: str) -> TestedPairs | None:
+        return self.stored_tests.pairs(stored_key(self.board.policy, key))
+
     def test(self, key: str, a: int, b: int) -> ShownTest | None:
-        pairs, numbers = self.stored_tests.pairs(key), self._numbers
+        pairs, numbers = self._stored(key), self._numbers
         pair = [numbers.get(self.rows[place].system.pk, -1) for place in (a, b)]
         stored = pairs.by_pair.get((min(pair), max(pair))) if pairs else None
         if stored is None or key not in self.board.columns:
@@ -188,7 +197,7 @@ class BoardComparison(Comparison):
 
     def _computed_pairs(self, key: str) -> tuple[Collection[int], frozenset[Pair]]:
         """Return the systems in a test of a measure, and who is ahead, as disclosure lets it out."""
-        pairs, systems, policy = self.stored_tests.pairs(key), self.stored_tests.systems, self.board.policy
+        pairs, systems, policy = self._stored(key), self.stored_tests.systems, self.board.policy
         if pairs is None or key not in self.board.columns:
             return (), frozenset()
         column = self.board.columns[key]
@@ -210,7 +219,7 @@ class BoardComparison(Comparison):
 
     def detectable(self, key: str) -> tuple[float, float] | None:
         """Return the least and the greatest difference that a test of a pair mostly detects."""
-        pairs, systems = self.stored_tests.pairs(key), self.stored_tests.systems
+        pairs, systems = self._stored(key), self.stored_tests.systems
         if pairs is None or not self.board.policy.hidden:
             return pairs.detectable if pairs else None
         # rounded, or withheld
@@ -223,7 +232,8 @@ def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardCom
     rows = {board.setting.pk: first_rows(board) for board in boards}
     of_board = {board.setting.pk: board for board in boards}
     identities = {pk: _identity(of_board[pk], first) for pk, first in rows.items() if first}
-    stored = MeasureTests.objects.filter(board__setting__in=identities, measure__in=keys)
+    measures = {stored_key(board.policy, key) for board in boards for key in keys}
+    stored = MeasureTests.objects.filter(board__setting__in=identities, measure__in=measures)
     stored = stored.filter(board__identity__in=identities.values())
     found: dict[int, StoredTests] = {}
     columns = ("board__setting", "board__identity", "board__systems", "measure", "content")

@@ -34,6 +34,7 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     ShownTest,
     StoredTest,
     shown_test,
+    stored_key,
 )
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, ComparedRun
 from evalsvc.evaluation.measures.menu import board_measures
@@ -42,7 +43,7 @@ from evalsvc.evaluation.roles import Person
 
 KIND, PARTS = "compare", "compare parts"
 HELPERS = 3  # jobs beside the first that test pairs over items, which takes longest
-FORMAT = 1  # of stored tests; those of another one are computed again
+FORMAT = 2  # of stored tests; those of another one are computed again
 LEAST, MOST = 2, 10
 AT_ONCE = 3  # comparisons of a person that wait or run
 REPLICATES, SEED = 1_000, 0
@@ -122,9 +123,9 @@ class Comparison:
             return {}
         stored = msgspec.convert(self.stored.tests, _TESTS)
         return {
-            column.measure.key: self._shown(column, stored[column.measure.key])
+            column.measure.key: self._shown(column, stored[key])
             for column in self.columns
-            if column.measure.key in stored
+            if (key := stored_key(self.board.policy, column.measure.key)) in stored
         }
 
     def _shown(self, column: Column, stored: Sequence[StoredTest]) -> list[ShownTest]:

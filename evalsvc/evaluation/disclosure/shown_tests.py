@@ -17,8 +17,19 @@ NOT_BEST = "while the gold is hidden, only the best system of each team is teste
 UNVARIED = "the runs of both sides do not vary"
 
 
+AS_SHOWN = "shown:"  # before the measure of tests between figures as a hidden gold lets them out
+
+
+def stored_key(policy: Policy, key: str) -> str:
+    """Return the key under which the tests of a measure are stored that a policy may let out.
+
+    Tests of exact figures are for organisers, and for all once nothing is held back.
+    """
+    return AS_SHOWN + key if policy.hidden else key
+
+
 class StoredTest(msgspec.Struct, frozen=True, array_like=True):
-    """Test of a measure between the systems at two places, exact.
+    """Test of a measure between the systems at two places.
 
     Without p there is a reason. Differences under `detectable` would mostly go unseen.
     """

@@ -217,6 +217,19 @@ def test_the_total_is_the_sum_of_own_counts_and_not_the_number_of_sentences(
         answer_item(lease.item, people[0], "A")
 
 
+def test_the_list_of_projects_states_sizes_to_overseers_alone(
+    client: Client, project: Project, people: list[User]
+) -> None:
+    """Beside the own total, the number of sentences is that of the checks."""
+    rows = {}
+    for person in (people[0], curator()):
+        client.force_login(person)
+        body = client.get("/projects/").content.decode().partition("<tbody>")[2]
+        rows[person.username] = re.findall(r'<td class="fig[ a-z]*">(.*?)</td>', body)
+    mine, whole = rows.values()
+    assert (set(mine), whole[0]) == ({"–"}, str(project.items.live().count()))
+
+
 def test_an_answer_to_a_check_is_decided_like_one_to_a_sentence_so_that_neither_reply_is_faster(
     project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -160,7 +160,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
 def test_hidden_gold_withholds_tests_within_a_team(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.05)
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.01)
     setting = begin(cast)
     Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
     setting.refresh_from_db()

@@ -13,7 +13,7 @@ from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
-from evalsvc.evaluation.disclosure import shown_tests
+from evalsvc.evaluation.disclosure import rules, shown_tests
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, Setting, StoredComparison
 from tests.cast.benchmarks import BenchmarkCast
@@ -112,6 +112,12 @@ def test_hidden_gold_lets_out_ranges_and_steps_alone(
         assert test.difference is None or test.difference != exact.difference
         assert (test.reason, test.p_text in ("< .05", "≥ .05")) == ("", True)
         assert test.difference == pytest.approx(((test.low or 0) + (test.high or 0)) / 2)
+    # exact figures of two runs would be multiplied by up to 12.7
+    expected = welch([0.6, 0.8, 1.0], [0.2, 0.4])
+    half = rules.at_least((expected.high - expected.low) / 2 + 0.2, 0.2)
+    shown_accuracy = shown["accuracy"][0]
+    assert (shown_accuracy.high or 0) - (shown_accuracy.difference or 0) == pytest.approx(half)
+    assert shown_accuracy.p_text == rules.p_range(expected.p)
 
 
 def test_hidden_gold_lets_out_tests_between_the_best_systems_of_teams_alone(

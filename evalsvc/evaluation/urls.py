@@ -3,7 +3,8 @@
 from django.urls import path
 
 from evalsvc.core.web.downloads import stored_nowhere
-from evalsvc.evaluation.api import benchmarks, comparisons, status
+from evalsvc.evaluation.api import benchmarks, comparisons, limits, status
+from evalsvc.evaluation.api import boards as api_boards
 from evalsvc.evaluation.api import contributed as api_contributed
 from evalsvc.evaluation.api import entrants as api_entrants
 from evalsvc.evaluation.api import moves as api_moves
@@ -113,11 +114,11 @@ api_patterns = [
         name="api-reported-remove",
     ),
     path("benchmarks/<slug:slug>/inputs", benchmarks.AllInputs.as_view(), name="api-benchmark-inputs"),
-    path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
+    path("benchmarks/<slug:slug>/limits", limits.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/view", tables_api.BoardView.as_view(), name="api-board-view"),
     path("benchmarks/<slug:slug>/systems/<int:pk>", tables_api.SystemTables.as_view(), name="api-system"),
     path("benchmarks/<slug:slug>/errors", stored_nowhere(tables_api.Errors.as_view()), name="api-errors"),
-    path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),
+    path("benchmarks/<slug:slug>/board", api_boards.OneBoard.as_view(), name="api-board"),
     path(
         "benchmarks/<slug:slug>/measures",
         api_contributed.ContributedMeasures.as_view(),
@@ -173,5 +174,5 @@ api_patterns = [
     path("submissions/<int:pk>/withdraw", api_submissions.Withdraw.as_view(), name="api-submission-withdraw"),
     path("measures", benchmarks.Measures.as_view(), name="api-measures"),
     path("status", status.Status.as_view(), name="api-status"),
-    path("limits", benchmarks.Limits.as_view(), name="api-limits"),
+    path("limits", limits.Limits.as_view(), name="api-limits"),
 ]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from django.conf import settings
 from django.db.models import QuerySet, prefetch_related_objects
 from django.http import Http404, StreamingHttpResponse
-from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import generics, serializers
@@ -20,22 +17,19 @@ from rest_framework.views import APIView
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts import users
-from evalsvc.core.accounts.models import Team, User
+from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.request_validation import Pages, query_choices, validated, whole_number
-from evalsvc.evaluation import board_figures, leaderboard, roles
-from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
-from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.benchmarks import creation, file_contract, rules
 from evalsvc.evaluation.disclosure import gold_digest, split
 from evalsvc.evaluation.disclosure.policy import Disclosed, has_closed
 from evalsvc.evaluation.measures.computation import of_setting
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
-from evalsvc.evaluation.submissions import model_intake
-from evalsvc.evaluation.submissions.file_check import accepted_formats
 
 
 # ---- serializers ------------------------------------------------------------------------------------
@@ -351,77 +345,6 @@ class NewBenchmarkSerializer(RulesSerializer):
     public = serializers.BooleanField(default=True)
 
 
-class FigureSerializer(serializers.Serializer[board_figures.RunStatistics]):
-    mean = serializers.FloatField(allow_null=True)
-    sd = serializers.FloatField(allow_null=True, help_text="Sample deviation (n − 1); null for one run.")
-    n = serializers.IntegerField(help_text="Runs that the figures are over; others lack the measure.")
-    minimum = serializers.FloatField(allow_null=True)
-    maximum = serializers.FloatField(allow_null=True)
-    reason = serializers.CharField(allow_blank=True, help_text="Reason of runs without a value.")
-
-
-class EqualRunsSerializer(serializers.Serializer[board_figures.EqualRuns]):
-    run = serializers.CharField()
-    equals = serializers.CharField(help_text="The earlier run with the same answers.")
-
-
-class RescoringSerializer(serializers.Serializer[Rescoring]):
-    version = serializers.IntegerField(help_text="The new version.")
-    scored = serializers.IntegerField()
-    total = serializers.IntegerField()
-
-
-class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
-    rank = serializers.IntegerField(allow_null=True)
-    system = serializers.CharField(source="system.name")
-    team = serializers.CharField(source="system.team_name")
-    tags = serializers.DictField(source="system.declared", help_text="What the team declares.")
-    baseline = serializers.BooleanField(
-        source="system.baseline", help_text="The organisers call it a baseline."
-    )
-    n = serializers.IntegerField(help_text="Runs with different answers.")
-    equal_runs = EqualRunsSerializer(
-        source="runs.equal", many=True, help_text="Runs that count with another."
-    )
-    aggregates = serializers.ListField(
-        child=serializers.CharField(), source="runs.aggregates", help_text="From sentences to bags: ONE, AVG."
-    )
-    files = serializers.IntegerField(source="runs.files", help_text="Distinct files among the runs.")
-    run = serializers.CharField(
-        source="runs.chosen", help_text="The run that it shows; empty: the mean of all."
-    )
-    saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
-    figures = serializers.DictField(child=FigureSerializer())
-
-
-class BoardSerializer(serializers.Serializer[leaderboard.Board]):
-    setting = SettingSerializer()
-    version = serializers.IntegerField(source="version.number", help_text="Version of the setting.")
-    rescoring = RescoringSerializer(
-        allow_null=True, help_text="Progress of a newer version; the board shows the one before until then."
-    )
-    computed_at = serializers.DateTimeField(
-        allow_null=True, help_text="Time of the figures, if newer results are still being added."
-    )
-    sealed = serializers.BooleanField(help_text="True while the scores are sealed.")
-    held_back = serializers.CharField(
-        help_text="What is rounded or held back, why and until when; empty: nothing."
-    )
-    order_by = serializers.CharField()
-    measures = serializers.ListField(child=serializers.CharField())
-    titles = serializers.SerializerMethodField(help_text="Titles of the measures: F2 where β = 2.")
-    computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
-    rows = RowSerializer(many=True)
-
-    @extend_schema_field(serializers.DictField(child=serializers.CharField()))
-    def get_titles(self, board: leaderboard.Board) -> dict[str, str]:
-        return {key: column.title for key, column in board.columns.items()}
-
-    @extend_schema_field(ComputationSerializer)
-    def get_computation(self, board: leaderboard.Board) -> dict[str, Any]:
-        return of_setting(board.setting, board.version, gold=gold_digest.of_version(board.version))
-
-
 class MeasureSerializer(serializers.Serializer[Any]):
     key = serializers.CharField()
     title = serializers.CharField()
@@ -437,47 +360,6 @@ class MeasureSerializer(serializers.Serializer[Any]):
 
     def get_units(self, measure: Any) -> list[str]:
         return list(FAMILIES[measure.family].kinds)
-
-
-class ModelLimitsSerializer(serializers.Serializer[Any]):
-    on = serializers.BooleanField(help_text="True when models are accepted.")
-    why_off = serializers.CharField(allow_blank=True)
-    bytes = serializers.IntegerField(help_text="Maximum of the tar file, and of its contents.")
-    files = serializers.IntegerField(help_text="Maximum entries in the tar file.")
-    seconds = serializers.IntegerField(help_text="Maximum from start to last prediction.")
-    memory_bytes = serializers.IntegerField()
-    result_bytes = serializers.IntegerField(help_text="Maximum of the predictions.")
-    factories = serializers.ListField(child=serializers.CharField(), help_text="Allowed components.")
-
-
-class LimitsSerializer(serializers.Serializer[Any]):
-    upload_bytes = serializers.IntegerField(help_text="Maximum of the upload, compressed or not.")
-    unpacked_bytes = serializers.IntegerField()
-    lines = serializers.IntegerField()
-    line_bytes = serializers.IntegerField()
-    import_lines = serializers.IntegerField(
-        help_text="Maximum in a file of sentences, answers, predictions or gold."
-    )
-    wait_seconds = serializers.IntegerField(help_text="Maximum of ?wait=.")
-    models = ModelLimitsSerializer()
-
-
-class AllowanceSerializer(serializers.Serializer[quotas.Allowance]):
-    name = serializers.ChoiceField(choices=["per_day", "in_total", "at_once"])
-    most = serializers.IntegerField(allow_null=True, help_text="null: no quota.")
-    used = serializers.IntegerField()
-    left = serializers.IntegerField(allow_null=True)
-    next_at = serializers.DateTimeField(allow_null=True, help_text="Time the quota renews.")
-    phase = serializers.CharField(allow_blank=True, help_text="The phase whose runs count; empty: all.")
-
-
-class BenchmarkLimitsSerializer(LimitsSerializer):
-    time_zone = serializers.CharField()
-    team = serializers.CharField()
-    quotas = AllowanceSerializer(many=True)
-    formats = serializers.ListField(child=serializers.CharField())
-    open_settings = serializers.ListField(child=serializers.CharField())
-    open_phases = serializers.ListField(child=serializers.CharField())
 
 
 # ---- views ------------------------------------------------------------------------------------------
@@ -657,76 +539,8 @@ class AllInputs(APIView):
         return jsonl_file(f"{slug}-inputs.jsonl", file_contract.input_lines(*contract.settings))
 
 
-class OneBoard(APIView):
-    @extend_schema(
-        operation_id="board",
-        parameters=[
-            OpenApiParameter("setting", str, description="Key of the setting; default: the first."),
-            OpenApiParameter("order", str, description="Key of the measure to sort by."),
-            OpenApiParameter(
-                "version", int, description="Version of the setting; default: the last completely scored."
-            ),
-        ],
-        responses={200: BoardSerializer} | problems(400, 401, 404),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        """Leaderboard of a setting: mean, deviation and range over runs."""
-        query, version = request.query_params, requested_version(request)
-        setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
-        board = leaderboard.board(setting, query.get("order", ""), person=request.user, version=version)
-        policy = replace(board.policy, setting=file_contract.as_of(board.version))
-        return Response(BoardSerializer(replace(board, policy=policy)).data)
-
-
 class Measures(APIView):
     @extend_schema(operation_id="measures", responses={200: MeasureSerializer(many=True)} | problems(401))
     def get(self, request: Request) -> Response:
         """List the measures with formula and source."""
         return Response(MeasureSerializer(list(MENU.values()), many=True).data)
-
-
-def service_limits() -> dict[str, Any]:
-    return {
-        "upload_bytes": settings.UPLOAD_MAX_BYTES,
-        "unpacked_bytes": settings.UPLOAD_MAX_UNPACKED_BYTES,
-        "lines": settings.UPLOAD_MAX_LINES,
-        "line_bytes": settings.UPLOAD_MAX_LINE_BYTES,
-        "import_lines": settings.IMPORT_MAX_LINES,
-        "wait_seconds": settings.WAIT_MAX_SECONDS,
-        "models": model_intake.limits(),
-    }
-
-
-def benchmark_limits(benchmark: Benchmark, team: Team) -> dict[str, Any]:
-    now = timezone.now()
-    open_now = file_contract.open_settings(benchmark, now)
-    return {
-        **service_limits(),
-        **{name: file_contract.limit(benchmark, name) for name in file_contract.LIMITS},
-        "time_zone": benchmark.time_zone,
-        "team": team.slug,
-        "quotas": quotas.allowances(benchmark, team, now=now),
-        "formats": list(accepted_formats(benchmark)),
-        "open_settings": [setting.key for setting in open_now],
-        "open_phases": file_contract.open_phases(open_now),
-    }
-
-
-class Limits(APIView):
-    @extend_schema(operation_id="limits", responses={200: LimitsSerializer} | problems(401))
-    def get(self, request: Request) -> Response:
-        """Limits of the service."""
-        return Response(service_limits())
-
-
-class BenchmarkLimits(APIView):
-    @extend_schema(
-        operation_id="benchmark_limits",
-        parameters=[OpenApiParameter("team", str, description="Slug; required for users in several teams.")],
-        responses={200: BenchmarkLimitsSerializer} | problems(400, 401, 403, 404),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        """Limits of a benchmark, and the quotas of your team."""
-        benchmark = roles.benchmark_for(request.user, slug)
-        team = roles.team_of(request, named=request.query_params.get("team", ""))
-        return Response(BenchmarkLimitsSerializer(benchmark_limits(benchmark, team)).data)

@@ -12,7 +12,8 @@ from rest_framework.views import APIView
 
 from evalsvc.core.errors.handlers import problems
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.api.benchmarks import RescoringSerializer, VersionSerializer, setting_of
+from evalsvc.evaluation.api.benchmarks import VersionSerializer, setting_of
+from evalsvc.evaluation.api.boards import RescoringSerializer
 from evalsvc.evaluation.comparison import moves
 from evalsvc.evaluation.comparison.moves import Moves
 

@@ -23,7 +23,7 @@ from evalsvc.core.web.tables import download
 from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.core.web.views import page, page_of
 from evalsvc.evaluation import leaderboard, roles
-from evalsvc.evaluation.api.benchmarks import BoardSerializer
+from evalsvc.evaluation.api.boards import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.comparison import board_tests

@@ -1,0 +1,117 @@
+"""API of leaderboards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsvc.core.errors.handlers import problems
+from evalsvc.evaluation import board_figures, leaderboard, roles
+from evalsvc.evaluation.api.benchmarks import (
+    ComputationSerializer,
+    SettingSerializer,
+    requested_version,
+    setting_of,
+)
+from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.disclosure import gold_digest
+from evalsvc.evaluation.measures.computation import of_setting
+
+
+class FigureSerializer(serializers.Serializer[board_figures.RunStatistics]):
+    mean = serializers.FloatField(allow_null=True)
+    sd = serializers.FloatField(allow_null=True, help_text="Sample deviation (n − 1); null for one run.")
+    n = serializers.IntegerField(help_text="Runs that the figures are over; others lack the measure.")
+    minimum = serializers.FloatField(allow_null=True)
+    maximum = serializers.FloatField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True, help_text="Reason of runs without a value.")
+
+
+class EqualRunsSerializer(serializers.Serializer[board_figures.EqualRuns]):
+    run = serializers.CharField()
+    equals = serializers.CharField(help_text="The earlier run with the same answers.")
+
+
+class RescoringSerializer(serializers.Serializer[Rescoring]):
+    version = serializers.IntegerField(help_text="The new version.")
+    scored = serializers.IntegerField()
+    total = serializers.IntegerField()
+
+
+class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
+    rank = serializers.IntegerField(allow_null=True)
+    system = serializers.CharField(source="system.name")
+    team = serializers.CharField(source="system.team_name")
+    tags = serializers.DictField(source="system.declared", help_text="What the team declares.")
+    baseline = serializers.BooleanField(
+        source="system.baseline", help_text="The organisers call it a baseline."
+    )
+    n = serializers.IntegerField(help_text="Runs with different answers.")
+    equal_runs = EqualRunsSerializer(
+        source="runs.equal", many=True, help_text="Runs that count with another."
+    )
+    aggregates = serializers.ListField(
+        child=serializers.CharField(), source="runs.aggregates", help_text="From sentences to bags: ONE, AVG."
+    )
+    files = serializers.IntegerField(source="runs.files", help_text="Distinct files among the runs.")
+    run = serializers.CharField(
+        source="runs.chosen", help_text="The run that it shows; empty: the mean of all."
+    )
+    saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
+    figures = serializers.DictField(child=FigureSerializer())
+
+
+class BoardSerializer(serializers.Serializer[leaderboard.Board]):
+    setting = SettingSerializer()
+    version = serializers.IntegerField(source="version.number", help_text="Version of the setting.")
+    rescoring = RescoringSerializer(
+        allow_null=True, help_text="Progress of a newer version; the board shows the one before until then."
+    )
+    computed_at = serializers.DateTimeField(
+        allow_null=True, help_text="Time of the figures, if newer results are still being added."
+    )
+    sealed = serializers.BooleanField(help_text="True while the scores are sealed.")
+    held_back = serializers.CharField(
+        help_text="What is rounded or held back, why and until when; empty: nothing."
+    )
+    order_by = serializers.CharField()
+    measures = serializers.ListField(child=serializers.CharField())
+    titles = serializers.SerializerMethodField(help_text="Titles of the measures: F2 where β = 2.")
+    computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
+    rows = RowSerializer(many=True)
+
+    @extend_schema_field(serializers.DictField(child=serializers.CharField()))
+    def get_titles(self, board: leaderboard.Board) -> dict[str, str]:
+        return {key: column.title for key, column in board.columns.items()}
+
+    @extend_schema_field(ComputationSerializer)
+    def get_computation(self, board: leaderboard.Board) -> dict[str, Any]:
+        return of_setting(board.setting, board.version, gold=gold_digest.of_version(board.version))
+
+
+class OneBoard(APIView):
+    @extend_schema(
+        operation_id="board",
+        parameters=[
+            OpenApiParameter("setting", str, description="Key of the setting; default: the first."),
+            OpenApiParameter("order", str, description="Key of the measure to sort by."),
+            OpenApiParameter(
+                "version", int, description="Version of the setting; default: the last completely scored."
+            ),
+        ],
+        responses={200: BoardSerializer} | problems(400, 401, 404),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Leaderboard of a setting: mean, deviation and range over runs."""
+        query, version = request.query_params, requested_version(request)
+        setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
+        board = leaderboard.board(setting, query.get("order", ""), person=request.user, version=version)
+        policy = replace(board.policy, setting=file_contract.as_of(board.version))
+        return Response(BoardSerializer(replace(board, policy=policy)).data)

@@ -177,8 +177,8 @@ _RUNS = msgspec.msgpack.Decoder(list[SystemRuns])
 
 
 # Decoding and ranking take half of the time of a large board. A process keeps the columns of the boards
-# that it showed last, about 15 MB.
-@lru_cache(maxsize=32)
+# that it showed last, about 25 MB.
+@lru_cache(maxsize=64)
 def _figures_of(content: bytes) -> MeasureFigures:
     return MeasureFigures(_FIGURES.decode(content))
 

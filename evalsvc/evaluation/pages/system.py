@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from annotation.testset import label_titles
@@ -17,6 +20,8 @@ from evalsvc.core.web.formatting import DASH, counted, day, listed, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
+from evalsvc.evaluation.comparison import board_tests, words
+from evalsvc.evaluation.comparison.board_tests import Band, BoardComparison
 from evalsvc.evaluation.comparison.words import with_deviation
 from evalsvc.evaluation.disclosure.outcomes import outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed
@@ -28,7 +33,7 @@ from evalsvc.evaluation.pages import board_view, charts, score_view
 from evalsvc.evaluation.pages.board_tables import board_computation
 from evalsvc.evaluation.pages.confusion import Confusion, confusion_of
 
-COMPARABLE = 20  # systems offered for a comparison, those beside this one on the board
+COMPARABLE = 8  # systems offered for a comparison, those beside this one on the board
 RUN_COLUMNS = 4
 FORMATS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"), ("md", "Markdown"))
 
@@ -55,6 +60,15 @@ class SystemPage:
         first = [each.key for each in board_measures(self.setting, self.board.columns)]
         keys = dict.fromkeys([self.board.order_by, *first, *self.board.columns])
         return [self.board.columns[key].measure for key in keys if self.row.figure(key)]
+
+    @cached_property
+    def tests(self) -> BoardComparison | None:
+        """Tests between the first systems of the board, if they are of the runs shown."""
+        return board_tests.read([self.board], list(self.board.columns)).get(self.setting.pk)
+
+    def band(self, key: str) -> Band | None:
+        """Return the ranks by a measure that tests leave open."""
+        return self.tests.bands(key).get(self.row.system.pk) if self.tests else None
 
     @property
     def median(self) -> tuple[Submission, Disclosed] | None:
@@ -122,8 +136,9 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "system": row.system,
         "row": row,
         "lead": _lead(page),
+        "tested": page.band(board.order_by) is not None,
         "held_back": board.held_back,
-        "strip": _strip(page),
+        "beside": _neighbours(page, names) if page.runs else None,
         "groups": _groups(page),
         "remarks": score_view.micro_above_macro_in_words(_means(page), page.setting),
         "version": board.version,
@@ -156,28 +171,62 @@ def _lead(page: SystemPage) -> str:
         return f"{_sentence_case(measure.title)} is undefined: {reason}."
     shown = f"{_sentence_case(measure.title)} {with_deviation(figure, measure)}"
     runs = "one run" if figure.n == 1 else f"the mean of {counted(figure.n, 'run')}"
-    place = (
-        f"rank {page.row.rank} of {counted(len(page.board.rows), 'system')}"
-        if page.row.rank
-        else "not ranked"
-    )
-    return f"{shown}, {runs}: {place} on “{page.setting.title}”. The rank alone claims no difference."
+    if band := page.band(measure.key):
+        place = (
+            f"{'rank' if band.first == band.last else 'ranks'} {band} of {counted(band.of, 'tested system')}"
+        )
+        rest = _beside(page)
+    else:
+        systems = counted(len(page.board.rows), "system")
+        place = f"rank {page.row.rank} of {systems}" if page.row.rank else "not ranked"
+        rest = ["The rank alone claims no difference."]
+    return " ".join([f"{shown}, {runs}: {place} on “{page.setting.title}”.", *rest])
+
+
+def _beside(page: SystemPage) -> list[str]:
+    """Compare the system with the tested ones above and below it."""
+    tests, column = page.tests, page.board.ordering
+    bands = tests.bands(column.measure.key) if tests else {}
+    order = [system for system in column.order if system in bands]
+    place = order.index(page.row.system.pk)
+    pairs = zip(order[max(place - 1, 0) : place + 1], order[max(place, 1) : place + 2], strict=False)
+    return [
+        words.sentence(tests, column, *(tests.places[system] for system in pair)) for pair in pairs if tests
+    ]
 
 
 def _sentence_case(title: str) -> str:
     return title[:1].upper() + title[1:]
 
 
-def _strip(page: SystemPage) -> Any:
-    """Draw the runs by the main measure, if it is a percentage."""
-    board, figure = page.board, page.row.figure(page.board.order_by)
-    if figure is None or figure.mean is None or board.ordering.measure.unit != "%":
-        return ""
-    runs = board.figures.by_measure.run_values(board.order_by)[page.row.system.pk]
-    values = [value for value in runs if value is not None]
-    digits = board.ordering.measure.digits
-    scale = charts.run_scale(values)
-    return charts.run_strip(values, mean=figure.mean, sd=figure.sd, scale=scale, digits=digits)
+class Beside(NamedTuple):
+    """System and its neighbours on the board, with their runs on one scale."""
+
+    axis: SafeString
+    rows: list[tuple[str, bool, SafeString, str]]
+
+
+def _neighbours(page: SystemPage, names: Mapping[int, str]) -> Beside | None:
+    """Draw the runs beside those of the next systems by the main measure, if it is a percentage."""
+    board, column = page.board, page.board.ordering
+    own, measure = page.row.system.pk, column.measure
+    if own not in column.order or measure.unit != "%":
+        return None
+    place = column.order.index(own)
+    runs = board.figures.by_measure.run_values(measure.key)
+    values = {
+        system: [value for value in runs[system] if value is not None]
+        for system in column.order[max(place - 1, 0) : place + 2]
+    }
+    scale = charts.run_scale(value for of_system in values.values() for value in of_system)
+    rows = []
+    for system, of_system in values.items():
+        figure = column.figures[system]
+        strip = charts.run_strip(
+            of_system, mean=figure.mean or 0.0, sd=figure.sd, scale=scale, digits=measure.digits
+        )
+        rows.append((names[system], system == own, strip, with_deviation(figure, measure)))
+    return Beside(charts.strip_axis(scale), rows)
 
 
 # ---- scores by family ----------------------------------------------------------------------------
@@ -187,8 +236,9 @@ class FamilyRow:
 
     measure: Measure
     text: str
-    rank: int | None
+    rank: str
     remark: str
+    leads: bool = False
 
 
 def _groups(page: SystemPage) -> list[tuple[str, list[FamilyRow], list[FamilyRow]]]:
@@ -199,7 +249,8 @@ def _groups(page: SystemPage) -> list[tuple[str, list[FamilyRow], list[FamilyRow
         figure = page.row.figure(measure.key)
         text = with_deviation(figure, measure)
         remark = measure.explains if text != DASH or figure is None else f"undefined: {figure.reason}"
-        row = FamilyRow(measure, text, page.row.rank_by(measure.key), remark)
+        band, rank = page.band(measure.key), page.row.rank_by(measure.key)
+        row = FamilyRow(measure, text, str(band or rank or DASH), remark, bool(band and band.leads))
         shown, rest = families.setdefault(measure.family, ([], []))
         (shown if measure.key in first else rest).append(row)
     ordered = sorted(families.items(), key=lambda each: not each[1][0])
@@ -219,19 +270,21 @@ def _scores_table(page: SystemPage) -> PaperTable:
         Head("sd", "SD"),
         Head("n", "Runs"),
         Head("rank", "Rank"),
+        Head("band", "Ranks by tests", numeric=False),
     ]
     rows = []
     for measure in page.measures:
         if (figure := page.row.figure(measure.key)) is None:
             continue
-        rank = page.row.rank_by(measure.key)
+        rank, band = page.row.rank_by(measure.key), page.band(measure.key)
         mean, sd = (DASH if each is None else measured(each, measure) for each in (figure.mean, figure.sd))
         rows.append([
             Cell(measure.key, measure.title),
-            Cell(figure.mean, mean),
+            Cell(figure.mean, mean, bool(band and band.leads)),
             Cell(figure.sd, sd),
             Cell(figure.n, str(figure.n)),
             Cell(rank, DASH if rank is None else str(rank)),
+            Cell(str(band or ""), str(band or DASH)),
         ])  # fmt: skip
     caption = f"{page.row.system.name} on {page.setting}, version {page.board.version.number}."
     return PaperTable(_file_name(page, "scores"), caption, heads, rows)

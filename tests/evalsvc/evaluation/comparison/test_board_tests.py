@@ -146,6 +146,11 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     ).content.decode()
     assert r"1--2 & Alder & 3 & \textbf{81.0 $\pm$ 1.0} & 41.0" in latex
     assert r"3 & Cedar & 3 & 51.0 $\pm$ 1.0 & \textbf{71.0" in latex
+    system = System.objects.get(name="Birch")
+    page = client.get(reverse("system", args=["rel", system.pk])).content.decode()
+    assert ": ranks 1–2 of 3 tested systems on" in page
+    assert "No difference between Alder and Birch could be shown" in page
+    assert "Birch is ahead of Cedar by" in page
     tables = {
         name: client.get(reverse("board-view-file", args=["rel", "json"]), {"table": name}).json()["rows"]
         for name in ("reversals", "orders")

@@ -74,13 +74,16 @@ class ProjectForm(PageForm):
         help_text="Number of people who answer each sentence. Without a majority, an adjudicator decides.",
     )
     policy = forms.ChoiceField(
-        label="Rule", choices=POLICIES, initial=Policy.MAJORITY, widget=forms.RadioSelect
+        label="Rule",
+        required=False,
+        choices=[("", "as usual for the kind: majority for relations, else also for N/A"), *POLICIES],
+        widget=forms.RadioSelect,
     )
     guideline = forms.CharField(
         required=False,
         max_length=MAX_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text="Markdown. Shown beside the sentence until a relation is focused.",
+        help_text="Optional, in Markdown. Shown beside the sentence until a label is focused.",
     )
 
 

@@ -76,6 +76,19 @@ def test_a_joint_project_is_made_with_both_kinds_of_labels_on_the_pages(
     assert list(labels) == [("relation", "born_in"), ("entity", "person")]
 
 
+@pytest.mark.parametrize(
+    ("kind", "policy"), [("relations", "majority"), ("entities", "majority-na"), ("joint", "majority-na")]
+)
+def test_the_page_makes_a_project_with_the_usual_rule_of_its_kind(
+    client: Client, cast: ProjectCast, kind: str, policy: str
+) -> None:
+    address = reverse("project-new")
+    form = client.get(address).context["form"]
+    fields = {name: form.get_initial_for_field(field, name) or "" for name, field in form.fields.items()}
+    client.post(address, fields | {"title": "Market day", "kind": kind})
+    assert Project.objects.get(slug="market-day").policy == policy
+
+
 def test_a_project_is_renamed_on_its_page(client: Client, cast: ProjectCast) -> None:
     address = reverse("project", args=["harbour"])
     page = client.post(address, {"action": "rename", "title": "Market day"}, follow=True).content.decode()

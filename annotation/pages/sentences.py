@@ -12,6 +12,7 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.safestring import SafeString
 from rest_framework.exceptions import ValidationError
 
 from annotation import roles
@@ -39,7 +40,8 @@ from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import long_csv_file
 from evalsvc.core.web.formatting import counted, seconds
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.text_highlighting import mark_pair, shortened
+from evalsvc.core.web.span_lanes import Lane, text_with_lanes
+from evalsvc.core.web.text_highlighting import colours_of, mark_pair, shortened
 from evalsvc.core.web.views import page, row_id, submit, submitted
 
 STATE_TITLES: dict[str, str] = {
@@ -275,7 +277,7 @@ def _sentence_context(item: Item, role: str, **forms: Any) -> dict[str, Any]:
         project,
         role,
         item=item,
-        sentence=mark_pair(item) if item.head else item.text,
+        sentence=mark_pair(item) if item.head else _with_lanes(item, answers, titles),
         state=USE_TITLES.get(item.use) or STATE_TITLES[item.state],
         outcome=outcome(item, titles),
         decision=decision,
@@ -301,6 +303,20 @@ def _sentence_context(item: Item, role: str, **forms: Any) -> dict[str, Any]:
         may_be_ordinary=bool(item.use) and not used,
         **forms,
     )
+
+
+def _with_lanes(
+    item: Item, answers: list[item_history.ItemAnswer], titles: Mapping[str, str]
+) -> SafeString | str:
+    """Return the text with the spans of all answers that count on lanes, with their votes."""
+    counting = [row.payload for row in answers if row.counted]
+    votes = Counter(tuple(span) for payload in counting for span in payload["spans"])
+    gold = {tuple(span) for span in (item.gold or {}).get("spans", ())}
+    lanes = [
+        Lane(span, titles.get(span[2], span[2]), f"{votes[span]} of {len(counting)}", span in gold)
+        for span in [*gold, *(span for span, _ in votes.most_common() if span not in gold)][:MAX_MARKS]
+    ]
+    return text_with_lanes(item, lanes, colours=colours_of(list(titles))) if lanes else item.text
 
 
 def _seconds(milliseconds: int | None) -> float | None:

@@ -21,6 +21,10 @@ API = "/api/v1/"
 class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
     """ETag and 304 for JSON reads; what differs by session is kept from shared caches."""
 
+    def needs_etag(self, response: HttpResponseBase) -> bool:
+        """Tag what may be stored nowhere, too: programs keep the tag, not the reply."""
+        return True
+
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if "Cookie" in response.get("Vary", "") and "Cache-Control" not in response:
             patch_cache_control(response, private=True, no_cache=True)

@@ -7,7 +7,7 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation import projects
+        from annotation import conversion, projects
         from annotation.freezing import builder
         from annotation.imports import batches
         from annotation.models.item import merge_item_counts
@@ -23,6 +23,7 @@ class AnnotationConfig(AppConfig):
         register(Kind(mapping.KIND, "heavy", builder.mirror_job))
         register(Kind("describe", "heavy"))
         register(Kind(companions.KIND, "heavy"))
+        register(Kind(conversion.KIND, "heavy"))
         register(Kind("recompute", "heavy"))
         register(Kind(vote_figures.KIND, "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))

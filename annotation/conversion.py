@@ -9,17 +9,28 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
+from io import BytesIO
 from shutil import copyfileobj
 from typing import IO, cast
 
+from django.db import transaction
+
+from annotation.models import MadeExport
 from annotation.testset import Kind, TestSet, verified_lines
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.documents import UNITS, Document, Unit, document
 from evalsvc.core.formats.extras import EXTRAS, has_extra
 from evalsvc.core.formats.registry import Export, Format, own_format, written_formats
 from evalsvc.core.formats.tag_schemes import SCHEMES, Scheme
+from evalsvc.core.jobs.exceptions import InputFault
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.jobs.transitions import Store
 
-IN_MEMORY = 1 << 22
+KIND = "export"
+IN_MEMORY, MOST_MADE = 1 << 22, 64 << 20
 FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # a zip of the same set has the same bytes each time
 NO_TEXT = "lines without text or offsets"
 
@@ -33,9 +44,7 @@ class Exported:
     lost: dict[str, int]
 
 
-def choose(
-    test_set: TestSet, format: str, *, scheme: str = "", unit: str = "", in_web: bool = True
-) -> Format:
+def choose(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "") -> Format:
     """Return the format, or raise DomainError if the set can't be written in it here."""
     fitting = written_formats(test_set.kind)
     chosen = fitting.get(format)
@@ -56,19 +65,20 @@ def choose(
         message = f"{chosen.title} needs the package {EXTRAS[format][1]}, which is not installed here."
         hint = "An administrator installs it with: pip install --require-hashes -r requirements-formats.txt."
         raise DomainError("format_not_installed", message, hint=hint, field="format")
-    if in_web and chosen.writer.loader:
-        hint = f"Write it with: manage.py export {test_set.slug} --format {format} --output FILE."
-        raise DomainError(
-            "bad_format", f"{chosen.title} is written by command only.", hint=hint, field="format"
-        )
     return chosen
 
 
 def export(
     test_set: TestSet, format: str, *, scheme: str = "", unit: str = "", in_web: bool = True
 ) -> Exported:
-    """Write the set to a file: one file as it is, several as a zip."""
-    chosen = choose(test_set, format, scheme=scheme, unit=unit, in_web=in_web)
+    """Write the set to a file: one file as it is, several as a zip.
+
+    The web returns what a job has made, of formats that the web can't write.
+    """
+    chosen = choose(test_set, format, scheme=scheme, unit=unit)
+    if in_web and is_made(chosen):
+        made = _require_made(test_set, chosen)
+        return Exported(made.name, BytesIO(bytes(made.data or b"")), made.lost)
     if format == own_format().key:
         return _own(test_set)
     target = _target(test_set, scheme, unit)
@@ -100,12 +110,67 @@ def export(
 def losses(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "") -> dict[str, int]:
     """Count what the format can't hold of the set, by writing it to nowhere."""
     chosen = choose(test_set, format, scheme=scheme, unit=unit)
+    if is_made(chosen):
+        return _require_made(test_set, chosen).lost
     target = _target(test_set, scheme, unit)
     if format != own_format().key:
         for _, pieces in _files(test_set, chosen, target):
             for _ in pieces:
                 pass
     return _counts(target)
+
+
+# ---- formats that only a job writes ---------------------------------------------------------------
+def is_made(format: Format) -> bool:
+    return format.writer is not None and bool(format.writer.loader)
+
+
+def made_export(test_set: TestSet, format: str) -> MadeExport | None:
+    """Return what was asked for, without its bytes."""
+    return MadeExport.objects.filter(test_set=test_set, format=format).defer("data").first()
+
+
+@transaction.atomic
+def make(test_set: TestSet, format: str, *, by: User) -> MadeExport:
+    """Queue the job that writes the file; one that failed is queued again."""
+    test_set.require_reader(by)
+    chosen = choose(test_set, format)
+    if not is_made(chosen):
+        detail = f"{chosen.title} needs no job: download it."
+        raise DomainError("bad_format", detail, field="format")
+    MadeExport.objects.get_or_create(test_set=test_set, format=format, defaults={"by": by})
+    row = MadeExport.objects.select_for_update().defer("data").get(test_set=test_set, format=format)
+    waiting = Job.objects.filter(kind=KIND, subject=row.pk, state__in=(Job.State.QUEUED, Job.State.RUNNING))
+    if row.size is None and not waiting.exists():
+        enqueue(KIND, row.pk)
+    return row
+
+
+def build(row: MadeExport, progress: Progress) -> Store:
+    """Write the file of a format that only a job writes."""
+    progress(0, row.test_set.rows, f"writing {row}")
+    made = export(row.test_set, row.format, in_web=False)
+    with made.file:
+        data = made.file.read(MOST_MADE + 1)
+    if len(data) > MOST_MADE:
+        command = f"manage.py export {row.test_set.slug} --format {row.format} --output FILE"
+        raise InputFault(
+            "too_large", f"The file has more than {MOST_MADE:,} bytes. Write it with: {command}."
+        )
+
+    def store() -> None:
+        values = {"name": made.name, "size": len(data), "data": data, "lost": made.lost}
+        MadeExport.objects.filter(pk=row.pk).update(**values)
+
+    return store
+
+
+def _require_made(test_set: TestSet, format: Format) -> MadeExport:
+    made = MadeExport.objects.filter(test_set=test_set, format=format.key).exclude(size=None).first()
+    if made is None:
+        hint = "Have it made first, by its page or by POST; a job writes it."
+        raise Conflict("not_made", f"{format.title} of {test_set} is not made yet.", hint=hint)
+    return made
 
 
 def _own(test_set: TestSet) -> Exported:

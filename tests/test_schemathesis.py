@@ -81,6 +81,7 @@ VALIDATED_BY_CONTENT = {
     ("post", "api-test-set-companions"): "a role is needed unless the set is removed",
     ("post", "api-test-set-mapping"): "names are of labels that the set has",
     ("post", "api-test-set-leakage"): "the format is one of sentences",
+    ("post", "api-test-set-export"): "the format is one that a job writes",
     ("get", "api-test-set-losses"): "scheme and unit are options of the format",
     ("get", "api-board-view"): "columns are measures of the benchmark, dates are days",
     ("get", "api-errors"): "shares are from 0 to 1",

@@ -36,6 +36,7 @@ HANDLER_PATHS = {
     "import": "workers.handlers.annotation:import_file",
     "split": "workers.handlers.annotation:split",
     "map": "workers.handlers.annotation:map_labels",
+    "export": "workers.handlers.annotation:export",
     "leakage": "workers.handlers.annotation:leakage",
     "freeze": "workers.handlers.annotation:freeze",
     "vote figures": "workers.handlers.annotation:figures",

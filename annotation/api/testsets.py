@@ -26,7 +26,7 @@ from annotation.api.projects import (
     state_parameter,
 )
 from annotation.freezing import builder
-from annotation.models import Batch, Card, Download, Publication
+from annotation.models import Batch, Card, Download, MadeExport, Publication
 from annotation.releases import card as cards
 from annotation.releases import publishing
 from annotation.releases.comparison import Cause, FactChange, LineChange
@@ -517,6 +517,13 @@ def _export_options(request: Request) -> dict[str, Any]:
     return {name: request.query_params.get(name, "") for name in ("scheme", "unit")}
 
 
+class MadeSerializer(serializers.ModelSerializer[MadeExport]):
+    class Meta:
+        model = MadeExport
+        fields = ["format", "size", "lost"]
+        read_only_fields = fields
+
+
 class Export(APIView):
     @extend_schema(
         operation_id="test_set_export",
@@ -531,6 +538,18 @@ class Export(APIView):
         made = conversion.export(test_set, key, **_export_options(request))
         record_download(test_set, person(request), f"gold as {key}"[:40])
         return stored_nowhere_file(made.file, made.name)
+
+    @extend_schema(
+        operation_id="test_set_export_make",
+        parameters=EXPORT_PARAMETERS[:1],
+        request=None,
+        responses={202: MadeSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str, key: str) -> Response:
+        """Have a job write a format that needs one, such as spacy-docbin. `size` is null until it has."""
+        test_set = visible_test_set(request, slug)
+        made = conversion.make(test_set, key, by=person(request))
+        return Response(MadeSerializer(made).data, status=202)
 
 
 class LossesSerializer(serializers.Serializer[Any]):

@@ -10,7 +10,7 @@ from annotation.models.oversight import (
     Suggestion,
 )
 from annotation.models.project import Member, OntologyLabel, OntologyStep, Policy, Project
-from annotation.models.release import Acceptance, Card, Download, Publication, PublicationReader
+from annotation.models.release import Acceptance, Card, Download, MadeExport, Publication, PublicationReader
 from annotation.models.voting import Adjudication, Annotator, Answer, LastAnswer, Lease, Vote
 from annotation.testset import TestSet, TestSetRow
 
@@ -29,6 +29,7 @@ __all__ = [
     "KnownAnswer",
     "LastAnswer",
     "Lease",
+    "MadeExport",
     "Mark",
     "Member",
     "OntologyLabel",

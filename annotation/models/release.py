@@ -102,3 +102,22 @@ class Download(models.Model):
 
     def __str__(self) -> str:
         return f"{self.what} of {self.test_set}"
+
+
+class MadeExport(models.Model):
+    """A test set in a format that only a job writes."""
+
+    test_set = models.ForeignKey("annotation.TestSet", on_delete=models.CASCADE, related_name="made_exports")
+    format = models.CharField(max_length=40)
+    name = models.CharField(max_length=200, blank=True)
+    size = models.PositiveIntegerField(null=True, help_text="Bytes; null until the job has written it.")
+    data = models.BinaryField(null=True)
+    lost = models.JSONField(default=dict, help_text="What the format can't hold, counted.")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["test_set", "format"], name="made_once")]
+
+    def __str__(self) -> str:
+        return f"{self.test_set} as {self.format}"

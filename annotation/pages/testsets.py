@@ -269,10 +269,13 @@ def _exported(request: HttpRequest, slug: str) -> TestSet:
     return test_set
 
 
-@page()
+@page("GET", "POST", format=())
 def export_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """Choose a format; before the download, show what it can't hold."""
+    """Choose a format; before the download, show what it can't hold. Some are made by a job."""
     test_set = _exported(request, slug)
+    if request.method == "POST":
+        row = conversion.make(test_set, request.POST.get("format", ""), by=person(request))
+        return redirect(f"{request.path}?{urlencode({'format': row.format})}")
     form = ExportForm(request.GET or None, kind=test_set.kind)
     context: dict[str, Any] = {"set": test_set, "form": form}
     if form.is_valid():
@@ -280,13 +283,13 @@ def export_page(request: HttpRequest, slug: str) -> HttpResponse:
         options |= {
             name: options[name] or EXPORT_OPTIONS[name][2] for name in EXPORT_OPTIONS if name in options
         }
-        lost = attempt(form, lambda: conversion.losses(test_set, **options), "format")
-        if lost is not None:
-            context |= {
-                "chosen": written_formats()[options["format"]],
-                "lost": lost,
-                "query": urlencode(options),
-            }
+        chosen = written_formats()[options["format"]]
+        made = conversion.made_export(test_set, chosen.key) if conversion.is_made(chosen) else None
+        if conversion.is_made(chosen) and (made is None or made.size is None):
+            context |= {"chosen": chosen, "to_make": True, "query": urlencode(options)}
+            context |= job_context(conversion.KIND, made.pk) if made else {}
+        elif (lost := attempt(form, lambda: conversion.losses(test_set, **options), "format")) is not None:
+            context |= {"chosen": chosen, "lost": lost, "query": urlencode(options)}
     return render(request, "annotation/test_set_export.html", context)
 
 

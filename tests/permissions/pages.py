@@ -135,6 +135,7 @@ test-set-leakage      POST login   404   403   404   403   200   404   404   404
 test-set-card         GET  login   404   403   404   403   200   404   404   404   404   404   200 login
 test-set-card         POST login   404   403   404   403   302   404   404   404   404   404   302 login
 test-set-export       GET  login   404   403   404   403   200   404   404   404   404   404   200 login
+test-set-export       POST login   404   403   404   403   400   404   404   404   404   404   400 login
 test-set-export-file  GET  login   404   403   404   403   200   404   404   404   404   404   200 login
 test-set-export:gold  GET  login   404   404   404   404   404   404   404   404   404   200   200 login
 test-set-export-file:gold GET  login   404   404   404   404   404   404   404   404   404   200   200 login

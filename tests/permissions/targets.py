@@ -531,6 +531,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "test-set-companions": lambda cast: {"other": cast.test_set.slug, "role": "training"},
     "test-set-mapping": lambda cast: {"name": "Mapped", "version": "1", "new_0": "other", "action": "make"},
     "test-set-publish": lambda cast: {"access": "named", "usernames": "vera"},
+    "test-set-export": lambda _: {"format": "label-studio"},
     "release": lambda cast: {"terms": hashlib.sha256().hexdigest()},
     "release-check": lambda cast: {"copies": file(b"{}", "gold.jsonl")},
     "test-set-card": lambda cast: {"words": "From three papers.", "languages": "en"},

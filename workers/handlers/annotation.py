@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 
+from annotation import conversion
 from annotation.consensus import item_state
 from annotation.freezing import builder
 from annotation.imports import batches
-from annotation.models import AgreementReport, Batch, Project
+from annotation.models import AgreementReport, Batch, MadeExport, Project
 from annotation.reports import agreement, vote_figures
 from annotation.splits import companions, making, mapping
 from annotation.testset import Companion, Kind, TestSet
@@ -45,6 +46,12 @@ def leakage(subject: int, progress: Progress) -> Store:
     """Count what training or validation data share with a test set; one that was removed is skipped."""
     companion = Companion.objects.select_related("data", "test_set").filter(pk=subject).first()
     return companions.count_shared(companion, progress) if companion else lambda: None
+
+
+def export(subject: int, progress: Progress) -> Store:
+    """Write a test set in a format that the web can't write."""
+    row = MadeExport.objects.select_related("test_set").defer("data").get(pk=subject)
+    return conversion.build(row, progress)
 
 
 def figures(subject: int, progress: Progress) -> Store:

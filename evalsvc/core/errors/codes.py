@@ -161,6 +161,7 @@ BENCHMARKS: dict[str, str] = {
     "not_ended": "The submission is still being processed. Rescore it when it has ended.",
     "not_open_yet": "The setting is not open yet. See detail for the opening time.",
     "not_frozen": "The test set is not frozen yet.",
+    "not_made": "A job writes this format of the test set, and has not done so. Have it made first.",
     "not_described": "The statistics of the test set are still being computed. Try again in a minute.",
     "folder_not_empty": "The folder has files already. Name a new folder.",
     "not_your_set": "The test set belongs to a project you are not a member of.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -15,21 +15,23 @@ from evalsvc.evaluation.leaderboard import Column
 Point = tuple[float, float]
 
 
-def rug(values: Sequence[float], *, unit: str = "", best: float | None = None) -> SafeString:
+def rug(values: Sequence[float], *, unit: str = "", best: Collection[float] = ()) -> SafeString:
     """Systems on a line from 0 to 100.
 
-    The best mean, by default the highest, is tall.
+    The best means, by default the highest, are tall.
     """
     top = max(values, default=0.0)
-    best = top if best is None else best
+    best = best or {top}
     ticks = [element("path", class_="axis", d=d) for d in ("M1 15H209", "M1 15v4", "M105 15v4", "M209 15v4")]
     marks = []
-    drawn = {round(208 * value): value for value in sorted(values)} | {round(208 * best): best}
+    drawn = {round(208 * value): value for value in sorted(values)} | {
+        round(208 * value): value for value in best
+    }
     for value in sorted(set(drawn.values())):
-        width, height = (2.5, 14) if value == best else (1.5, 8)
+        width, height = (2.5, 14) if value in best else (1.5, 8)
         x = 1 + 208 * min(max(value, 0.0), 1.0) - width / 2
         shape = {"x": x, "y": 15 - height, "width": width, "height": height}
-        class_ = "rug rug--top" if value == best else "rug"
+        class_ = "rug rug--top" if value in best else "rug"
         marks.append(element("rect", element("title", percent(value)), class_=class_, **shape))
     low, high = percent(min(values, default=0.0)), percent(top)
     name = f"{len(values)} systems between {low} and {high}" if len(values) > 1 else f"One system at {high}"

@@ -12,23 +12,28 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web.formatting import counted, measured
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.board_figures import Stamp, changes
+from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.leaderboard import Board
-from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.models import Benchmark, BoardTests, Setting
 from evalsvc.evaluation.pages import charts
 
 KEPT = 2_000
+NAMED = 3  # systems in front by name
 
 
 class Summary(NamedTuple):
-    """Board in a list; `front` names the systems with the best mean.
+    """Board in a list; `front` names the systems that none is better than by a test, `band` their ranks.
 
-    `last` is when the newest run on it came, not one that is sealed.
+    Without tests it names those with the best mean. `last` is when the newest run on it came, not one that is
+    sealed.
     """
 
     counts: str
     setting: str = ""
     measure: str = ""
     front: str = ""
+    band: str = ""
     rug: SafeString | str = ""
     last: datetime | None = None
 
@@ -54,15 +59,18 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     rows = Setting.objects.filter(benchmark__in=listed).select_related("test_set", "only", "benchmark")
     for setting in rows.order_by("rank", "pk"):
         settings.setdefault(setting.benchmark_id, setting)
-    stamps = changes(settings.values(), as_stored=True)
+    rows_of, tested = changes(settings.values(), as_stored=True), _tested(settings.values())
+    stamps = {pk: (stamp, tested.get(pk)) for pk, stamp in rows_of.items()}
     kept = {pk: _kept[pk] for pk in stamps.keys() & _kept.keys()}
     summaries = {pk: summary for pk, (stamp, summary) in kept.items() if stamp == stamps[pk]}
     changed = [each for each in settings.values() if each.pk not in summaries]
     if len(_kept) > KEPT:
         _kept.clear()
-    for board in leaderboard.boards(changed, measures=()):
+    boards = leaderboard.boards(changed, measures=())
+    tests = board_tests.read(boards, {each.order_by for each in boards}) if boards else {}
+    for board in boards:
         pk = board.setting.pk
-        summaries[pk] = _summary(board)
+        summaries[pk] = _summary(board, tests.get(pk))
         if board.computed_at is None:  # a stored board that is outdated changes without its rows
             _kept[pk] = stamps[pk], summaries[pk]
     none = Summary("no setting yet")
@@ -71,21 +79,33 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     ]
 
 
-def _summary(board: Board) -> Summary:
-    runs = sum(row.n for row in board.rows)
+def _tested(settings: Iterable[Setting]) -> dict[int, Stamp]:
+    """Return what changes when the tests of boards do."""
+    rows = BoardTests.objects.filter(setting__in=settings).order_by()
+    return {pk: tuple(stamp) for pk, *stamp in rows.values_list("setting", "identity", "computed_at")}
+
+
+def _summary(board: Board, tests: BoardComparison | None) -> Summary:
+    runs = sum(each.n for each in board.figures.runs)
     counts = f"{counted(len(board.rows), 'system')}, {counted(runs, 'run')}" if runs else "no system yet"
-    last = max((row.runs.last for row in board.rows), default=None)
-    ranked = [(row, board.ordering.figures[row.system.pk].mean) for row in board.rows if row.rank]
-    means = [mean for _, mean in ranked if mean is not None]
+    last = max((each.last for each in board.figures.runs), default=None)
+    figures, order = board.ordering.figures, board.ordering.order
+    means = {system: mean for system in order if (mean := figures[system].mean) is not None}
     if not means:
         return Summary(counts, last=last)
-    measure, best = board.ordering.measure, means[0]
-    front = ", ".join(row.system.name for row, mean in ranked if mean == best)
+    measure, best = board.ordering.measure, means[order[0]]
+    bands = tests.bands(measure.key) if tests else {}
+    front = [system for system in order if system in bands and bands[system].first == 1]
+    band = str(bands[front[0]]) if front else ""
+    front = front or [system for system in order if means[system] == best]
+    names = [board.systems.by_key[system].name for system in front]
+    named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} others" if len(names) > NAMED else "")
     return Summary(
         counts,
         setting=board.setting.title,
         measure=measure.title,
-        front=f"{front}, {measured(best, measure)}",
-        rug=charts.rug(means, best=best),
+        front=named if len(names) > 1 and band else f"{named}, {measured(means[front[0]], measure)}",
+        band=band,
+        rug=charts.rug(list(means.values()), best={means[system] for system in front}),
         last=last,
     )

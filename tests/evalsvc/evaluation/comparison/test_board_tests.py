@@ -15,6 +15,7 @@ from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.comparison.board_tests import Band
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, BoardTests, Score, Setting, Submission, System
+from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.periodic import look
 from tests.evalsvc.evaluation.test_leaderboard import answers
@@ -123,6 +124,8 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     before = client.get(reverse("board", args=["rel"]))
     assert "ranks by the figures alone, without a test" in before.content.decode()
     compute()
+    summary = overviews([Benchmark.objects.get()])[0].summary
+    assert (summary.front, summary.band) == ("Alder, Birch", "1–2")
     response = client.get(reverse("board", args=["rel"]), {"columns": "macro_f1"})
     lines = response.context["table"].rows
     assert [(line.row.system.name, line.rank, line.first.leads) for line in lines] == [

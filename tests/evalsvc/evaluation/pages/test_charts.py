@@ -52,6 +52,7 @@ def test_a_chart_of_ranks_states_the_runs_under_its_means() -> None:
 
 def test_the_highest_mean_is_emphasised_and_marks_on_one_place_are_drawn_once() -> None:
     assert (DRAWINGS["rug"].count("<rect"), DRAWINGS["rug"].count("rug--top")) == (2, 1)
+    assert charts.rug([0.1, 0.5, 0.6], best={0.5, 0.6}).count("rug--top") == 2
 
 
 def test_runs_are_placed_on_the_scale_in_order() -> None:

@@ -34,6 +34,10 @@ DOCUMENTS = (
     b'{"id":"d1","tokens":["Ada","met","Bo"],"spans":[[0,1,"PER"]],"relations":[]}\n'
     b'{"id":"d2","tokens":["It","rained","."],"spans":[],"relations":[]}\n'
 )
+PROVENANCE = (
+    b'{"answers":[{"by":"a1","relations":["A"],"spans":[]},{"by":"a2","relations":[],"spans":[[0,1,"P"]]}],"id":"s1",'
+    b'"k":2,"labels":[{"against":1,"for":1,"label":"A"}],"pattern":"1-1","state":"disputed","decision":{"relations":["A"]}}\n'
+)
 LONGEST = 20_000
 
 
@@ -52,6 +56,7 @@ def examples() -> dict[str, bytes]:
     """A file of each format by its key, of other files by the name of their reader."""
     shown = {key: f"{format.example}\n".encode() for key, format in formats().items()}
     others = {"array": npy(), "archive": archives()[0], "tar": tar(), "configuration": CONFIG}
+    others |= {"provenance.jsonl": PROVENANCE, "gold.jsonl": GOLD}
     return shown | others | {"predictions": npy("(2, 1)", numbers=2)}  # fits the command's gold
 
 

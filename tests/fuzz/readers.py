@@ -7,6 +7,7 @@ commands, which read local files.
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +22,8 @@ from annotation.imports.staging import fitting_lines
 from annotation.imports.suggestions import _payload
 from annotation.imports.upload_precheck import ROLES, precheck
 from annotation.models import Batch, Project
+from annotation.releases import layout
+from annotation.releases.check import check
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats import jsonl_items, npy, npz, spacy_pipeline
@@ -40,7 +43,7 @@ from evalsvc.core.formats.text_lines import unpacked
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.evaluation.benchmarks.training_counts import read_counts
-from tests.fuzz.mutations import DOCUMENTS, GOLD
+from tests.fuzz.mutations import DOCUMENTS, GOLD, PROVENANCE
 from workers.cli import local_files
 from workers.cli.arguments import TASKS, InvalidFile, Options
 from workers.scoring.gold import read_gold
@@ -203,6 +206,21 @@ def _json(data: bytes) -> None:
         StorableJSONParser().parse(io.BytesIO(data), parser_context={"encoding": "utf-8"})
 
 
+def _copied(name: str, data: bytes) -> None:
+    """A file of a release whose copy is checked, beside others as they are."""
+    manifest = {"format": layout.FORMAT, "name": "Trial", "version": "1", "kind": "relations", "rows": 2}
+    steps = [{"operation": "merge", "sources": ["A"], "target": "B"}]
+    contents = {
+        layout.MANIFEST: json.dumps(manifest | {"policy": "majority"}).encode(),
+        layout.ONTOLOGY: json.dumps({"labels": [], "steps": steps}).encode(),
+        layout.GOLD: GOLD,
+        layout.BLIND: GOLD,
+        layout.PROVENANCE: PROVENANCE,
+    }
+    files = contents | {name: data}
+    str(check({each: partial(io.BytesIO, content) for each, content in files.items()}).differences).encode()
+
+
 def _require_known(problems: Problems) -> None:
     unknown = (problems.by_code.keys() | problems.warnings.keys()) - KINDS.keys()
     if unknown:
@@ -228,6 +246,8 @@ def readers() -> dict[str, Reader]:
     for task in TASKS:
         table |= {f"command {task}, predictions": Command(task, as_gold=False)}
         table |= {f"command {task}, gold": Command(task, as_gold=True)}
+    copied = (layout.MANIFEST, layout.ONTOLOGY, layout.GOLD, layout.BLIND, layout.PROVENANCE, layout.SUMS)
+    table |= {f"copy with {name}": partial(_copied, name) for name in copied}
     return table | {f"precheck of {content}": partial(_prechecked, content) for content in ROLES} | {
         "training counts": _training_counts,
         "labels": _labels, "array": _array, "archive": _archive, "gzip": _unpacked, "tar": _tar,

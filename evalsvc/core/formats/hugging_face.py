@@ -28,6 +28,7 @@ from evalsvc.core.formats.text_spans import check_bounds
 
 NEGATIVE = "no_relation"
 ROWS_AT_ONCE = 1_000
+FAULTS = (ValueError, TypeError, KeyError, IndexError, OSError, NotImplementedError)
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 LOSES = (
     "Entities: the text becomes tokens, relations are lost, and of overlapping spans the "
@@ -167,7 +168,7 @@ def read_parquet(
     data = read_whole(source, problems=problems, limits=limits, accepted=PARQUET.magic)
     try:
         names, rows = _table(data, problems, limits)
-    except (ValueError, TypeError, KeyError, IndexError, OSError, MemoryError) as error:
+    except (*FAULTS, MemoryError) as error:
         # pyarrow's and msgspec's too
         problems.stop("bad_binary", value=str(error), expected="Parquet with the columns of a dataset")
     problems.lines_read = len(rows)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
+from typing import Any
 
 from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Claims, Outcomes
 
@@ -78,8 +79,7 @@ class Selection:
     @cached_property
     def items(self) -> list[int]:
         """The chosen items: by default lowest F1 first, of equal ones most errors, then file order."""
-        wanted = sum(1 << code for code in self.wanted.kinds)
-        chosen = [at for at in self.but_kinds if not wanted or self._mask(at) & wanted]
+        chosen = self.chosen
         if self.wanted.order == "file":
             return chosen
         f1 = self.a.f1_scores
@@ -89,6 +89,24 @@ class Selection:
         return sorted(
             chosen, key=lambda at: (isnan(f1[at]), f1[at] if not isnan(f1[at]) else 0, -errors[at], at)
         )
+
+    @cached_property
+    def chosen(self) -> list[int]:
+        """The chosen items in file order."""
+        wanted = sum(1 << code for code in self.wanted.kinds)
+        return [at for at in self.but_kinds if not wanted or self._mask(at) & wanted]
+
+    def without(self, **filters: Any) -> int:
+        """Return how many items are left with some filters changed."""
+        return len(Selection(self.a, self.b, replace(self.wanted, **filters)).chosen)
+
+    @cached_property
+    def by_label(self) -> Counter[str]:
+        """Number of items with each class in gold or predictions, under the other filters."""
+        found: Counter[str] = Counter()
+        for at in Selection(self.a, self.b, replace(self.wanted, label="")).chosen:
+            found.update({name for side in self.sides for name in _names(side, at)})
+        return found
 
     @cached_property
     def but_kinds(self) -> list[int]:
@@ -131,6 +149,16 @@ def _rows_alone(a: Claims, b: Claims) -> dict[str, list[int]]:
 def _items_of(claims: Claims, rows: Sequence[int]) -> Iterable[int]:
     first = claims.columns[0]
     return (bisect_right(first, row) - 1 for row in rows)
+
+
+def _names(outcomes: Outcomes, item: int) -> Iterator[str]:
+    """Yield the classes of an item."""
+    for names, parts in (
+        (outcomes.labels, (outcomes.gold, outcomes.predicted)),
+        (outcomes.relations, (outcomes.gold_links, outcomes.predicted_links)),
+    ):
+        for claims in filter(None, parts):
+            yield from (names[label] for label, *_ in claims.of(item) if label >= 0)
 
 
 def _having(outcomes: Outcomes, label: str) -> set[int]:

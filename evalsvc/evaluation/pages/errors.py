@@ -57,6 +57,8 @@ KIND_TITLES = {
 ORDER_TITLES = {"f1": "lowest F1 of A first", "errors": "most errors first", "file": "order of the file"}
 TWO_FORMS = "One of the two systems answers with offsets, the other without. Choose two of one form."
 NOT_STORED = "The scores of this system were computed before errors were stored."
+WHO_TITLES = {"": "All errors", "a": "Only A right", "b": "Only B right", "neither": "Neither right"}
+SWAPPED = {"a": "b", "b": "a", "neither": "neither"}
 WAITING = "Its runs are being scored again."
 
 
@@ -219,7 +221,15 @@ def _shown(request: HttpRequest, browser: Browser) -> dict[str, Any]:
         "kinds": _kind_links(request, selection),
         "kinds_chosen": [KINDS[code] for code in sorted(wanted.kinds)],
         "who": _who_links(request, browser),
-        "labels": [(name, browser.titles.get(name, name)) for name in _labels(sides[0].outcomes)],
+        "labels": [
+            (name, browser.titles.get(name, name), selection.by_label[name])
+            for name in _labels(sides[0].outcomes)
+            if selection.by_label[name] or name == wanted.label
+        ],
+        "swapped": _query(request, a=sides[1].value, b=sides[0].value, who=SWAPPED.get(wanted.who), page=None)
+        if len(sides) > 1
+        else "",
+        "drops": _drops(request, browser) if not items else [],
         "filtered": bool(
             wanted.kinds or wanted.label or wanted.who or (wanted.low, wanted.high) != (0.0, 1.0)
         ),
@@ -234,6 +244,31 @@ def _shown(request: HttpRequest, browser: Browser) -> dict[str, Any]:
         "shown": [_item(request, browser, at, lines) for at in pages],
         "against": _against(request, browser),
     }
+
+
+def _drops(request: HttpRequest, browser: Browser) -> list[tuple[str, str, str]]:
+    """Return each filter in use, what is left without it, and the address that drops it."""
+    wanted, selection = browser.wanted, browser.selection
+    kinds = " or ".join(KIND_TITLES[KINDS[code]] for code in sorted(wanted.kinds))
+    filters: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
+        (kinds, {"kinds": frozenset()}, ("kind",)),
+        (browser.titles.get(wanted.label, wanted.label), {"label": ""}, ("label",)),
+        (WHO_TITLES[wanted.who] if wanted.who else "", {"who": ""}, ("who",)),
+        (
+            f"F1 of A from {wanted.low} to {wanted.high}" if (wanted.low, wanted.high) != (0.0, 1.0) else "",
+            {"low": 0.0, "high": 1.0},
+            ("low", "high"),
+        ),
+    )
+    return [
+        (
+            title,
+            counted(selection.without(**changes), browser.noun),
+            _query(request, **dict.fromkeys(names), page=None),
+        )
+        for title, changes, names in filters
+        if title
+    ]
 
 
 def _labels(outcomes: Outcomes) -> list[str]:
@@ -281,9 +316,13 @@ def _who_links(request: HttpRequest, browser: Browser) -> list[tuple[str, int, b
     if len(browser.sides) < 2:
         return []
     counts = {"": len(browser.selection.wrong)} | browser.selection.by_who
-    titles = {"": "All errors", "a": "Only A right", "b": "Only B right", "neither": "Neither right"}
     return [
-        (titles[who], n, who == browser.wanted.who, _query(request, who=who or None, page=None, item=None))
+        (
+            WHO_TITLES[who],
+            n,
+            who == browser.wanted.who,
+            _query(request, who=who or None, page=None, item=None),
+        )
         for who, n in counts.items()
     ]
 

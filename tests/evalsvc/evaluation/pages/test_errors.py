@@ -79,7 +79,15 @@ def test_two_systems_are_split_into_who_alone_is_right(
     ]
     assert sorted(shown(page(client, who="a", **both)[0])) == ["s2", "s3", "s4", "s5"]
     assert shown(page(client, who="neither", **both)[0]) == ["s6"]
-    assert "No error matches all filters." in page(client, who="b", **both)[1]
+    none, html = page(client, who="b", kind="spurious", **both)
+    assert "No error matches all filters." in html
+    assert [(title, left) for title, left, _ in none["drops"]] == [
+        ("spurious", "0 sentences"), ("Only B right", "2 sentences"),
+    ]  # fmt: skip
+    swapped = client.get(f"/boards/rel/errors/{none['swapped']}")
+    assert (swapped.context["a"].name, swapped.context["wanted"].who) == ("Tree", "a")
+    counts = {name: n for name, _, n in page(client, **both)[0]["labels"]}
+    assert counts["works_for"] == len(shown(page(client, label="works_for", **both)[0]))
 
 
 def test_spans_lie_on_lanes_under_one_text(client: Client, cast: BenchmarkCast, entities: Benchmark) -> None:

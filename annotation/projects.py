@@ -13,7 +13,8 @@ from annotation import roles
 from annotation.consensus import item_state
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
 from annotation.models import Annotator, Member, Policy, Project
-from annotation.ontology.inventory import inventory, parts_of
+from annotation.ontology import guideline_versions
+from annotation.ontology.inventory import inventory, lock_project, parts_of
 from annotation.queue import lease_endings
 from annotation.roles import CURATOR, MAY_LABEL, require, require_organiser, require_to_change
 from annotation.testset import Kind
@@ -221,9 +222,13 @@ def set_by_sentence(project: Project, *, by_sentence: bool, by: User) -> Project
 def set_guideline(project: Project, *, guideline: str, na_means: str = "", by: User) -> Project:
     """Change the guideline and the meaning of N/A."""
     require_to_change(project, by, CURATOR)
+    project = lock_project(project)
     changed = {"guideline": guideline.strip()} | ({"na_means": na_means.strip()} if na_means.strip() else {})
     before = {name: getattr(project, name) for name in changed}
     record(project, "guideline", by=by, before=before, after=changed)
+    text = changed.pop("guideline")
+    if text != project.guideline:
+        guideline_versions.set_text(project, text, by=by)
     Project.objects.filter(pk=project.pk).update(**changed)
     project.refresh_from_db()
     return project

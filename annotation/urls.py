@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from annotation.api import disputes, effects, items, labelling, labels, monitoring, projects, splits, testsets
+from annotation.api import (
+    disputes,
+    effects,
+    guidelines,
+    items,
+    labelling,
+    labels,
+    monitoring,
+    projects,
+    second_readings,
+    splits,
+    testsets,
+)
 from evalsvc.core.web.downloads import stored_nowhere
 
 api_patterns = [
@@ -18,6 +30,12 @@ api_patterns = [
         "projects/<slug:slug>/steps/<int:plan>/undo",
         effects.UndonePlan.as_view(),
         name="api-ontology-plan-undo",
+    ),
+    path("projects/<slug:slug>/guidelines", guidelines.Guidelines.as_view(), name="api-guidelines"),
+    path(
+        "projects/<slug:slug>/guidelines/<int:number>/again",
+        guidelines.AskedAgain.as_view(),
+        name="api-guideline-again",
     ),
     path("projects/<slug:slug>/freeze", testsets.Freeze.as_view(), name="api-freeze"),
     path("test-sets", testsets.TestSets.as_view(), name="api-test-sets"),
@@ -67,6 +85,14 @@ api_patterns = [
     path("items/<uuid:id>/dispute", stored_nowhere(disputes.OneDispute.as_view()), name="api-dispute"),
     path("items/<uuid:id>/decision", disputes.Decision.as_view(), name="api-decision"),
     path("items/<uuid:id>/take-back", disputes.TakeBack.as_view(), name="api-take-back"),
+    path(
+        "projects/<slug:slug>/second-readings",
+        stored_nowhere(second_readings.SecondReadings.as_view()),
+        name="api-second-readings",
+    ),
+    path(
+        "items/<uuid:id>/second-reading", second_readings.SecondReading.as_view(), name="api-second-reading"
+    ),
     path("items/<uuid:id>/one-more", disputes.OneMore.as_view(), name="api-one-more"),
     path("projects/<slug:slug>/insight", monitoring.Insight.as_view(), name="api-insight"),
     path("projects/<slug:slug>/log", projects.ProjectLog.as_view(), name="api-project-log"),

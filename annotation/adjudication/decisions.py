@@ -169,7 +169,7 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
     k = item_state.answers_needed(item, rules.project)
     answers = list(Answer.objects.filter(item=item).active().select_related("vote"))
     count = counted_answers(answers, k=k)
-    late = [answer for answer in answers if answer not in count and not answer.set_aside]
+    late = [answer for answer in answers if answer not in count and not (answer.set_aside or answer.again)]
     mapped = [rules.mapping.payload(answer.payload).payload for answer in count]
     verdicts = {policy: rules.verdict(mapped, k, policy) for policy in (MAJORITY, MAJORITY_NA)}
     verdict = verdicts[rules.policy]
@@ -264,7 +264,7 @@ def decide(
     decision = Adjudication.objects.create(
         item=item,
         by=by,
-        payload=_answer(payload, finding, item, project),
+        payload=decided_answer(payload, finding, item, project),
         finding=finding,
         reason=reason,
         votes_key=votes_key,
@@ -275,7 +275,7 @@ def decide(
     return decision
 
 
-def _answer(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
+def decided_answer(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
     if not finding:
         if payload is None:
             raise DomainError(
@@ -311,7 +311,7 @@ def exclude_items(
     project: Project, items: Sequence[Item], *, by: User, finding: str, reason: str = ""
 ) -> list[Adjudication]:
     """Leave out items that the caller has locked and checked."""
-    payload = _answer(None, finding, items[0], project)
+    payload = decided_answer(None, finding, items[0], project)
     pks = [item.pk for item in items]
     Adjudication.objects.filter(item__in=pks).active().update(reopened_at=Now(), lapsed=True)
     made = Adjudication.objects.bulk_create(

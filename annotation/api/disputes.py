@@ -163,7 +163,7 @@ class ItemStateSerializer(serializers.Serializer[Any]):
     state = serializers.CharField()
 
 
-def _item(request: Request, id: UUID) -> Item:
+def item_to_decide(request: Request, id: UUID) -> Item:
     """Return an item to a person who may decide it.
 
     The role comes before the existence of the item: an annotator gets the same answer for hidden checks and
@@ -320,7 +320,7 @@ class OneDispute(APIView):
     @extend_schema(operation_id="dispute", responses={200: DossierSerializer} | problems(401, 403, 404))
     def get(self, request: Request, id: UUID) -> Response:
         """Get an item's answers without names, and each policy's outcome."""
-        dossier = decisions.dispute_details(_item(request, id), for_user=person(request))
+        dossier = decisions.dispute_details(item_to_decide(request, id), for_user=person(request))
         return Response(DossierSerializer(dossier).data)
 
 
@@ -332,7 +332,7 @@ class Decision(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """Decide a dispute by an answer, or leave the item out."""
-        item = _item(request, id)
+        item = item_to_decide(request, id)
         decisions.decide(item, by=person(request), **validated(request, DecisionSerializer))
         return _item_state(item)
 
@@ -348,7 +348,7 @@ class TakeBack(APIView):
 
         The decision stays on record.
         """
-        item = _item(request, id)
+        item = item_to_decide(request, id)
         decisions.reopen(item, by=person(request))
         return _item_state(item)
 
@@ -361,6 +361,6 @@ class OneMore(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """Ask one more person about a disputed item."""
-        item = _item(request, id)
+        item = item_to_decide(request, id)
         decisions.ask_one_more(item, by=person(request))
         return _item_state(item)

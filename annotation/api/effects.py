@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from django.db.models import Q
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -17,7 +18,7 @@ from annotation import projects, roles
 from annotation.api.projects import project_of
 from annotation.consensus.effects import preview
 from annotation.models import OntologyStep, Policy, Project
-from annotation.ontology import inventory, plans
+from annotation.ontology import guideline_versions, inventory, plans
 from annotation.queue import exclusions
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -45,9 +46,21 @@ CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], obje
             project, values["sources"][0], target=values["target"], by=by
         ),
     ),
+    "split": (
+        ("sources", "targets"),
+        lambda project, by, values: inventory.split(
+            project, values["sources"][0], targets=values["targets"], by=by
+        ),
+    ),
     "plan": (
         ("steps",),
         lambda project, by, values: plans.apply_plan(project, plans.planned(values["steps"]), by=by),
+    ),
+    "ask_again": (
+        ("guideline", "labels", "again"),
+        lambda project, by, values: guideline_versions.ask_again(
+            project, values["guideline"], labels=values["labels"], again=values["again"], by=by
+        ),
     ),
     "undo": (
         ("step",),
@@ -79,6 +92,9 @@ class PlannedStepSerializer(serializers.Serializer[Any]):
     operation = serializers.ChoiceField(choices=list(plans.OPERATIONS))
     sources = serializers.ListField(child=serializers.CharField(max_length=200), default=list)
     target = serializers.CharField(default="", allow_blank=True, max_length=200)
+    targets = serializers.ListField(
+        child=serializers.CharField(max_length=200), default=list, help_text="Of a split."
+    )
 
 
 class PlanSerializer(serializers.Serializer[Any]):
@@ -90,7 +106,7 @@ class OntologyStepSerializer(serializers.ModelSerializer[OntologyStep]):
 
     class Meta:
         model = OntologyStep
-        fields = ["number", "plan", "operation", "sources", "target", "by", "at", "undone_at"]
+        fields = ["number", "plan", "operation", "sources", "target", "targets", "by", "at", "undone_at"]
         read_only_fields = fields
 
 
@@ -120,18 +136,27 @@ class OntologySteps(APIView):
         return Response(OntologyStepSerializer(made, many=True).data, status=201)
 
 
+class UndoSerializer(serializers.Serializer[Any]):
+    alone = serializers.BooleanField(default=False, help_text="Undo only this step of its plan.")
+
+
 class UndonePlan(APIView):
     @extend_schema(
         operation_id="ontology_plan_undo",
-        request=None,
+        request=UndoSerializer,
         responses={200: OntologyStepSerializer(many=True)} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str, plan: int) -> Response:
-        """Undo the active steps of a plan."""
+        """Undo the active steps of the plan that began with this step, or this step alone."""
         project, by = project_of(request, slug), person(request)
         roles.require(project, by, roles.CURATOR)
-        plans.undo_plan(project, plan, by=by)
-        steps = project.steps.filter(plan=plan).select_related("by")
+        alone = validated(request, UndoSerializer)["alone"]
+        if alone:
+            inventory.undo(get_object_or_404(project.steps, number=plan), by=by)
+        else:
+            plans.undo_plan(project, plan, by=by)
+        which = Q(number=plan) if alone else plans.of_plan(plan)
+        steps = project.steps.filter(which).select_related("by")
         return Response(OntologyStepSerializer(steps, many=True).data)
 
 
@@ -141,8 +166,14 @@ class ChangeSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(max_length=200), required=False, allow_empty=False
     )
     target = serializers.CharField(required=False, max_length=200)
+    targets = serializers.ListField(
+        child=serializers.CharField(max_length=200), required=False, help_text="Of a split."
+    )
     steps = PlannedStepSerializer(many=True, required=False, help_text="Of a plan.")
     step = serializers.IntegerField(required=False, help_text="Number of the ontology step to undo.")
+    guideline = serializers.IntegerField(required=False, help_text="Version whose answers are asked again.")
+    labels = serializers.ListField(child=serializers.CharField(max_length=200), required=False)
+    again = serializers.BooleanField(required=False, help_text="false: count them again.")
     k = serializers.IntegerField(required=False)
     policy = serializers.ChoiceField(choices=Policy.choices, required=False)
     annotator = serializers.IntegerField(required=False)
@@ -153,8 +184,8 @@ class ChangeSerializer(serializers.Serializer[Any]):
         errors |= {name: "This change does not take it." for name in attrs if name not in ("change", *needed)}
         if "steps" in attrs:
             attrs["steps"] = [dict(step) for step in attrs["steps"]]
-        if attrs["change"] == "rename" and len(attrs.get("sources", "-")) > 1:
-            errors["sources"] = "One label is renamed at a time."
+        if attrs["change"] in ("rename", "split") and len(attrs.get("sources", "-")) > 1:
+            errors["sources"] = "One label is renamed or split at a time."
         if errors:
             raise serializers.ValidationError(errors)
         return attrs

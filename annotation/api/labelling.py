@@ -102,6 +102,14 @@ class VoteSerializer(serializers.Serializer[Any]):
     milliseconds = serializers.IntegerField(
         required=False, allow_null=True, default=None, min_value=0, max_value=86_400_000
     )
+    guideline = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="Version of the guideline that the person had; the current one unless stated.",
+    )
 
 
 class AnswerSerializer(VoteSerializer):

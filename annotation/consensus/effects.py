@@ -60,17 +60,27 @@ class _Outcomes:
         return cls(items, {pk for pk, active in decisions.items() if active}, {*decisions})
 
 
-def preview(project: Project, change: Callable[[Project], object]) -> Effect:
-    """Make a change, count what it changes, and roll it back."""
+def preview(
+    project: Project,
+    change: Callable[[Project], object],
+    look: Callable[[Project, Sequence[int]], object] | None = None,
+) -> Effect:
+    """Make a change, count what it changes, and roll it back.
+
+    `look` is called with the items before the change, and again after it.
+    """
+    look = look or (lambda project, keys: None)
     live = project.items.live()
     decided_first = Case(When(state__in=Item.DECIDED, then=Value(0)), default=Value(1))
     with transaction.atomic():
         keys = list(live.order_by(decided_first, "rank", "pk").values_list("pk", flat=True)[:MAX_ITEMS])
-        before = _Outcomes.of(keys)
-        change(Project.objects.get(pk=project.pk))
+        before, changed = _Outcomes.of(keys), Project.objects.get(pk=project.pk)
+        look(changed, keys)
+        change(changed)
         for start in range(0, len(keys), item_state.CHUNK):
             item_state.recompute_items(project, keys[start : start + item_state.CHUNK])
         after = _Outcomes.of(keys)
+        look(Project.objects.get(pk=project.pk), keys)
         transaction.set_rollback(True)
     pairs = [(before.items[pk], after.items[pk]) for pk in keys]
     waits = [(old[0] in WAITING, new[0] in WAITING) for old, new in pairs]

@@ -20,6 +20,7 @@ from annotation.consensus.label_mapping import LabelMapping, MappedAnswer, Paylo
 from annotation.models import (
     Adjudication,
     Answer,
+    GuidelineVersion,
     Item,
     ItemCount,
     Lease,
@@ -49,12 +50,19 @@ def _mapping(project_id: int, stamp: UUID) -> LabelMapping:
 def _names(project_id: int, stamp: UUID, part: str) -> frozenset[str]:
     raw = OntologyLabel.objects.filter(project=project_id, derived=False)
     rows = raw.filter(part=part) if part else raw
-    return frozenset(_mapping(project_id, stamp).labels(rows.values_list("name", flat=True)))
+    return frozenset(_mapping(project_id, stamp).inventory(rows.values_list("name", flat=True)))
 
 
 def label_names(project: Project, part: str = "") -> frozenset[str]:
     """Return the current labels of one inventory, or of all."""
     return _names(project.pk, project.inventory_stamp, part)
+
+
+@lru_cache(maxsize=256)
+def _asked_again(project_id: int, stamp: UUID) -> dict[int, frozenset[str]]:
+    """Return the guideline versions asked again, with the labels concerned; none: all answers."""
+    rows = GuidelineVersion.objects.filter(project=project_id, asked_again_at__isnull=False)
+    return {number: frozenset(labels) for number, labels in rows.values_list("number", "asked_labels")}
 
 
 class Rules:
@@ -64,10 +72,21 @@ class Rules:
         self.project = project if isinstance(project, Project) else Project.objects.get(pk=project)
         self.policy = self.project.policy
         self.mapping = _mapping(self.project.pk, self.project.inventory_stamp)
+        self.asked_again = _asked_again(self.project.pk, self.project.inventory_stamp)
 
     @property
     def names(self) -> frozenset[str]:
         return label_names(self.project)
+
+    def is_asked_again(self, answer: Answer) -> bool:
+        """True for an answer with a label that was split, or of a guideline that is asked again."""
+        if not (self.mapping or self.asked_again):
+            return False
+        mapped = self.mapping.payload(answer.payload)
+        labels = self.asked_again.get(answer.guideline or 0)
+        return mapped.unclear or (
+            labels is not None and (not labels or bool(labels & labels_in(mapped.payload)))
+        )
 
     def verdict(self, payloads: Sequence[Payload], k: int, policy: str) -> majority.Verdict:
         overlap = self.project.spans_may_overlap
@@ -95,10 +114,12 @@ class ItemRecords:
 
 @dataclass(slots=True)
 class DecisionChanges:
-    """Decisions that cease to count, and those that count again."""
+    """Decisions that cease to count, and those that count again; answers that are asked again, or no more."""
 
     lapsed: list[int] = field(default_factory=list)
     restored: list[int] = field(default_factory=list)
+    asked_again: list[int] = field(default_factory=list)
+    answered: list[int] = field(default_factory=list)
 
     def save(self) -> None:
         """Store the changes; an item has one active decision at any time."""
@@ -106,11 +127,15 @@ class DecisionChanges:
             Adjudication.objects.filter(pk__in=self.lapsed).update(reopened_at=Now(), lapsed=True)
         if self.restored:
             Adjudication.objects.filter(pk__in=self.restored).update(reopened_at=None, lapsed=False)
+        for keys, again in ((self.asked_again, True), (self.answered, False)):
+            if keys:
+                Answer.objects.filter(pk__in=keys).update(again=again)
 
 
 def counted_answers(answers: Iterable[Answer], *, k: int) -> list[Answer]:
-    """Return the first k answers not excluded, in the server's order."""
-    return sorted((a for a in answers if not a.set_aside), key=lambda answer: answer.position)[:k]
+    """Return the first k answers neither excluded nor asked again, in the server's order."""
+    counting = (answer for answer in answers if not (answer.set_aside or answer.again))
+    return sorted(counting, key=lambda answer: answer.position)[:k]
 
 
 def surplus_annotators(item: Item, answers: Sequence[Answer], project: Project) -> set[int]:
@@ -180,6 +205,10 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
     if item.use:  # a gold question is never decided, and open to everybody
         return
     item.extra = item.asked
+    for answer in records.answers:
+        if (again := rules.is_asked_again(answer)) != answer.again:
+            answer.again = again
+            (changes.asked_again if again else changes.answered).append(answer.pk)
     counted, mapped, verdict = _decide(item, records, rules)
     while (
         verdict.state == majority.DISPUTED and rules.project.calls_extra and may_extend(item, rules.project)
@@ -231,8 +260,8 @@ def _apply_decision(
 
 def decided_payload(decision: Adjudication, rules: Rules) -> Payload | None:
     """Return the decided answer in current labels, None if one is missing."""
-    mapped = rules.mapping.payload(decision.payload).payload
-    return mapped if labels_in(mapped) <= rules.names else None
+    mapped = rules.mapping.payload(decision.payload)
+    return mapped.payload if not mapped.unclear and labels_in(mapped.payload) <= rules.names else None
 
 
 def labels_in(payload: Payload) -> set[str]:

@@ -12,19 +12,24 @@ Payload = dict[str, Any]
 
 
 class Step(Protocol):
-    """A merge, delete or rename, as stored."""
+    """A merge, delete, rename or split, as stored; a split has `targets`."""
 
     operation: str
     sources: list[str]
     target: str
+    targets: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class MappedAnswer:
-    """A payload in current labels; `emptied` if deletions removed them all."""
+    """A payload in current labels; `emptied` if deletions removed them all.
+
+    `unclear` if it has a label that was split: which of its parts was meant isn't known.
+    """
 
     payload: Payload
     emptied: bool
+    unclear: bool = False
 
 
 def empty_answer() -> Payload:
@@ -36,30 +41,50 @@ def is_empty(payload: Payload) -> bool:
     return not payload["spans"] and not payload["relations"]
 
 
-class LabelMapping:
-    """Raw names to current names; other names stay as they are."""
+class Replay:
+    """Steps applied one after another to raw names."""
 
-    def __init__(self, names: MappingOf[str, str | None]) -> None:
+    def __init__(self) -> None:
+        self.parts: dict[str, tuple[str | None, ...]] = {}
+
+    def apply(self, step: Step) -> None:
+        targets: dict[str, tuple[str | None, ...]] = {"delete": (None,), "split": (*step.targets,)}
+        now, sources = targets.get(step.operation, (step.target,)), set(step.sources)
+        for raw, parts in self.parts.items():
+            moved = (new for part in parts for new in (now if part in sources else (part,)))
+            self.parts[raw] = tuple(dict.fromkeys(moved))
+        self.parts |= {source: now for source in step.sources if source not in self.parts}
+
+    def mapping(self) -> LabelMapping:
+        clear = {raw: parts[0] for raw, parts in self.parts.items() if len(parts) == 1}
+        return LabelMapping(clear, {raw: parts for raw, parts in self.parts.items() if raw not in clear})
+
+
+class LabelMapping:
+    """Raw names to current names; other names stay as they are.
+
+    A split label has several current names. Steps on its parts, such as a merge, can make it clear.
+    """
+
+    def __init__(
+        self, names: MappingOf[str, str | None], split: MappingOf[str, tuple[str | None, ...]] | None = None
+    ) -> None:
         self._names = dict(names)
+        self._split = dict(split or {})
 
     @classmethod
     def from_steps(cls, steps: Iterable[Step]) -> LabelMapping:
         """Replay the steps in order, each on the result of those before."""
-        names: dict[str, str | None] = {}
+        replay = Replay()
         for step in steps:
-            target = None if step.operation == "delete" else step.target
-            sources = set(step.sources)
-            for raw, now in names.items():
-                if now in sources:
-                    names[raw] = target
-            names |= {source: target for source in sources if source not in names}
-        return cls(names)
+            replay.apply(step)
+        return replay.mapping()
 
     def __bool__(self) -> bool:
-        return bool(self._names)
+        return bool(self._names or self._split)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._names
+        return name in self._names or name in self._split
 
     @property
     def deletes(self) -> bool:
@@ -67,26 +92,37 @@ class LabelMapping:
         return None in self._names.values()
 
     def label(self, name: str) -> str | None:
-        """Return the current name of a raw label, None if deleted."""
-        return self._names.get(name, name)
+        """Return the current name of a raw label, None if deleted or split."""
+        return None if name in self._split else self._names.get(name, name)
 
     def labels(self, names: Iterable[str]) -> list[str]:
         """Return the current names, each once, in order of first occurrence."""
         return list(dict.fromkeys(now for name in names if (now := self.label(name)) is not None))
 
+    def inventory(self, names: Iterable[str]) -> list[str]:
+        """Return the current names as `labels` does, with the parts of split ones."""
+        parts = (part for name in names for part in self._split.get(name, (self.label(name),)))
+        return list(dict.fromkeys(part for part in parts if part is not None))
+
     def payload(self, payload: Payload) -> MappedAnswer:
         """Map an answer; relations of deleted spans are deleted as well."""
-        if not self._names:
+        if not self:
             return MappedAnswer(payload, emptied=False)
         spans, places = self._spans(payload["spans"])
         relations = payload["relations"]
+        named = [link if isinstance(link, str) else link[1] for link in relations]
         if relations and isinstance(relations[0], str):
             relations = self.labels(relations)
         else:
             moved = ((places[head], self.label(name), places[tail]) for head, name, tail in relations)
             relations = [list(link) for link in dict.fromkeys(moved) if None not in link]
         mapped = payload | {"spans": spans, "relations": relations}
-        return MappedAnswer(mapped, emptied=is_empty(mapped) and not is_empty(payload))
+        raw = {*named, *(label for _, _, label in payload["spans"])} if self._split else ()
+        return MappedAnswer(
+            mapped,
+            emptied=is_empty(mapped) and not is_empty(payload),
+            unclear=any(name in self._split for name in raw),
+        )
 
     def _spans(self, spans: list[list[Any]]) -> tuple[list[list[Any]], list[int | None]]:
         """Map spans, each once; return their new places too, None if deleted."""

@@ -129,7 +129,8 @@ def build(test_set: TestSet, progress: Progress) -> Store:
         for c in inventory(project, part)
     ]
     common = _common_manifest(project)
-    more = {"leave_out": leave_out, "guideline": project.guideline, "inventory": _texts(project)}
+    guideline = {"guideline": project.guideline, "guideline_version": project.guideline_version}
+    more = {"leave_out": leave_out, **guideline, "inventory": _texts(project)}
     manifest = common | annotated.manifest() | more
     _require_new(test_set, writer.digests(test_set), labels, manifest)
     parts = [(test_set, n_annotated, manifest)]
@@ -293,6 +294,7 @@ def _common_manifest(project: Project) -> dict[str, Any]:
         "spans_may_overlap": project.spans_may_overlap,
         "ontology": [
             {"number": s.number, "operation": s.operation, "sources": s.sources, "target": s.target}
+            | ({"targets": s.targets} if s.targets else {})
             for s in steps
         ],
         "evalsvc": settings.VERSION,

@@ -76,10 +76,11 @@ class ProvenanceWriter:
         more: dict[str, Any] = {
             "spans": payload["spans"],
             "blank": bool(payload.get("blank")),
-            "not_counted": "" if counts else "excluded" if answer.set_aside else "surplus",
+            "not_counted": "" if counts else not_counted(answer),
             "suggested": vote.shown_id is not None,
             "imported": vote.batch_id is not None,
             "milliseconds": vote.milliseconds,
+            "guideline": vote.guideline,
         }
         return row | {name: value for name, value in more.items() if value}
 
@@ -88,3 +89,10 @@ class ProvenanceWriter:
         row = {"by": by, "at": decision.at.isoformat(), "relations": decision.payload["relations"]}
         more = {"spans": decision.payload["spans"], "reason": decision.reason, "in_bulk": bool(decision.bulk)}
         return row | {name: value for name, value in more.items() if value}
+
+
+def not_counted(answer: Answer) -> str:
+    """Return why an answer beyond those that count is not among them."""
+    if answer.set_aside:
+        return "excluded"
+    return "asked again" if answer.again else "surplus"

@@ -9,9 +9,9 @@ from annotation.models.oversight import (
     ProjectFigures,
     Suggestion,
 )
-from annotation.models.project import Member, OntologyLabel, OntologyStep, Policy, Project
+from annotation.models.project import GuidelineVersion, Member, OntologyLabel, OntologyStep, Policy, Project
 from annotation.models.release import Acceptance, Card, Download, MadeExport, Publication, PublicationReader
-from annotation.models.voting import Adjudication, Annotator, Answer, LastAnswer, Lease, Vote
+from annotation.models.voting import Adjudication, Annotator, Answer, LastAnswer, Lease, SecondReading, Vote
 from annotation.testset import TestSet, TestSetRow
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Batch",
     "Card",
     "Download",
+    "GuidelineVersion",
     "Item",
     "ItemCount",
     "ItemQuerySet",
@@ -40,6 +41,7 @@ __all__ = [
     "ProjectFigures",
     "Publication",
     "PublicationReader",
+    "SecondReading",
     "SourceLabels",
     "Suggestion",
     "TestSet",

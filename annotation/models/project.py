@@ -39,6 +39,9 @@ class Project(models.Model):
     k = models.PositiveSmallIntegerField(default=4, help_text="Annotators per item whose answers count.")
     policy = models.CharField(max_length=20, choices=Policy, default=Policy.MAJORITY)
     guideline = models.TextField(blank=True, help_text="Markdown, shown beside the sentence.")
+    guideline_version = models.PositiveIntegerField(
+        default=1, help_text="A text that people answered under gets a new number when it changes."
+    )
     na_means = models.CharField(
         max_length=200,
         default="the sentence says none of these",
@@ -77,6 +80,27 @@ class Project(models.Model):
     @property
     def rule_title(self) -> str:
         return RULE_TITLES[self.policy]
+
+
+class GuidelineVersion(models.Model):
+    """A text of the guideline, and whether the answers under it are asked again."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="guideline_versions")
+    number = models.PositiveIntegerField()
+    text = models.TextField(blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+    asked_again_at = models.DateTimeField(null=True, help_text="Since then its answers don't count.")
+    asked_labels = models.JSONField(
+        default=list, blank=True, help_text="Only answers with one of these are asked again; none: all."
+    )
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="guidelines_are_numbered")]
+
+    def __str__(self) -> str:
+        return f"version {self.number}"
 
 
 class Member(models.Model):
@@ -139,12 +163,14 @@ class OntologyStep(models.Model):
         MERGE = "merge"
         DELETE = "delete"
         RENAME = "rename"
+        SPLIT = "split"
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="steps")
     number = models.PositiveIntegerField()
     operation = models.CharField(max_length=10, choices=Operation)
     sources = models.JSONField()
     target = models.CharField(max_length=200, blank=True)
+    targets = models.JSONField(default=list, blank=True, help_text="Of a split: the labels it became.")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(db_default=Now())
     undone_at = models.DateTimeField(null=True)

@@ -102,6 +102,9 @@ class Vote(models.Model):
     comment = models.TextField(blank=True)
     flagged = models.BooleanField(default=False)
     milliseconds = models.PositiveIntegerField(null=True, help_text="From showing the item to sending.")
+    guideline = models.PositiveIntegerField(
+        null=True, help_text="Version of the guideline that the person had; unknown of imported votes."
+    )
     aside = models.BooleanField(
         default=False, help_text="The person's answer to the item was set aside by itself when this came."
     )
@@ -145,6 +148,10 @@ class AnswerQuerySet(models.QuerySet["Answer"]):
         """Return answers given here and imported ones whose import is done."""
         return self.filter(ACTIVE_ANSWERS)
 
+    def included(self) -> AnswerQuerySet:
+        """Return active answers that are neither excluded nor asked again."""
+        return self.active().filter(set_aside=False, again=False)
+
 
 class Answer(models.Model):
     """One annotator's current answer on an item, derived from the log."""
@@ -155,6 +162,10 @@ class Answer(models.Model):
     payload = models.JSONField()
     position = models.PositiveIntegerField(help_text="The server's order: the first k count.")
     set_aside = models.BooleanField(default=False, help_text="By a curator; kept, not counted.")
+    again = models.BooleanField(
+        default=False, db_default=False, help_text="Kept, not counted until the person answers again."
+    )
+    guideline = models.PositiveIntegerField(null=True, help_text="That of the vote.")
     aside = models.ForeignKey(
         "annotation.Oversight",
         on_delete=models.SET_NULL,
@@ -171,7 +182,10 @@ class Answer(models.Model):
             models.UniqueConstraint(fields=["item", "annotator"], name="one_answer_each"),
             models.UniqueConstraint(fields=["item", "position"], name="answers_are_in_order"),
         ]
-        indexes = [models.Index(fields=["annotator"], condition=Q(set_aside=True), name="answer_excluded")]
+        indexes = [
+            models.Index(fields=["annotator"], condition=Q(set_aside=True), name="answer_excluded"),
+            models.Index(fields=["annotator", "item"], condition=Q(again=True), name="answer_asked_again"),
+        ]
 
     def __str__(self) -> str:
         return f"answer of {self.annotator}"
@@ -250,3 +264,22 @@ class Adjudication(models.Model):
 
     def __str__(self) -> str:
         return f"decision on {self.item}"
+
+
+class SecondReading(models.Model):
+    """A decision that somebody else decides again without seeing it, to measure how far deciders agree."""
+
+    decision = models.OneToOneField(Adjudication, on_delete=models.CASCADE, related_name="second_reading")
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField(db_default=Now())
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    payload = models.JSONField(null=True)
+    finding = models.CharField(max_length=10, choices=Adjudication.Finding, default="", blank=True)
+    reason = models.TextField(blank=True)
+    at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"second reading of {self.decision}"

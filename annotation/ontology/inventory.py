@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Mapping as MappingOf
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -13,20 +12,21 @@ from django.db.models import Max, Sum
 from django.db.models.functions import Now
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import LabelMapping
 from annotation.models import Batch, OntologyLabel, OntologyStep, Project, SourceLabels
 from annotation.ontology import label_usage
+from annotation.ontology.labels import TEXT_FIELDS
+from annotation.ontology.labels import Choice as Choice
+from annotation.ontology.labels import inventory as inventory
+from annotation.ontology.labels import mapping_of as mapping_of
+from annotation.ontology.labels import parts_of as parts_of
 from annotation.ontology.presets import PRESETS, PresetLabel
+from annotation.ontology.step_checks import check_step, dependent_step, require_unused
 from annotation.roles import CURATOR, require_to_change
-from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.label_list import MAX_LABELS
 
-DIGITS = "1234567890"
-CAPS = (*DIGITS, *(f"⇧{digit}" for digit in DIGITS), *(f"⌥{digit}" for digit in DIGITS))
-TEXT_FIELDS = ("title", "phrase", "group", "definition", "choose", "avoid", "head_type", "tail_type")
 MAX_LENGTHS = {
     "title": 200,
     "phrase": 200,
@@ -44,61 +44,6 @@ TEXTS_HINT = (
     f"{' and '.join(EXAMPLES)}: up to {MAX_EXAMPLES} examples of {MAX_EXAMPLE_LENGTH:,} characters."
 )
 Operation = OntologyStep.Operation
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A current label with its texts, keyboard shortcut and row."""
-
-    name: str
-    title: str
-    phrase: str = ""
-    group: str = ""
-    definition: str = ""
-    choose: list[str] = field(default_factory=list)
-    avoid: list[str] = field(default_factory=list)
-    head_type: str = ""
-    tail_type: str = ""
-    key: str = ""
-    row: int = 0
-
-
-def mapping_of(project: Project) -> LabelMapping:
-    """Return the mapping of raw names by the active steps."""
-    return LabelMapping.from_steps(project.steps.filter(undone_at=None))
-
-
-def inventory(project: Project, part: str = "relation") -> list[Choice]:
-    """Return the current labels in order, with their texts.
-
-    Keys follow the order on the form: group by group, as the groups first occur.
-    """
-    mapping = mapping_of(project)
-    rows = list(OntologyLabel.objects.filter(project=project, part=part))
-    own = {row.name: row for row in rows}
-    raw = mapping.labels(row.name for row in rows if not row.derived)
-    first = {mapping.label(row.name): row for row in reversed(rows)}
-    described = [(name, own.get(name) or first[name]) for name in raw]
-    described.sort(key=lambda entry: entry[1].rank)
-    groups = list(dict.fromkeys(row.group for _, row in described))
-    as_shown = sorted(described, key=lambda entry: groups.index(entry[1].group))
-    keys = {name: key for (name, _), key in zip(as_shown, CAPS, strict=False)}
-    return [
-        Choice(
-            name,
-            **{field: getattr(row, field) for field in TEXT_FIELDS},
-            key=keys.get(name, ""),
-            row=row.pk,
-        )
-        for name, row in described
-    ]
-
-
-def parts_of(project: Project) -> tuple[str, ...]:
-    """Return the inventories of the project's kind."""
-    relation, entity = OntologyLabel.Part.RELATION, OntologyLabel.Part.ENTITY
-    both = {Kind.RELATIONS: (relation,), Kind.ENTITIES: (entity,), Kind.JOINT: (entity, relation)}
-    return both[Kind(project.kind)]
 
 
 @transaction.atomic
@@ -276,19 +221,39 @@ def rename(project: Project, source: str, *, target: str, by: User) -> OntologyS
     return _step(project, Operation.RENAME, [source], target, by)
 
 
-def _step(project: Project, operation: str, sources: Collection[str], target: str, by: User) -> OntologyStep:
+@transaction.atomic
+def split(project: Project, source: str, *, targets: Collection[str], by: User) -> OntologyStep:
+    """Split a label into several; answers with it are asked again."""
+    return _step(project, Operation.SPLIT, [source], "", by, targets)
+
+
+def _step(
+    project: Project,
+    operation: str,
+    sources: Collection[str],
+    target: str,
+    by: User,
+    targets: Collection[str] = (),
+) -> OntologyStep:
     require_to_change(project, by, CURATOR)
     lock_project(project)
-    step = make_step(project, operation, sources, target, by)
+    step = make_step(project, operation, sources, target, by, targets=targets)
     item_state.recompute_after_change(project)
     return step
 
 
 def make_step(
-    project: Project, operation: str, sources: Collection[str], target: str, by: User
+    project: Project,
+    operation: str,
+    sources: Collection[str],
+    target: str,
+    by: User,
+    *,
+    targets: Collection[str] = (),
 ) -> OntologyStep:
     """Make a step in a locked project, whose items the caller computes anew."""
     sources, target = list(dict.fromkeys(sources)), target.strip()
+    targets = list(dict.fromkeys(name.strip() for name in targets))
     if not sources:
         raise DomainError("unknown_label", "No labels selected. Select at least one.", field="sources")
     # the inventory that contains all sources
@@ -300,97 +265,65 @@ def make_step(
     if missing[part]:
         detail = f"Not in the inventory: {', '.join(sorted(missing[part]))}. Use current labels."
         raise DomainError("unknown_label", detail, field="sources")
-    current = {choice.name for choice in inventory(project, part)}
-    _check_step(project, operation, sources, target, current)
-    if target and not project.labels.filter(part=part, name=target).exists():
-        mapping, rows = mapping_of(project), project.labels.filter(part=part)
-        same = (row for row in rows if mapping.label(row.name) == sources[0])
-        first = rows.filter(name=sources[0]).first() or next(same)
-        first.pk, first.name, first.derived = None, target, True
-        first.title = PresetLabel(target).as_label(part, derived=True).title
-        _store(project, [first])
-    step = _add_step(project, operation, sources, target, by)
-    assert step is not None
-    return step
-
-
-def _check_step(
-    project: Project, operation: str, sources: Sequence[str], target: str, current: set[str]
-) -> None:
-    if operation == Operation.MERGE and len({*sources, target}) < 2 + (target not in sources):
-        raise DomainError(
-            "bad_step", "A merge needs at least two labels. Select another one.", field="sources"
-        )
-    if operation != Operation.DELETE and not 0 < len(target) <= 200:
-        raise DomainError(
-            "bad_step", f"The new name has {len(target):,} characters. Use 1–200 characters.", field="target"
-        )
-    elsewhere = target in current and target not in sources
-    if operation == Operation.RENAME and (elsewhere or target in sources):
-        raise Conflict("name_taken", f"{target} is already in the inventory.", hint="Merge the two instead.")
-    mapping = mapping_of(project)
-    if target in mapping and mapping.label(target) != target:
-        raise Conflict(
-            "name_taken",
-            f"{target} was merged, deleted or renamed by a step.",
-            hint="Undo that step, or choose another name.",
-        )
+    step = OntologyStep(operation=operation, sources=sources, target=target, targets=targets)
+    check_step(project, step, part)
+    for name in [target] * bool(target) + targets:
+        if not project.labels.filter(part=part, name=name).exists():
+            mapping, rows = mapping_of(project), project.labels.filter(part=part)
+            same = (row for row in rows if sources[0] in mapping.inventory([row.name]))
+            first = rows.filter(name=sources[0]).first() or next(same)
+            first.pk, first.name, first.derived = None, name, True
+            first.title = PresetLabel(name).as_label(part, derived=True).title
+            _store(project, [first])
+    made = _add_step(project, operation, sources, target, by, targets=targets)
+    assert made is not None
+    return made
 
 
 def _add_step(
-    project: Project, operation: str, sources: Sequence[str], target: str, by: User
+    project: Project,
+    operation: str,
+    sources: Sequence[str],
+    target: str,
+    by: User,
+    *,
+    targets: Sequence[str] = (),
 ) -> OntologyStep | None:
     if not sources:
         return None
     number = (project.steps.aggregate(last=Max("number"))["last"] or 0) + 1
-    step = OntologyStep.objects.create(
-        project=project, number=number, operation=operation, sources=list(sources), target=target, by=by
-    )
+    values = {"operation": operation, "sources": list(sources), "target": target, "targets": list(targets)}
+    step = OntologyStep.objects.create(project=project, number=number, by=by, **values)
     renew_stamp(project)
-    record(project, operation, by=by, about=f"step {number}", before=list(sources), after=target)
+    after = list(targets) or target
+    record(project, operation, by=by, about=f"step {number}", before=list(sources), after=after)
     return step
 
 
 @transaction.atomic
 def undo(step: OntologyStep, *, by: User) -> None:
-    """Undo the last active step, unless answers use its new label."""
+    """Undo a step that no later one needs, unless answers use its new label."""
     project = step.project
     require_to_change(project, by, CURATOR)
     lock_project(project)
     step = OntologyStep.objects.select_for_update().get(pk=step.pk)
-    last = project.steps.filter(undone_at=None).last()
-    if last is None or last.pk != step.pk:
+    if step.undone_at is not None:
+        raise Conflict("already_undone", f"Step {step.number} is undone.", hint="Reload the page.")
+    if later := dependent_step(project, step):
         raise Conflict(
             "not_the_last_step",
-            "Only the last active step can be undone.",
-            hint="Undo the later steps first.",
+            f"Step {later.number} ({later}) changes what step {step.number} left.",
+            hint=f"Undo step {later.number} first.",
         )
     require_no_running_import(project)  # its answers may have the labels of this step
-    _require_unused(step, since=step.at)
+    require_unused(step, since=step.at)
     label_usage.wait_for_running_votes(project)
-    _require_unused(step, since=Now() - label_usage.JUST_NOW)
+    require_unused(step, since=Now() - label_usage.JUST_NOW)
     OntologyStep.objects.filter(pk=step.pk).update(undone_at=Now())
     renew_stamp(project)
-    about = f"step {step.number}"
-    record(project, f"{step.operation} undone", by=by, about=about, before=step.target, after=step.sources)
+    about, now = f"step {step.number}", step.targets or step.target
+    record(project, f"{step.operation} undone", by=by, about=about, before=now, after=step.sources)
     item_state.recompute_after_change(project)
-
-
-def _require_unused(step: OntologyStep, *, since: Any) -> None:
-    """Reject if the step's target was used since; raw labels may stay."""
-    project, name = step.project, step.target
-    if not name or project.labels.filter(name=name, derived=False).exists():
-        return
-    n = label_usage.votes_with_label(project, name, since=since)
-    if n:
-        answers = "1 answer uses" if n == 1 else f"{n:,} answers use"
-        raise Conflict("target_in_use", f"{answers} {name}, the new label of this step.")
-    if label_usage.is_in_gold_question(project, name):
-        raise Conflict(
-            "target_in_use",
-            f"A gold question has the answer {name}, the new label of this step.",
-            hint="Make the gold question an ordinary sentence first.",
-        )
 
 
 def answers_emptied(project: Project) -> int:

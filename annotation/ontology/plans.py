@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.consensus import item_state
 from annotation.models import OntologyStep, Project
@@ -20,16 +21,20 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError
 MOST_STEPS = 500
 OPERATIONS = ("add", *OntologyStep.Operation.values)
 EXAMPLE = '[{"operation": "merge", "sources": ["born in", "birthplace"], "target": "place of birth"}]'
-_FIELDS = {"operation", "sources", "target"}
+_FIELDS = {"operation", "sources", "target", "targets"}
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """A step to make: `add` has a target, `delete` sources, `merge` and `rename` both."""
+    """A step to make.
+
+    `add` has a target, `delete` sources, `merge` and `rename` both, `split` sources and targets.
+    """
 
     operation: str
     sources: tuple[str, ...] = ()
     target: str = ""
+    targets: tuple[str, ...] = ()
 
 
 def read_plan(text: str | bytes) -> list[PlannedStep]:
@@ -59,17 +64,22 @@ def _planned(step: Any, number: int) -> PlannedStep:
     if not isinstance(step, dict) or not set(step) <= _FIELDS:
         raise refuse(f"expected an object with {', '.join(sorted(_FIELDS))} and nothing else.")
     operation, sources, target = step.get("operation"), step.get("sources", []), step.get("target", "")
+    targets = step.get("targets", [])
     if operation not in OPERATIONS:
         raise refuse(f"unknown operation {str(operation)[:60]!r}; use one of: {', '.join(OPERATIONS)}.")
-    if not isinstance(sources, list) or not all(isinstance(name, str) and name for name in sources):
-        raise refuse("sources are a list of names.")
+    for names in (sources, targets):
+        if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+            raise refuse("sources and targets are lists of names.")
     if not isinstance(target, str):
         raise refuse("the target is a name.")
-    if (operation == "add") == bool(sources) or (operation == "delete") == bool(target):
-        raise refuse("add takes a target, delete takes sources, merge and rename take both.")
-    if operation == "rename" and len(sources) > 1:
-        raise refuse("one label is renamed at a time.")
-    return PlannedStep(operation, tuple(sources), target)
+    few = {"add": "target", "delete": "sources", "split": "sources targets"}
+    needed = few.get(operation, "sources target")
+    given = {"sources": sources, "target": target, "targets": targets}
+    if {name for name, value in given.items() if value} != set(needed.split()):
+        raise refuse(f"{operation} takes {needed.replace(' ', ' and ')}.")
+    if operation in ("rename", "split") and len(sources) > 1:
+        raise refuse("one label is renamed or split at a time.")
+    return PlannedStep(operation, tuple(sources), target, tuple(targets))
 
 
 @transaction.atomic
@@ -83,9 +93,11 @@ def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> l
             if step.operation == "add":
                 add_labels(project, [step.target], by=by)
             else:
-                made.append(inventory.make_step(project, step.operation, step.sources, step.target, by))
+                values = (step.operation, step.sources, step.target, by)
+                made.append(inventory.make_step(project, *values, targets=step.targets))
         except DomainError as error:
-            error.args = (f"Step {number}: {error}",)
+            error.detail = f"Step {number}: {error.detail}"
+            error.args, error.extra = (error.detail,), error.extra | {"step": number}
             raise
     if made:
         keys = [step.pk for step in made]
@@ -94,12 +106,17 @@ def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> l
     return list(OntologyStep.objects.filter(pk__in=[step.pk for step in made]))
 
 
+def of_plan(number: int) -> Q:
+    """Return the condition of the steps of a plan; a step that was made alone is a plan of one."""
+    return Q(plan=number) | Q(number=number, plan=None)
+
+
 @transaction.atomic
 def undo_plan(project: Project, plan: int, *, by: User) -> int:
     """Undo the active steps of a plan, the last one first; return their number. Labels that it added stay."""
     require_to_change(project, by, CURATOR)
     lock_project(project)
-    active = list(project.steps.filter(plan=plan, undone_at=None).order_by("-number"))
+    active = list(project.steps.filter(of_plan(plan), undone_at=None).order_by("-number"))
     if not active:
         raise Conflict("not_the_last_step", f"There is no plan {plan} with active steps.")
     for step in active:

@@ -64,7 +64,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     if "decided" in request.GET:
         titles = label_titles(project)
         entries = [
-            (decision, _decision_text(decision.finding, decision.item.gold, titles))
+            (decision, decision_text(decision.finding, decision.item.gold, titles))
             for decision in decisions.active_decisions(project)[:MAX_LISTED]
         ]
         context = project_context(project, role, entries=entries, **_counts(project, DisputeFilters()))
@@ -93,7 +93,7 @@ def comments(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/comments.html", context)
 
 
-def _decision_text(finding: str, payload: Payload | None, titles: Mapping[str, str]) -> str:
+def decision_text(finding: str, payload: Payload | None, titles: Mapping[str, str]) -> str:
     return decisions.FINDINGS.get(finding) or answer_text(payload, titles)
 
 
@@ -173,7 +173,7 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
         **_counts(project, filters),
     )
     if decisions.needs_decision(item):
-        context |= _form_context(decisions.dispute_details(item, for_user=user), request.POST) | {
+        context |= form_context(decisions.dispute_details(item, for_user=user), request.POST) | {
             "settled_by_other": item_state.other_policy_settles(item.project),
             "other": RULE_TITLES[item_state.Rules(item.project_id).other_policy],
             "findings": [
@@ -196,8 +196,8 @@ def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]
     own_choice = ""
     if sent:
         with suppress(DomainError, KeyError, TypeError):
-            choice = _submitted_choice(item, sent, by=user)
-            own_choice = _decision_text(choice.get("finding", ""), choice.get("payload"), titles)
+            choice = submitted_choice(item, sent, by=user)
+            own_choice = decision_text(choice.get("finding", ""), choice.get("payload"), titles)
     decision = item.adjudications.active().select_related("by").first()
     if decision is None:
         return {"own_choice": own_choice, "asked": decisions.may_cancel_one_more(item)}
@@ -205,13 +205,13 @@ def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]
     return {
         "own_choice": own_choice,
         "decision": decision,
-        "text": _decision_text(decision.finding, item.gold, titles),
+        "text": decision_text(decision.finding, item.gold, titles),
         "mine": mine,
         "may_undo": mine or roles.role_in(item.project, user) == roles.CURATOR,
     }
 
 
-def _form_context(details: DisputeDetails, sent: QueryDict) -> dict[str, Any]:
+def form_context(details: DisputeDetails, sent: QueryDict) -> dict[str, Any]:
     """Return the dispute as its form shows it, with what was sent or decided before."""
     values = _form_values(sent, details.former)
     if details.open_parts is not None:
@@ -238,7 +238,7 @@ def _decide_or_ask(item: Item, sent: QueryDict, *, by: User) -> None:
     if sent.get("action") == "ask":
         decisions.ask_one_more(item, by=by)
         return
-    choice, reason = _submitted_choice(item, sent, by=by), sent.get("reason", "").strip()
+    choice, reason = submitted_choice(item, sent, by=by), sent.get("reason", "").strip()
     try:
         client_id = UUID(sent.get("client_id", ""))
     except ValueError as error:
@@ -247,7 +247,7 @@ def _decide_or_ask(item: Item, sent: QueryDict, *, by: User) -> None:
     decisions.decide(item, by=by, **choice, reason=reason, client_id=client_id, votes_key=votes_key)
 
 
-def _submitted_choice(item: Item, sent: QueryDict, *, by: User) -> dict[str, Any]:
+def submitted_choice(item: Item, sent: QueryDict, *, by: User) -> dict[str, Any]:
     """Return the finding, the answer chosen, or what was ticked or edited."""
     choice, ticked = sent.get("choice", ""), sent.getlist("relation")
     if choice in decisions.FINDINGS:

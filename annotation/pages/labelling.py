@@ -17,7 +17,7 @@ from django.urls import reverse
 from annotation import roles
 from annotation.adjudication import decisions
 from annotation.models import Project
-from annotation.ontology.inventory import DIGITS, Choice, inventory
+from annotation.ontology.labels import DIGITS, Choice, inventory
 from annotation.pages.project_page import project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.queue import gold_questions, participants

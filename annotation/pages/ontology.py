@@ -32,6 +32,7 @@ from annotation.pages.project_page import (
 from annotation.reports.vote_figures import VoteFigures, figures_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import section_html, to_html
@@ -114,7 +115,7 @@ class StepForm(ActionForm):
     sources = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, error_messages={"required": "Select at least one label."}
     )
-    target = forms.CharField(label="New name", required=False, max_length=MAX_NAME)
+    target = forms.CharField(label="New name", required=False, max_length=20 * MAX_NAME)
 
     def __init__(self, *args: Any, names: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -124,11 +125,13 @@ class StepForm(ActionForm):
         cleaned = super().clean() or {}
         operation, sources = cleaned.get("operation"), cleaned.get("sources") or []
         if operation != OntologyStep.Operation.DELETE and not cleaned.get("target"):
-            self.add_error("target", "Enter a new name to merge or rename.")
+            self.add_error(
+                "target", "Enter a new name to merge or rename; for a split several, separated by semicolons."
+            )
         if operation == OntologyStep.Operation.MERGE and len(sources) < 2:
             self.add_error("sources", "Select at least two labels to merge.")
-        if operation == OntologyStep.Operation.RENAME and len(sources) > 1:
-            self.add_error("sources", "Select only one label to rename.")
+        if operation in (OntologyStep.Operation.RENAME, OntologyStep.Operation.SPLIT) and len(sources) > 1:
+            self.add_error("sources", "Select only one label to rename or split.")
         return cleaned
 
     def apply(self, project: Project, *, by: User) -> str:
@@ -137,22 +140,17 @@ class StepForm(ActionForm):
             ontology.merge(project, sources, target=target, by=by)
         elif operation == OntologyStep.Operation.RENAME:
             ontology.rename(project, sources[0], target=target, by=by)
+        elif operation == OntologyStep.Operation.SPLIT:
+            ontology.split(project, sources[0], targets=split_names(target), by=by)
+            return f"{sources[0]} is split. Answers with it are asked again."
         else:
             ontology.delete(project, sources, by=by)
         return "Step applied to all answers. You can undo it below."
 
 
-class PlanForm(ActionForm):
-    plan = forms.CharField(
-        label="Steps as JSON",
-        max_length=200_000,
-        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
-        help_text=f"Add, merge, delete, rename in order: all are made, or none. For example {plans.EXAMPLE}",
-    )
-
-    def apply(self, project: Project, *, by: User) -> str:
-        made = plans.apply_plan(project, plans.read_plan(self.cleaned_data["plan"]), by=by)
-        return f"{counted(len(made), 'step')} made. You can undo them one by one, or all at once."
+def split_names(text: str) -> list[str]:
+    """Return the names of a split, which semicolons separate."""
+    return [name.strip() for name in text.split(";") if name.strip()]
 
 
 class ExamplesField(forms.CharField):
@@ -235,17 +233,9 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
             *submitted(request, "labels"), names=list(choices), parts=ontology.parts_of(project)
         ),
         "step_form": StepForm(*submitted(request, "step"), names=list(choices)),
-        "plan_form": PlanForm(*submitted(request, "plan")),
     }
-    if request.POST.get("action") == "undo_plan":
-        n = plans.undo_plan(project, row_id(request.POST.get("number", "")), by=user)
-        messages.info(request, f"{counted(n, 'step')} undone.")
-        return redirect("ontology", slug)
-    if request.POST.get("action") == "undo":
-        number = row_id(request.POST.get("number", ""))
-        step = get_object_or_404(OntologyStep, project=project, number=number)
-        ontology.undo(step, by=user)
-        messages.info(request, f"Step {step.number} undone.")
+    if request.POST.get("action") in ("undo", "undo_plan"):
+        _undo(request, project, row_id(request.POST.get("number", "")))
         return redirect("ontology", slug)
     if any(submit_or_show(request, form, project, partial(form.apply, by=user)) for form in forms.values()):
         return redirect("ontology", slug)
@@ -258,7 +248,6 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
         choices=[(choice, frequencies.get(choice.name, none)) for choice in choices.values()],
         computed_at=figures.computed_at,
         steps=steps,
-        last=steps.filter(undone_at=None).last(),
         picked=request.POST.getlist("sources"),
         emptied=_emptied(project, figures) if steps and not figures.awaited else None,
         **forms,
@@ -270,6 +259,20 @@ def _emptied(project: Project, figures: VoteFigures) -> dict[str, int]:
     """Count what deletions emptied."""
     labels: int = figures["source_labels_emptied"]
     return {"answers": ontology.answers_emptied(project), "source_labels": labels}
+
+
+def _undo(request: HttpRequest, project: Project, number: int) -> None:
+    """Undo a step or a plan; a step that later ones need is named, not undone."""
+    by = person(request)
+    try:
+        if request.POST.get("action") == "undo_plan":
+            n = plans.undo_plan(project, number, by=by)
+            messages.info(request, f"{counted(n, 'step')} undone.")
+        else:
+            ontology.undo(get_object_or_404(OntologyStep, project=project, number=number), by=by)
+            messages.info(request, f"Step {number} undone.")
+    except Conflict as error:
+        messages.warning(request, f"{error.detail} {error.hint}".strip())
 
 
 @page("GET", "POST")

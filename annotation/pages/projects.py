@@ -1,4 +1,4 @@
-"""Project pages: the list, a new project, overview and guideline."""
+"""Project pages: the list, a new project and the overview."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ from annotation.reports.vote_figures import figures_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
-from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import MAX_LENGTH, to_html
@@ -134,20 +133,6 @@ class RuleForm(ActionForm):
 
 class TitleForm(PageForm):
     title = forms.CharField(max_length=120, help_text="The address of the project stays.")
-
-
-class GuidelineForm(PageForm):
-    guideline = forms.CharField(
-        required=False,
-        max_length=MAX_LENGTH,
-        widget=forms.Textarea(attrs={"rows": 18, "spellcheck": "true"}),
-        help_text="Markdown: # headings, **bold**, lists, tables, links. HTML is shown as text.",
-    )
-    na_means = forms.CharField(
-        label="Meaning of N/A",
-        max_length=200,
-        help_text="Shown beside N/A, for example: the sentence states none of these relations.",
-    )
 
 
 def may_organise(user: User) -> bool:
@@ -288,27 +273,3 @@ def _state_bars(counts: dict[str, int]) -> list[dict[str, Any]]:
         bars.append({"state": state, "class": colour, "x": round(x, 2), "width": width, "n": counts[state]})
         x += width
     return bars
-
-
-@page("GET", "POST")
-def guideline(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show, preview or save the guideline."""
-    project, role = project_for(request, slug, roles.CURATOR)
-    stored = {"guideline": project.guideline, "na_means": project.na_means}
-    form = GuidelineForm(request.POST or None, initial=stored)
-    if form.is_valid() and request.POST.get("action") != "show":
-        projects.set_guideline(project, by=person(request), **form.cleaned_data)
-        messages.info(request, "Guideline saved. Annotators see it when they reload the page.")
-        return redirect("project-guideline", slug)
-    text = request.POST.get("guideline", project.guideline)
-    context = project_context(
-        project, role, form=form, preview=to_html(text), unsaved=text != project.guideline
-    )
-    return render(request, "annotation/guideline.html", context)
-
-
-@page()
-def log(request: HttpRequest, slug: str) -> HttpResponse:
-    project, role = project_for(request, slug, roles.CURATOR)
-    pages = page_of(request, entries(project), size=LOG_ROWS)
-    return render(request, "annotation/log.html", project_context(project, role, pages=pages))

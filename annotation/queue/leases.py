@@ -69,6 +69,13 @@ def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     return _untouched(returned, annotator).order_by(Subquery(last))
 
 
+def asked_again(project: Project, annotator: Annotator) -> ItemQuerySet:
+    """Return items whose answer by this annotator no longer counts, and that need one, in order of work."""
+    own = Answer.objects.filter(annotator=annotator, again=True)
+    items = _imported(project).filter(free__gt=0, pk__in=own.values("item"))
+    return _not_leased(items, annotator).order_by("rank")
+
+
 def _imported(project: Project) -> ItemQuerySet:
     """Return items of finished imports.
 
@@ -272,11 +279,11 @@ def _take(items: list[Item]) -> bool:
 
 
 def _item_again(participant: Participant) -> Item | None:
-    """Lock and take an item that the person returned or deferred.
+    """Lock and take an item that the person returned or deferred, or is asked again.
 
     It moves no position: a new sentence among those that come again would be a hidden check.
     """
-    for again in (returned_items, deferred_items):
+    for again in (asked_again, returned_items, deferred_items):
         item = _lock(again(participant.project, participant.annotator), skip_locked=False)
         if item is not None:
             sql.execute(sql.TAKE_ITEM, item=item.pk)

@@ -82,7 +82,8 @@ WHERE id = %(annotator)s"""
 VOTED_ITEMS_WITH_ROOM = """
 SELECT COUNT(*)
 FROM (SELECT DISTINCT item_id FROM annotation_vote WHERE annotator_id = %(annotator)s AND item_id >= (
-        SELECT MIN(id) FROM annotation_item WHERE project_id = %(project)s AND free > 0)) voted
+        SELECT MIN(id) FROM annotation_item WHERE project_id = %(project)s AND free > 0)
+    EXCEPT SELECT item_id FROM annotation_answer WHERE annotator_id = %(annotator)s AND again) voted
     CROSS JOIN annotation_item item {by item_room}
 WHERE item.project_id = %(project)s AND item.id = voted.item_id AND item.free > 0 AND item.use = ''
     AND +item.batch_id IN (SELECT id FROM annotation_batch
@@ -120,13 +121,15 @@ SELECT * FROM annotation_adjudication
 WHERE item_id = %(item)s AND (reopened_at IS NULL OR lapsed) ORDER BY lapsed, id DESC"""
 ADD_VOTE = """
 INSERT INTO annotation_vote (item_id, annotator_id, client_id, number, act, payload, reason, comment,
-    flagged, milliseconds, aside, shown_id)
+    flagged, milliseconds, aside, shown_id, guideline)
 VALUES (%(item)s, %(annotator)s, %(client_id)s, %(number)s, %(act)s, %(payload)s, %(reason)s, %(comment)s,
-    %(flagged)s, %(milliseconds)s, %(aside)s, %(shown)s)
+    %(flagged)s, %(milliseconds)s, %(aside)s, %(shown)s, %(guideline)s)
 RETURNING *"""
 ADD_ANSWER = """
-INSERT INTO annotation_answer (item_id, annotator_id, vote_id, payload, position, set_aside, aside_id)
-VALUES (%(item)s, %(annotator)s, %(vote)s, %(payload)s, %(position)s, %(set_aside)s, %(aside)s)
+INSERT INTO annotation_answer (item_id, annotator_id, vote_id, payload, position, set_aside, aside_id,
+    guideline)
+VALUES (%(item)s, %(annotator)s, %(vote)s, %(payload)s, %(position)s, %(set_aside)s, %(aside)s,
+    %(guideline)s)
 RETURNING *"""
 END_LEASE = """
 UPDATE annotation_lease SET ending = %(ending)s

@@ -48,7 +48,8 @@ class VoteRequest:
     """Values sent with an answer or skip.
 
     `base` is the number of the person's last vote on the item as far as the client knows. With
-    `require_lease` only items that were ever leased to the person may be voted on.
+    `require_lease` only items that were ever leased to the person may be voted on. `guideline` is the version
+    that the person had, the current one unless stated.
     """
 
     client_id: UUID
@@ -56,7 +57,14 @@ class VoteRequest:
     comment: str = ""
     flagged: bool = False
     milliseconds: int | None = None
+    guideline: int | None = None
     require_lease: bool = False
+
+    def stored(self, project: Project) -> dict[str, Any]:
+        """Return the values of the vote; no version of the guideline is later than the current one."""
+        current = project.guideline_version
+        values = {name: getattr(self, name) for name in ("client_id", "comment", "flagged", "milliseconds")}
+        return values | {"guideline": min(self.guideline or current, current)}
 
 
 @dataclass(slots=True)
@@ -127,16 +135,13 @@ def _vote(
         sql.ADD_VOTE,
         item=item.pk,
         annotator=participant.annotator.pk,
-        client_id=request.client_id,
         number=number,
         act=act,
         payload=payload,
         reason=reason,
-        comment=request.comment,
-        flagged=request.flagged,
-        milliseconds=request.milliseconds,
         aside=records.exclusion.excluded and records.exclusion.oversight is None,
         shown=records.shown,
+        **request.stored(participant.project),
     )
     _update_answer(item, participant.annotator, vote, payload, records)
     if item.use:
@@ -234,9 +239,9 @@ def _update_answer(
         Answer.objects.filter(item=item, annotator=annotator).delete()
         records.answers = [entry for entry in records.answers if entry is not own]
     elif own:
-        own.vote, own.payload = vote, payload
-        own.set_aside = own.set_aside or annotator.paused_at is not None
-        own.save(update_fields=["vote", "payload", "set_aside"])
+        own.vote, own.payload, own.guideline = vote, payload, vote.guideline
+        own.set_aside, own.again = own.set_aside or annotator.paused_at is not None, False
+        own.save(update_fields=["vote", "payload", "set_aside", "again", "guideline"])
     else:
         records.answers += sql.fetch(
             Answer,
@@ -248,6 +253,7 @@ def _update_answer(
             position=records.last_position + 1,  # behind all others, running imports included
             set_aside=records.exclusion.excluded or annotator.paused_at is not None,
             aside=records.exclusion.oversight,
+            guideline=vote.guideline,
         )
     others = [lease for lease in records.leases if lease.annotator_id != annotator.pk]
     if len(others) < len(records.leases):

@@ -18,6 +18,7 @@ class Step(msgspec.Struct):
     operation: str
     sources: list[str]
     target: str = ""
+    targets: list[str] = []
 
 
 class AnswerRow(msgspec.Struct):

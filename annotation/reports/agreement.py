@@ -83,14 +83,14 @@ def store_figures(report: AgreementReport, figures: dict[str, Any]) -> None:
 
 
 def included_answers(project: Project) -> QuerySet[Answer]:
-    """Return all answers that are not excluded, in the order of items."""
-    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
+    """Return all included answers, in the order of items."""
+    answers = Answer.objects.filter(item__project=project, item__use="").included()
     return answers.filter(item__batch__state="done").order_by("item__rank", "item", "position")
 
 
 def has_answers(project: Project) -> bool:
     """True if any answer is included; each person's first ones decide, not all of them."""
-    own = Answer.objects.filter(annotator=OuterRef("pk"), set_aside=False).active()
+    own = Answer.objects.filter(annotator=OuterRef("pk")).included()
     return project.annotators.filter(Exists(own.filter(item__use="", item__batch__state="done"))).exists()
 
 

@@ -35,6 +35,8 @@ class ItemAnswer:
             return "excluded with all answers of this person"
         if self.answer.set_aside:
             return "excluded"
+        if self.answer.again:
+            return "not counted: asked again since labels or guideline changed"
         return "" if self.counted else "not counted: enough others answered earlier"
 
 

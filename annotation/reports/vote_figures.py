@@ -75,7 +75,7 @@ def _answers(project: Project) -> QuerySet[Answer]:
 def _surplus(project: Project) -> dict[int, int]:
     """Count surplus answers by annotator."""
     crowded = (
-        Answer.objects.filter(item__project=project, item__use="", set_aside=False)
+        Answer.objects.filter(item__project=project, item__use="", set_aside=False, again=False)
         .order_by()
         .values("item", "item__k")
         .annotate(n=Count("pk"))
@@ -108,7 +108,7 @@ def _labels(project: Project) -> dict[str, tuple[int, int]]:
     disputed_states = (Item.State.DISPUTED, *Item.DECIDED)
     items: Counter[str] = Counter()
     disputed: Counter[str] = Counter()
-    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
+    answers = Answer.objects.filter(item__project=project, item__use="").included()
     answers = answers.exclude(item__state=Item.State.OPEN)
     for state, chosen, n in label_usage.label_sets_of_items(project, answers):
         for counts in (items, disputed) if state in disputed_states else (items,):
@@ -124,7 +124,12 @@ def _profiles(project: Project) -> dict[int, tuple[list[int], dict[str, list[int
     """
     mapping = item_state.Rules(project).mapping
     labels, outcome = (LabelsText(field, kind=project.kind) for field in ("payload", "item__gold"))
-    rows = _answers(project).filter(set_aside=False).order_by().annotate(chosen=labels, outcome=outcome)
+    rows = (
+        _answers(project)
+        .filter(set_aside=False, again=False)
+        .order_by()
+        .annotate(chosen=labels, outcome=outcome)
+    )
     profiles: dict[int, tuple[list[int], dict[str, list[int]]]] = {}
     groups = rows.values_list("annotator", "chosen", "outcome").annotate(n=Count("pk"))
     for annotator, chosen_text, outcome_text, n in groups:

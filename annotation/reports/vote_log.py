@@ -17,11 +17,11 @@ from evalsvc.core.formats.records import canonical_line
 
 FIELDS = (
     *("item__external_id", "annotator__name", "number", "act", "payload", "reason", "comment", "flagged"),
-    *("milliseconds", "at", "batch", "shown", "pk"),
+    *("milliseconds", "at", "guideline", "batch", "shown", "pk"),
 )
 COLUMNS = (
     *("item", "annotator", "number", "act", "current", "counted", "order", "answer", "reason", "comment"),
-    *("flagged", "seconds", "at", "imported", "suggestion_shown"),
+    *("flagged", "seconds", "at", "guideline", "imported", "suggestion_shown"),
 )
 ROWS = 2_000
 
@@ -29,8 +29,8 @@ ROWS = 2_000
 def rows(project: Project, *, by: User) -> Iterator[dict[str, Any]]:
     """Return the acts in the order of items, then of time.
 
-    `current` is an annotator's last answer to the item, `counted` one that is not set aside, and `order` its
-    place among the answers to the item.
+    `current` is an annotator's last answer to the item, `counted` one neither excluded nor asked again, and
+    `order` its place among the answers to the item.
     """
     require(project, by, CURATOR)
     return _acts(project)
@@ -52,10 +52,25 @@ def _acts(project: Project) -> Iterator[dict[str, Any]]:
 def _rows(project: Project, acts: list[tuple[Any, ...]], names: dict[str, str]) -> Iterator[dict[str, Any]]:
     answers = Answer.objects.filter(ACTIVE_ANSWERS, vote__in=[act[-1] for act in acts])
     current = {
-        vote: (position, aside)
-        for vote, position, aside in answers.values_list("vote", "position", "set_aside")
+        vote: (position, aside or again)
+        for vote, position, aside, again in answers.values_list("vote", "position", "set_aside", "again")
     }
-    for item, name, number, act, payload, reason, comment, flagged, took, at, batch, shown, key in acts:
+    for (
+        item,
+        name,
+        number,
+        act,
+        payload,
+        reason,
+        comment,
+        flagged,
+        took,
+        at,
+        version,
+        batch,
+        shown,
+        key,
+    ) in acts:
         position, aside = current.get(key, (None, True))
         row = {
             "item": item,
@@ -70,6 +85,7 @@ def _rows(project: Project, acts: list[tuple[Any, ...]], names: dict[str, str]) 
             "flagged": flagged,
             "seconds": None if took is None else took / 1_000,
             "at": at.isoformat(timespec="milliseconds"),
+            "guideline": version,
             "imported": batch is not None,
             "suggestion_shown": shown is not None,
         }

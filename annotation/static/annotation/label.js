@@ -140,7 +140,8 @@ function keepEarlierAnswer() {
 function finishWith(act, fields) {
   const { item, lease, base, comment, flagged, since } = answer.current;
   const milliseconds = Math.min(Math.round(performance.now() - since), LONGEST_TIME);
-  const body = { ...fields, base, comment, flagged, milliseconds };
+  const guideline = Number(api.guideline);
+  const body = { ...fields, base, comment, flagged, milliseconds, guideline };
   const phrase = act === "skip" ? "skip" : phraseOf(answer.current);
   remember(item, act, body);
   const sent = queue({ act, item: item.id, lease, name: pairOf(item), answer: phrase, body });

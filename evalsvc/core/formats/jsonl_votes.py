@@ -38,6 +38,7 @@ class WireVote(msgspec.Struct, forbid_unknown_fields=True):
     at: str | UnsetType = UNSET
     imported: bool | UnsetType = UNSET
     suggestion_shown: bool | UnsetType = UNSET
+    guideline: int | UnsetType = UNSET
 
 
 def read_votes(

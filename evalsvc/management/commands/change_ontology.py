@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management import CommandParser
+from django.core.management import CommandError, CommandParser
 
 from annotation.consensus.effects import preview
-from annotation.ontology import plans
+from annotation.ontology import inventory, plans
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
 
 
@@ -20,12 +20,19 @@ class Command(ActingCommand):
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--plan", metavar="FILE", help=f"JSON, such as {plans.EXAMPLE}")
         what.add_argument("--undo", type=int, metavar="NUMBER", help="number of the plan's first step")
+        what.add_argument("--undo-step", type=int, metavar="NUMBER", help="number of one step")
         parser.add_argument("--preview", action="store_true", help="show the effect, and change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project, by = get_project(options["project"]), self.acting_user(options["by"])
         with errors_as_messages():
-            if options["undo"] is not None:
+            if options["undo_step"] is not None:
+                step = project.steps.filter(number=options["undo_step"]).first()
+                if step is None:
+                    raise CommandError(f"There is no step {options['undo_step']}.")
+                inventory.undo(step, by=by)
+                self.write(f"step {step.number} undone")
+            elif options["undo"] is not None:
                 n = plans.undo_plan(project, options["undo"], by=by)
                 self.write(f"{n:,} steps undone")
             else:

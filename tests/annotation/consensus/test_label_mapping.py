@@ -12,6 +12,7 @@ class Step:
     operation: str
     sources: list[str] = field(default_factory=list)
     target: str = ""
+    targets: list[str] = field(default_factory=list)
 
 
 def mapping(*steps: Step) -> LabelMapping:

@@ -203,12 +203,32 @@ def test_a_step_whose_new_label_has_special_characters_is_protected_too(name: st
         inventory.undo(step, by=curator())
 
 
-def test_only_the_last_step_can_be_undone() -> None:
+def test_a_step_is_undone_in_any_order_that_later_steps_allow() -> None:
     project = create_project()
-    first = inventory.merge(project, ["A", "B"], target="AB", by=curator())
-    inventory.delete(project, ["C"], by=curator())
+    merged = inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    deleted = inventory.delete(project, ["C"], by=curator())
+    renamed = inventory.rename(project, "AB", target="D", by=curator())
+    with pytest.raises(Conflict, check=code("not_the_last_step")):
+        inventory.undo(merged, by=curator())
+    inventory.undo(deleted, by=curator())
+    assert {choice.name for choice in inventory.inventory(project)} == {"C", "D"}
+    inventory.undo(renamed, by=curator())
+    inventory.undo(merged, by=curator())
+    assert {choice.name for choice in inventory.inventory(project)} == {"A", "B", "C"}
+    with pytest.raises(Conflict, check=code("already_undone")):
+        inventory.undo(merged, by=curator())
+
+
+def test_a_step_whose_old_name_a_later_one_took_is_undone_after_it() -> None:
+    project = create_project()
+    deleted = inventory.delete(project, ["C"], by=curator())
+    first = inventory.rename(project, "A", target="A1", by=curator())
+    back = inventory.rename(project, "A1", target="A", by=curator())
     with pytest.raises(Conflict, check=code("not_the_last_step")):
         inventory.undo(first, by=curator())
+    inventory.undo(deleted, by=curator())
+    inventory.undo(back, by=curator())
+    assert {choice.name for choice in inventory.inventory(project)} == {"A1", "B", "C"}
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,14 @@ from django.urls import reverse
 from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus.effects import preview
+from annotation.freezing import builder
 from annotation.models import Adjudication, Item, Project
 from annotation.ontology import inventory, plans
 from annotation.ontology.plans import apply_plan, planned, read_plan, undo_plan
+from annotation.reports.plan_effects import effects_of
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from tests.cast.projects import answered_item, curator, project_with_items, response_of
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import answered_item, curator, import_lines, project_with_items, response_of
 
 STEPS = [
     {"operation": "add", "target": "D"},
@@ -91,8 +94,9 @@ def test_steps_of_a_plan_are_undone_from_the_last_one_on(project: Project) -> No
     inventory.undo(project.steps.get(number=3), by=curator())
     assert names(project) == ["C", "D2"]
     inventory.merge(project, ["C", "D2"], target="all", by=curator())
-    with pytest.raises(Conflict, match="Only the last"):
+    with pytest.raises(Conflict, match=r"Step 4 \(merge C, D2\) changes what step 2 left"):
         undo_plan(project, 1, by=curator())
+    assert names(project) == ["all"]
     inventory.undo(project.steps.get(number=4), by=curator())
     assert undo_plan(project, 1, by=curator()) == 2
     with pytest.raises(Conflict, match="no plan"):
@@ -105,10 +109,11 @@ def test_steps_of_a_plan_are_undone_from_the_last_one_on(project: Project) -> No
         ("[", "no JSON"),
         ("{}", "a list"),
         ("[]", "a list"),
-        ('[{"operation": "split", "sources": ["A"]}]', "Step 1: unknown operation 'split'"),
-        ('[{"operation": "add", "sources": ["A"]}]', "add takes a target"),
+        ('[{"operation": "part", "sources": ["A"]}]', "Step 1: unknown operation 'part'"),
+        ('[{"operation": "split", "sources": ["A"], "target": "B"}]', "split takes sources and targets"),
+        ('[{"operation": "add", "sources": ["A"]}]', "add takes target"),
         ('[{"operation": "delete", "sources": ["A"], "target": "B"}]', "delete takes sources"),
-        ('[{"operation": "merge", "sources": "A", "target": "B"}]', "list of names"),
+        ('[{"operation": "merge", "sources": "A", "target": "B"}]', "lists of names"),
         ('[{"operation": "rename", "sources": ["A", "B"], "target": "C"}]', "one label"),
         ('[{"operation": "merge", "from": []}]', "nothing else"),
     ],
@@ -118,18 +123,65 @@ def test_an_invalid_plan_names_its_step(text: str, message: str) -> None:
         read_plan(text)
 
 
-def test_a_curator_shows_makes_and_undoes_a_plan_on_the_page(project: Project) -> None:
-    answered_item(project, ["A"], ["B"])
-    values = {"action": "plan", "plan": json.dumps(STEPS)}
+def press(project: Project, action: str, **values: Any) -> Any:
+    """Press a button of the page of plans."""
     client = Client()
     client.force_login(curator())
-    url = reverse("ontology", args=[project.slug])
-    assert "ends 1 sentences" in client.post(url, values | {"do": "show"}).content.decode()
+    return client.post(reverse("ontology-plan", args=[project.slug]), {"action": action} | values)
+
+
+def test_a_curator_builds_sees_makes_and_undoes_a_plan_on_the_page(project: Project) -> None:
+    item = answered_item(project, ["A"], ["B"])
+    decide(answered_item(project, ["B"], ["C"], item="s1"), "B")
+    shown = press(project, "add", operation="merge", sources=["A", "B"], target="AB")
+    plan = shown.context["form"]["plan"].value()
+    shown = press(project, "add", plan=plan, operation="split", sources=["C"], target="C1; C2")
+    plan = shown.context["form"]["plan"].value()
+    assert [text for _, text, _ in shown.context["steps"]] == ["Merge A, B into AB", "Split C into C1 or C2"]
+    figures = {title: rest for title, *rest in shown.context["figures"]}
+    assert figures["Disputed"] == ["1", "0", "−1"]
+    assert figures["Labels, without N/A"] == ["3", "3", "0"]
+    assert "Source precision, frozen part" not in figures  # nothing is frozen: source labels are sealed
+    changes = {bar["row"].title: bar["row"] for bar in shown.context["changes"]}
+    assert (changes["AB"].before, changes["AB"].after, changes["AB"].why) == (None, 1, "from A, B")
+    assert changes["C"].why == "became C1 or C2"
+    assert [n for _, n, _ in shown.context["lists"]] == [1, 1]  # s0 settles, s1 is asked again
     assert project.steps.count() == 0
-    assert client.post(url, values).status_code == 302
-    assert "Undo all from 1" in response_of(project, "ontology").content.decode()
-    assert client.post(url, {"action": "undo_plan", "number": 1}).status_code == 302
-    assert names(project) == ["A", "B", "C", "D"]
+    shown = press(project, "up 2", plan=plan)
+    assert shown.context["steps"][0][1] == "Split C into C1 or C2"
+    shown = press(project, "add", plan=plan, operation="delete", sources=["A"])
+    assert "Step 3" in shown.content.decode()
+    assert [fails for *_, fails in shown.context["steps"]] == [False, False, True]
+    shown = press(project, "remove 1", plan=plan)
+    assert len(shown.context["steps"]) == 1
+    assert press(project, "apply", plan=plan).status_code == 302
+    item.refresh_from_db()
+    assert item.gold == {"spans": [], "relations": ["AB"]}
+    page = response_of(project, "ontology-plan")
+    assert [(row["what"], row["state"]) for row in page.context["past"]] == [("1 merge, 1 split", "in use")]
+    client = Client()
+    client.force_login(curator())
+    undone = client.post(reverse("ontology", args=[project.slug]), {"action": "undo_plan", "number": 1})
+    assert undone.status_code == 302
+    assert names(project) == ["A", "B", "C"]
+
+
+def test_the_quality_of_source_labels_is_compared_on_what_is_frozen_only(db: None) -> None:
+    project = project_with_items(0, k=1, opened=False)
+    sources = {"s0": "A", "s1": "B", "s2": "C"}
+    lines = [sentence(name, relations=[label]) for name, label in sources.items()]
+    import_lines(project, lines)
+    projects.open_for_work(project, by=curator())
+    for name in ("s0", "s1"):
+        answered_item(project, ["A"], item=name)
+    test_set = builder.freeze(project, name="One", version="1.0", leave_out=True, by=curator())
+    run_job("freeze", test_set.pk)
+    answered_item(project, ["C"], item="s2")  # its source label is still sealed
+    effects = effects_of(project, planned(STEPS[1:2]), by=curator())
+    before, after = effects.before.quality, effects.after.quality
+    assert before is not None
+    assert after is not None
+    assert [(q.both, q.source, q.gold) for q in (before, after)] == [(1, 2, 1), (1, 1, 1)]
 
 
 def test_api_and_command_make_and_undo_a_plan(
@@ -142,7 +194,7 @@ def test_api_and_command_make_and_undo_a_plan(
     assert (effect.status_code, project.steps.count()) == (200, 0)
     made = client.post(f"{url}/steps", {"steps": STEPS}, content_type="application/json")
     assert [step["plan"] for step in made.json()] == [1, 1, 1]
-    undone = client.post(f"{url}/steps/1/undo").json()
+    undone = client.post(f"{url}/steps/1/undo", {}, content_type="application/json").json()
     assert all(step["undone_at"] for step in undone)
     assert len(client.get(f"{url}/steps").json()) == 3
     file = tmp_path / "plan.json"
@@ -152,8 +204,19 @@ def test_api_and_command_make_and_undo_a_plan(
     assert "get another gold" in capsys.readouterr().out
     call_command("change_ontology", *words, "--plan", str(file))
     assert "3 steps made, from number 4" in capsys.readouterr().out
+    call_command("change_ontology", *words, "--undo-step", "6")
+    assert "step 6 undone" in capsys.readouterr().out
     call_command("change_ontology", *words, "--undo", "4")
-    assert "3 steps undone" in capsys.readouterr().out
+    assert "2 steps undone" in capsys.readouterr().out
+    change = {"sources": ["B"], "targets": ["B1", "B2"]}
+    effect = client.post(f"{url}/effects", change | {"change": "split"}, content_type="application/json")
+    assert effect.status_code == 200
+    made = client.post(
+        f"{url}/steps", {"steps": [change | {"operation": "split"}]}, content_type="application/json"
+    )
+    assert made.json()[0]["targets"] == ["B1", "B2"]
+    undone = client.post(f"{url}/steps/7/undo", {"alone": True}, content_type="application/json").json()
+    assert [step["number"] for step in undone] == [7]
     assert plans.EXAMPLE
 
 

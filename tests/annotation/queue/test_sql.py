@@ -139,6 +139,7 @@ def test_each_change_writes_what_the_orm_would(either_database: str) -> None:
     payload = {"spans": [], "relations": ["100 %s “é”"]}
     values: dict[str, Any] = {"client_id": uuid4(), "number": 1, "act": "answer", "payload": payload}
     values |= {"reason": "", "comment": "100 %", "flagged": True, "milliseconds": None, "aside": False}
+    values["guideline"] = 3
     (vote,) = sql.fetch(Vote, sql.ADD_VOTE, **here, **values, shown=None)
     assert fields(vote) == fields(Vote.objects.get(pk=vote.pk))
     assert {name: getattr(vote, name) for name in values} == values
@@ -150,7 +151,7 @@ def test_each_change_writes_what_the_orm_would(either_database: str) -> None:
         shown=None,
     )
     assert Vote.objects.filter(pk=skip.pk, payload__isnull=True).exists()
-    values = {"payload": payload, "position": 1, "set_aside": False, "aside": None}
+    values = {"payload": payload, "position": 1, "set_aside": False, "aside": None, "guideline": 2}
     (answer,) = sql.fetch(Answer, sql.ADD_ANSWER, **here, vote=vote.pk, **values)
     assert fields(answer) == fields(Answer.objects.get(pk=answer.pk))
     assert {name: getattr(answer, name) for name in values} == values

@@ -169,6 +169,7 @@ def test_a_label_states_what_was_suggested_and_imported_and_an_answer_why_it_doe
     assert line["labels"] == [{"label": "A", "for": 2, "against": 0, "gold": True, "imported": 1}]
     assert line["answers"][0] | {"milliseconds": 0} == {
         "by": "a1", "relations": ["A"], "suggested": True, "not_counted": "excluded", "milliseconds": 0,
+        "guideline": 1,
     }  # fmt: skip
 
 

@@ -1,0 +1,138 @@
+"""A sample of decisions, decided again by others who don't see them; and how far deciders agree."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from annotation.adjudication.decisions import active_decisions, decided_answer
+from annotation.consensus.item_state import Rules
+from annotation.consensus.majority import choices_of
+from annotation.models import Item, Project, SecondReading
+from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
+from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.models import record
+from evalsvc.core.errors.exceptions import Conflict, DomainError
+
+MOST = 1_000
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A decision and its second reading in current labels, as sets of choices or a finding."""
+
+    reading: SecondReading
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far second readings agree with the decisions that still count."""
+
+    asked: int
+    pairs: Sequence[Pair]
+
+    @property
+    def agreed(self) -> int:
+        return sum(pair.first == pair.second for pair in self.pairs)
+
+    @property
+    def share(self) -> float | None:
+        return self.agreed / len(self.pairs) if self.pairs else None
+
+    @property
+    def alpha(self) -> float | None:
+        """Krippendorff's α of complete decisions as nominal values; None where nothing could differ."""
+        counts = Counter(value for pair in self.pairs for value in (pair.first, pair.second))
+        n = counts.total()
+        by_chance = n * (n - 1) - sum(c * (c - 1) for c in counts.values())
+        if not by_chance:
+            return None
+        return 1 - (len(self.pairs) - self.agreed) * 2 * (n - 1) / by_chance
+
+    @property
+    def differences(self) -> list[Pair]:
+        return [pair for pair in self.pairs if pair.first != pair.second]
+
+
+def ask(project: Project, *, n: int, seed: str, by: User) -> int:
+    """Draw n active decisions for a second reading; return how many there were.
+
+    The draw depends on the seed and the ids alone. Decisions that were drawn before stay.
+    """
+    require_to_change(project, by, CURATOR)
+    if not 1 <= n <= MOST:
+        raise DomainError("invalid_input", f"{n:,} decisions; expected 1 to {MOST:,}.", field="n")
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        left = active_decisions(project).filter(second_reading=None)
+        drawn = sorted(left, key=lambda decision: _draw(seed, decision.item.external_id))[:n]
+        rows = [SecondReading(decision=decision, asked_by=by) for decision in drawn]
+        SecondReading.objects.bulk_create(rows, batch_size=500)
+        if rows:
+            record(project, "second readings", by=by, about=f"seed {seed}", before=0, after=len(rows))
+    return len(rows)
+
+
+def _draw(seed: str, name: str) -> bytes:
+    return hashlib.sha256(f"{seed}\x1f{name}".encode()).digest()
+
+
+def _readings(project: Project) -> QuerySet[SecondReading]:
+    """Return the readings of decisions that count now."""
+    active = SecondReading.objects.filter(decision__in=active_decisions(project).values("pk"))
+    return active.select_related("decision__item", "decision__by", "by")
+
+
+def waiting(project: Project, user: User) -> QuerySet[SecondReading]:
+    """Return the readings that a person may do: of others' decisions, in the order they were drawn."""
+    require(project, user, *MAY_DECIDE)
+    return _readings(project).filter(by=None).exclude(decision__by=user)
+
+
+def waiting_for(item: Item, user: User) -> SecondReading | None:
+    """Return the reading of an item that a person may do."""
+    return waiting(item.project, user).filter(decision__item=item).first()
+
+
+@transaction.atomic
+def read(
+    item: Item, *, by: User, payload: dict[str, Any] | None = None, finding: str = "", reason: str = ""
+) -> SecondReading:
+    """Store what a second reader decides; gold stays as the first decision gives it."""
+    project = Project.objects.get(pk=item.project_id)
+    require_to_change(project, by, *MAY_DECIDE)
+    Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    reading = waiting_for(item, by)
+    if reading is None:
+        detail = "No second reading of this sentence waits for you."
+        raise Conflict("no_second_reading", detail, hint="Somebody else may have read it. Take the next one.")
+    reading.payload, reading.finding = decided_answer(payload, finding, item, project), finding
+    reading.reason, reading.by = reason, by
+    reading.save(update_fields=["payload", "finding", "reason", "by"])
+    SecondReading.objects.filter(pk=reading.pk).update(at=Now())
+    return reading
+
+
+def agreement(project: Project, *, by: User) -> Agreement:
+    """Compare the readings with their decisions. For curators: others are still to read some."""
+    require(project, by, CURATOR)
+    readings, rules = list(_readings(project)), Rules(project)
+
+    def value(payload: Any, finding: str) -> Any:
+        return finding or frozenset(choices_of(rules.mapping.payload(payload).payload))
+
+    pairs = [
+        Pair(each, value(each.decision.payload, each.decision.finding), value(each.payload, each.finding))
+        for each in readings
+        if each.by_id is not None
+    ]
+    return Agreement(len(readings), pairs)

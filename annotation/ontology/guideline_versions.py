@@ -1,0 +1,108 @@
+"""Versions of the guideline: each answer has one, and those of an old one can be asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.db.models.functions import Now
+
+from annotation.consensus import item_state
+from annotation.models import Answer, GuidelineVersion, Project
+from annotation.ontology.inventory import lock_project, renew_stamp
+from annotation.ontology.labels import inventory, parts_of
+from annotation.roles import CURATOR, require, require_to_change
+from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.models import record
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.problems import did_you_mean
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of the guideline, with its answers to ordinary sentences."""
+
+    number: int
+    text: str
+    by: str
+    at: datetime
+    answers: int
+    asked_again_at: datetime | None
+    labels: list[str]
+
+
+def versions(project: Project, *, by: User) -> list[Version]:
+    """Return all versions, the newest first."""
+    require(project, by, CURATOR)
+    given = Answer.objects.filter(item__project=project, item__use="", vote__batch=None).order_by()
+    counts = dict(given.values_list("guideline").annotate(n=Count("pk")))
+    rows = list(project.guideline_versions.select_related("by").order_by("-number")) or [_first(project)]
+    return [
+        Version(
+            row.number,
+            row.text,
+            row.by.shown_name,
+            row.at,
+            counts.get(row.number, 0),
+            row.asked_again_at,
+            row.asked_labels,
+        )
+        for row in rows
+    ]
+
+
+def _first(project: Project) -> GuidelineVersion:
+    """Return the version that projects have before any is stored."""
+    values = {"text": project.guideline, "by": project.created_by, "at": project.created_at}
+    return GuidelineVersion(project=project, number=project.guideline_version, **values)
+
+
+def set_text(project: Project, text: str, *, by: User) -> None:
+    """Change the text of a locked project; answers under the former text keep their version."""
+    if not project.guideline_versions.exists():
+        _first(project).save()
+    if Answer.objects.filter(annotator__project=project, guideline=project.guideline_version).exists():
+        project.guideline_version += 1
+        GuidelineVersion.objects.create(project=project, number=project.guideline_version, text=text, by=by)
+    else:
+        project.guideline_versions.filter(number=project.guideline_version).update(text=text, by=by, at=Now())
+    values = {"guideline": text, "guideline_version": project.guideline_version}
+    Project.objects.filter(pk=project.pk).update(**values)
+
+
+@transaction.atomic
+def ask_again(
+    project: Project, number: int, *, labels: Collection[str] = (), again: bool = True, by: User
+) -> None:
+    """Ask the answers under an old version again, all or those with one of the labels; or count them again.
+
+    Until the person answers again, such an answer is kept and doesn't count.
+    """
+    require_to_change(project, by, CURATOR)
+    project = lock_project(project)
+    version = _old_version(project, number)
+    known = {choice.name for part in parts_of(project) for choice in inventory(project, part)}
+    for name in labels:
+        if name not in known:
+            hint = did_you_mean(name, known) or ""
+            raise DomainError("unknown_label", f"Unknown label {name[:80]!r}.", hint=hint, field="labels")
+    asked = sorted(set(labels)) if again else []
+    version.update(asked_again_at=Now() if again else None, asked_labels=asked)
+    renew_stamp(project)
+    action = "answers asked again" if again else "answers count again"
+    record(
+        project, action, by=by, about=f"guideline version {number}", before="", after=asked or "all labels"
+    )
+    item_state.recompute_after_change(project)
+
+
+def _old_version(project: Project, number: int) -> QuerySet[GuidelineVersion]:
+    version = project.guideline_versions.filter(number=number).exclude(number=project.guideline_version)
+    if not version.exists():
+        detail = f"The guideline has no earlier version {number}."
+        hint = f"The current one is version {project.guideline_version}."
+        raise DomainError("unknown_guideline", detail, hint=hint, field="number")
+    return version

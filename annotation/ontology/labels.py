@@ -1,0 +1,68 @@
+"""The current labels: raw names mapped by the active steps, in order, with texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from annotation.consensus.label_mapping import LabelMapping
+from annotation.models import OntologyLabel, Project
+from annotation.testset import Kind
+
+DIGITS = "1234567890"
+CAPS = (*DIGITS, *(f"⇧{digit}" for digit in DIGITS), *(f"⌥{digit}" for digit in DIGITS))
+TEXT_FIELDS = ("title", "phrase", "group", "definition", "choose", "avoid", "head_type", "tail_type")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A current label with its texts, keyboard shortcut and row."""
+
+    name: str
+    title: str
+    phrase: str = ""
+    group: str = ""
+    definition: str = ""
+    choose: list[str] = field(default_factory=list)
+    avoid: list[str] = field(default_factory=list)
+    head_type: str = ""
+    tail_type: str = ""
+    key: str = ""
+    row: int = 0
+
+
+def mapping_of(project: Project) -> LabelMapping:
+    """Return the mapping of raw names by the active steps."""
+    return LabelMapping.from_steps(project.steps.filter(undone_at=None))
+
+
+def inventory(project: Project, part: str = "relation") -> list[Choice]:
+    """Return the current labels in order, with their texts.
+
+    Keys follow the order on the form: group by group, as the groups first occur.
+    """
+    mapping = mapping_of(project)
+    rows = list(OntologyLabel.objects.filter(project=project, part=part))
+    own = {row.name: row for row in rows}
+    raw = mapping.inventory(row.name for row in rows if not row.derived)
+    first = {mapping.label(row.name): row for row in reversed(rows)}
+    described = [(name, own.get(name) or first[name]) for name in raw]
+    described.sort(key=lambda entry: entry[1].rank)
+    groups = list(dict.fromkeys(row.group for _, row in described))
+    as_shown = sorted(described, key=lambda entry: groups.index(entry[1].group))
+    keys = {name: key for (name, _), key in zip(as_shown, CAPS, strict=False)}
+    return [
+        Choice(
+            name,
+            **{field: getattr(row, field) for field in TEXT_FIELDS},
+            key=keys.get(name, ""),
+            row=row.pk,
+        )
+        for name, row in described
+    ]
+
+
+def parts_of(project: Project) -> tuple[str, ...]:
+    """Return the inventories of the project's kind."""
+    relation, entity = OntologyLabel.Part.RELATION, OntologyLabel.Part.ENTITY
+    both = {Kind.RELATIONS: (relation,), Kind.ENTITIES: (entity,), Kind.JOINT: (entity, relation)}
+    return both[Kind(project.kind)]

@@ -1,0 +1,121 @@
+"""Pages of a project's guideline with its versions, and of the project's log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+
+from annotation import projects, roles
+from annotation.models import Project
+from annotation.ontology import guideline_versions
+from annotation.pages.project_page import (
+    ActionForm,
+    choices_by_name,
+    project_context,
+    project_for,
+    submit_or_show,
+)
+from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.users import person
+from evalsvc.core.activity.models import entries
+from evalsvc.core.database import in_batches
+from evalsvc.core.web.downloads import long_csv_file
+from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.markdown import MAX_LENGTH, to_html
+from evalsvc.core.web.views import page, page_of, submitted
+
+LOG_ROWS = 50
+
+
+class GuidelineForm(PageForm):
+    guideline = forms.CharField(
+        required=False,
+        max_length=MAX_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 18, "spellcheck": "true"}),
+        help_text="Markdown: # headings, **bold**, lists, tables, links. HTML is shown as text.",
+    )
+    na_means = forms.CharField(
+        label="Meaning of N/A",
+        max_length=200,
+        help_text="Shown beside N/A, for example: the sentence states none of these relations.",
+    )
+
+
+class AskAgainForm(ActionForm):
+    """Ask the answers under an earlier version again, or count them again."""
+
+    version = forms.TypedChoiceField(coerce=int)
+    labels = forms.MultipleChoiceField(
+        required=False,
+        help_text="Only answers with one of these: what the change is about. None: all answers.",
+    )
+    again = forms.ChoiceField(
+        label="What", choices=[("yes", "ask these answers again"), ("no", "count these answers again")]
+    )
+
+    def __init__(self, *args: Any, numbers: list[int], names: dict[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["version"].choices = [(n, f"version {n}") for n in numbers]  # type: ignore[attr-defined]
+        self.fields["labels"].choices = [*names.items()]  # type: ignore[attr-defined]
+
+    def apply(self, project: Project, *, by: User) -> str:
+        values = self.cleaned_data
+        again, number = values["again"] == "yes", values["version"]
+        guideline_versions.ask_again(project, number, labels=values["labels"], again=again, by=by)
+        what = "asked again" if again else "counted again"
+        return f"Answers under version {number} are {what}."
+
+
+@page("GET", "POST")
+def guideline(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show, preview or save the guideline; ask answers under an earlier version again."""
+    project, role = project_for(request, slug, roles.CURATOR)
+    user = person(request)
+    versions = guideline_versions.versions(project, by=user)
+    earlier = [version.number for version in versions[1:]]
+    titles = {name: choice.title for name, choice in choices_by_name(project).items()}
+    again_form = AskAgainForm(*submitted(request, "again"), numbers=earlier, names=titles)
+    if submit_or_show(request, again_form, project, lambda copy: again_form.apply(copy, by=user)):
+        return redirect("project-guideline", slug)
+    stored = {"guideline": project.guideline, "na_means": project.na_means}
+    about_text = request.method == "POST" and not again_form.is_bound
+    form = GuidelineForm(request.POST if about_text else None, initial=stored)
+    if form.is_valid() and request.POST.get("action") != "show":
+        projects.set_guideline(project, by=user, **form.cleaned_data)
+        messages.info(request, "Guideline saved. Annotators see it when they reload the page.")
+        return redirect("project-guideline", slug)
+    text = request.POST.get("guideline", project.guideline)
+    context = project_context(
+        project,
+        role,
+        form=form,
+        preview=to_html(text),
+        unsaved=text != project.guideline,
+        versions=[(version, to_html(version.text)) for version in versions],
+        earlier=earlier,
+        again_form=again_form,
+    )
+    return render(request, "annotation/guideline.html", context)
+
+
+@page()
+def log(request: HttpRequest, slug: str) -> HttpResponse:
+    project, role = project_for(request, slug, roles.CURATOR)
+    pages = page_of(request, entries(project), size=LOG_ROWS)
+    return render(request, "annotation/log.html", project_context(project, role, pages=pages))
+
+
+@page()
+def log_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Download the whole log as CSV, oldest first."""
+    project, _ = project_for(request, slug, roles.CURATOR)
+    rows = (
+        [entry.at.isoformat(), entry.by and entry.by.username, entry.action, entry.about, before, after]
+        for entry in in_batches(entries(project).order_by("pk"))
+        for before, after in [(entry.before_text, entry.after_text)]
+    )
+    return long_csv_file(f"{project.slug}-log.csv", ["at", "by", "action", "about", "before", "after"], rows)

@@ -1,0 +1,227 @@
+"""Page of a plan: steps on the labels, what they would do, and all of them at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from annotation import roles
+from annotation.models import Item, OntologyStep, Project
+from annotation.ontology import plans
+from annotation.ontology.plans import PlannedStep
+from annotation.pages.ontology import MAX_NAME, split_names
+from annotation.pages.project_page import choices_by_name, project_context, project_for
+from annotation.reports.plan_effects import LabelChange, PlanEffects, Snapshot, effects_of
+from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.users import person
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.formatting import DASH, counted, percent, signed
+from evalsvc.core.web.forms import PageForm, add_form_error
+from evalsvc.core.web.views import page
+
+MOST_LISTED = 20
+HALF = 120  # width of the longest bar
+VERBS = {"add": "Add", "merge": "Merge", "delete": "Delete", "rename": "Rename", "split": "Split"}
+NOUNS = {"merge": "merge", "delete": "deletion", "rename": "renaming", "split": "split"}
+
+
+class SelectedNames(forms.MultipleChoiceField):
+    """Names of labels, which the plan checks: earlier steps of it may have made them."""
+
+    def valid_value(self, value: Any) -> bool:
+        return len(str(value)) <= MAX_NAME
+
+
+class PlanForm(PageForm):
+    """The steps so far as JSON, and a step to add."""
+
+    OTHER_NAMES = ("action",)
+    plan = forms.CharField(
+        label="Steps as JSON",
+        required=False,
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "field mono"}),
+        help_text=f"All steps of the plan; they can be kept as a file. For example {plans.EXAMPLE}",
+    )
+    operation = forms.ChoiceField(label="Step", required=False, choices=[*VERBS.items()])
+    sources = SelectedNames(label="Labels", required=False, widget=forms.CheckboxSelectMultiple)
+    target = forms.CharField(
+        label="New name",
+        required=False,
+        max_length=20 * MAX_NAME,
+        help_text="The name after a merge or renaming, or of a label to add. "
+        "For a split two or more, separated by semicolons.",
+    )
+
+    def new_step(self) -> PlannedStep:
+        values = self.cleaned_data
+        operation, target = values["operation"] or "add", values["target"]
+        step = {"operation": operation, "sources": values["sources"] if operation != "add" else []}
+        step |= {"targets": split_names(target)} if operation == "split" else {"target": target}
+        return plans.planned([step])[0]
+
+
+def as_json(steps: Sequence[PlannedStep]) -> str:
+    """Return a plan as `read_plan` takes it, a step a line."""
+    rows = [{name: value for name, value in msgspec.to_builtins(step).items() if value} for step in steps]
+    return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in rows) + "\n]" if rows else ""
+
+
+def edited(form: PlanForm, steps: list[PlannedStep], action: str) -> list[PlannedStep]:
+    """Return the steps after the pressed button: a step added, moved up or removed."""
+    what, _, number = action.partition(" ")
+    at = int(number) - 1 if number.isascii() and number.isdigit() else -1
+    if what == "add":
+        return [*steps, form.new_step()]
+    if what == "remove" and 0 <= at < len(steps):
+        return steps[:at] + steps[at + 1 :]
+    if what == "up" and 0 < at < len(steps):
+        steps[at - 1 : at + 1] = [steps[at], steps[at - 1]]
+    return steps
+
+
+@page("GET", "POST")
+def plan_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Put a plan together, show its effect, and make its steps."""
+    project, role = project_for(request, slug, roles.CURATOR)
+    user, form, action = person(request), PlanForm(request.POST or None), request.POST.get("action", "")
+    steps: list[PlannedStep] = []
+    effects, failed = None, 0
+    if form.is_valid():
+        try:
+            text = form.cleaned_data["plan"].strip()
+            steps = plans.read_plan(text) if text not in ("", "[]") else []
+            steps = edited(form, steps, action)
+            if action == "apply":
+                return _applied(request, project, steps, by=user)
+            effects = effects_of(project, steps, by=user) if steps else None
+        except DomainError as error:
+            failed = error.extra.get("step", 0)
+            add_form_error(form, error, "plan" if not steps else "target")
+    labels = effects.after.labels if effects else {n: c.title for n, c in choices_by_name(project).items()}
+    shown, sent = form, request.POST
+    if steps:
+        kept = {
+            "operation": sent.get("operation"),
+            "sources": sent.getlist("sources"),
+            "target": sent.get("target"),
+        }
+        shown = PlanForm(initial={"plan": as_json(steps)} | (kept if form.errors else {}))
+    shown.fields["sources"].choices = [*labels.items()]  # type: ignore[attr-defined]
+    titles = {name: choice.title for name, choice in choices_by_name(project).items()} | dict(labels)
+    context = {
+        "form": shown,
+        "errors": form.errors,
+        "steps": [
+            (number, described(step, titles), number == failed) for number, step in enumerate(steps, 1)
+        ],
+        "effects": effects,
+        "past": past_plans(project),
+        **(_effect_context(project, effects) if effects else {}),
+    }
+    return render(request, "annotation/ontology_plan.html", project_context(project, role, **context))
+
+
+def _applied(
+    request: HttpRequest, project: Project, steps: Sequence[PlannedStep], *, by: User
+) -> HttpResponse:
+    made = plans.apply_plan(project, steps, by=by)
+    undo = f" Undo it as the plan from step {made[0].number}." if made else ""
+    messages.info(request, f"{counted(len(steps), 'step')} made; the answers are replayed.{undo}")
+    return redirect("ontology-plan", project.slug)
+
+
+def described(step: PlannedStep | OntologyStep, titles: dict[str, str]) -> str:
+    """Return a step as a sentence without a full stop."""
+    sources = ", ".join(titles.get(name, name) for name in step.sources)
+    targets = [titles.get(name, name) for name in step.targets] or [titles.get(step.target, step.target)]
+    link = {"merge": " into ", "rename": " to ", "split": " into "}.get(step.operation, "")
+    after = " or ".join(targets) if step.operation == "split" else targets[0]
+    return f"{VERBS[step.operation]} {sources}{link}{after}"
+
+
+def past_plans(project: Project) -> list[dict[str, Any]]:
+    """Return the plans made so far, the newest first; a step made alone is one."""
+    by_plan: dict[int, list[OntologyStep]] = {}
+    for step in project.steps.select_related("by"):
+        by_plan.setdefault(step.plan or step.number, []).append(step)
+    rows = []
+    for number, steps in reversed(by_plan.items()):
+        kinds = Counter(step.operation for step in steps)
+        active = sum(step.undone_at is None for step in steps)
+        state = (
+            "in use" if active == len(steps) else f"{active} of {len(steps)} in use" if active else "undone"
+        )
+        one = described(steps[0], {}) if len(steps) == 1 else ""
+        what = one or ", ".join(counted(n, NOUNS[kind]) for kind, n in kinds.items())
+        rows.append({"number": number, "first": steps[0], "what": what, "state": state, "active": active})
+    return rows
+
+
+# ---- before and after -----------------------------------------------------------------------------
+def _effect_context(project: Project, effects: PlanEffects) -> dict[str, Any]:
+    settles, opens = effects.moved(waits=False), effects.moved(waits=True)
+    widest = max((abs(row.gain) for row in effects.changed_labels()), default=1) or 1
+    return {
+        "figures": figures(effects),
+        "changes": [_bar(row, widest) for row in effects.changed_labels()],
+        "lists": [
+            ("cease to wait for answers or a decision", len(settles), _items(settles)),
+            ("wait for answers or a decision", len(opens), _items(opens)),
+        ],
+    }
+
+
+def figures(effects: PlanEffects) -> list[tuple[str, str, str, str]]:
+    """Return the rows of the table: name, before, after, change."""
+    before, after = effects.before, effects.after
+    rows = [
+        ("Settled", "settled"), ("Decided", "adjudicated"), ("Disputed", "disputed"), ("Open", "open"),
+        ("Excluded", "unusable"),
+    ]  # fmt: skip
+    numbers = [(title, before.counts[state], after.counts[state]) for title, state in rows]
+    numbers.append(("Labels, without N/A", len(before.labels), len(after.labels)))
+    numbers.append(("Facts", before.facts, after.facts))
+    shown = [(title, f"{a:,}", f"{b:,}", signed(b - a, digits=0)) for title, a, b in numbers if a or b]
+    shares = [("N/A", _na(before), _na(after))]
+    if before.quality and after.quality:
+        shares += [
+            ("Source precision, frozen part", before.quality.precision, after.quality.precision),
+            ("Source recall, frozen part", before.quality.recall, after.quality.recall),
+        ]
+    return shown + [(title, _share(a), _share(b), _points(a, b)) for title, a, b in shares]
+
+
+def _na(snapshot: Snapshot) -> float | None:
+    decided = snapshot.counts["settled"] + snapshot.counts["adjudicated"]
+    return snapshot.na / decided if decided else None
+
+
+def _share(value: float | None) -> str:
+    return DASH if value is None else f"{percent(value)} %"
+
+
+def _points(before: float | None, after: float | None) -> str:
+    return DASH if before is None or after is None else signed(100 * (after - before), digits=1)
+
+
+def _bar(row: LabelChange, widest: int) -> dict[str, Any]:
+    width = round(HALF * abs(row.gain) / widest)
+    return {
+        "row": row,
+        "gain": signed(row.gain, digits=0),
+        "x": HALF if row.gain > 0 else HALF - width,
+        "width": width,
+        "text_x": HALF + width + 6 if row.gain > 0 else HALF - width - 6,
+    }
+
+
+def _items(keys: Sequence[int]) -> list[Item]:
+    return list(Item.objects.filter(pk__in=keys[:MOST_LISTED]).order_by("rank"))

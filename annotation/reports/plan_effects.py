@@ -1,0 +1,180 @@
+"""Effect of a plan on outcomes, facts, labels and the quality of source labels, before it is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotation.consensus import item_state
+from annotation.consensus.effects import WAITING, Effect, preview
+from annotation.consensus.label_mapping import LabelMapping, Payload
+from annotation.consensus.majority import choices_of
+from annotation.models import Item, OntologyStep, Project, SourceLabels
+from annotation.ontology.labels import inventory, mapping_of, parts_of
+from annotation.ontology.plans import PlannedStep, apply_plan
+from annotation.roles import CURATOR, require
+from annotation.testset import Origin, TestSet, TestSetRow
+from evalsvc.core.accounts.models import User
+
+Fact = tuple[Any, ...]
+WITH_GOLD = (Item.State.SETTLED, Item.State.ADJUDICATED)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Facts of the source labels and of the gold on the same sentences."""
+
+    both: int
+    source: int
+    gold: int
+
+    @property
+    def precision(self) -> float | None:
+        return self.both / self.source if self.source else None
+
+    @property
+    def recall(self) -> float | None:
+        return self.both / self.gold if self.gold else None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Outcomes of the items, and the inventory, at one time."""
+
+    labels: Mapping[str, str]
+    """Titles of the current labels by name."""
+    states: Mapping[int, str]
+    na: int
+    facts: int
+    by_label: Counter[str] = field(default_factory=Counter)
+    quality: Quality | None = None
+
+    @classmethod
+    def of(cls, project: Project, keys: Sequence[int], frozen: set[int]) -> Snapshot:
+        states: dict[int, str] = {}
+        by_label: Counter[str] = Counter()
+        facts: set[Fact] = set()
+        na, gold_of = 0, dict[int, set[Fact]]()
+        for start in range(0, len(keys), item_state.CHUNK):
+            for item in Item.objects.filter(pk__in=keys[start : start + item_state.CHUNK]):
+                states[item.pk] = item.state
+                if item.state not in WITH_GOLD or item.gold is None:
+                    continue
+                own = facts_of(item, item.gold)
+                na += not own
+                by_label.update({fact[-2] for fact in own})
+                facts |= own
+                if item.pk in frozen:
+                    gold_of[item.pk] = own
+        titles = {each.name: each.title for part in parts_of(project) for each in inventory(project, part)}
+        quality = _quality(project, gold_of) if frozen else None
+        return cls(titles, states, na, len(facts), by_label, quality)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Numbers of items by state."""
+        return Counter(self.states.values())
+
+
+def facts_of(item: Item, payload: Payload) -> set[Fact]:
+    """Return facts that end with label and tail; spans and links of a document are facts of its own."""
+    if item.head is not None and item.tail is not None:
+        head, tail = (mention["id"] or mention["name"] for mention in (item.head, item.tail))
+        return {(head, name, tail) for name in payload["relations"]}
+    return {
+        (item.pk, choice[:2], choice[2], "") if isinstance(choice[1], int) else (item.pk, *choice)
+        for choice in choices_of(payload)
+    }
+
+
+def _quality(project: Project, gold_of: Mapping[int, set[Fact]]) -> Quality:
+    mapping, source, gold = mapping_of(project), set[Fact](), set[Fact]()
+    keys = list(gold_of)
+    for start in range(0, len(keys), item_state.CHUNK):
+        sealed = SourceLabels.objects.filter(item__in=keys[start : start + item_state.CHUNK])
+        for row in sealed.select_related("item"):
+            source |= facts_of(row.item, mapping.payload(row.labels).payload)
+            gold |= gold_of[row.item_id]
+    return Quality(len(source & gold), len(source), len(gold))
+
+
+def frozen_items(project: Project, keys: Sequence[int]) -> set[int]:
+    """Return the items of the last frozen set: their source labels are no longer sealed."""
+    sets = TestSet.objects.frozen().filter(project=project, origin=Origin.ANNOTATED)
+    last = sets.order_by("-pk").first()
+    if last is None:
+        return set()
+    ids = TestSetRow.objects.filter(test_set=last).values("external_id")
+    frozen = set(Item.objects.filter(project=project, external_id__in=ids).values_list("pk", flat=True))
+    return frozen.intersection(keys)
+
+
+@dataclass(frozen=True)
+class LabelChange:
+    """Sentences with a label before and after, None where it isn't in the inventory, and why."""
+
+    title: str
+    before: int | None
+    after: int | None
+    why: str
+
+    @property
+    def gain(self) -> int:
+        return (self.after or 0) - (self.before or 0)
+
+
+@dataclass(frozen=True)
+class PlanEffects:
+    """What a plan would do to a project."""
+
+    effect: Effect
+    before: Snapshot
+    after: Snapshot
+    plan: Sequence[PlannedStep]
+
+    def moved(self, *, waits: bool) -> list[int]:
+        """Return the items that begin to wait for answers or a decision, or that cease to."""
+        states = self.after.states.items()
+        return [pk for pk, now in states if (self.before.states[pk] in WAITING) != waits == (now in WAITING)]
+
+    def changed_labels(self) -> list[LabelChange]:
+        """Return the labels that change, the most gained first; N/A among them."""
+        mapping = LabelMapping.from_steps(
+            OntologyStep(operation=s.operation, sources=[*s.sources], target=s.target, targets=[*s.targets])
+            for s in self.plan
+            if s.operation != "add"
+        )
+        old, new = self.before.labels, self.after.labels
+        rows = [LabelChange("N/A", self.before.na, self.after.na, "")]
+        for name in {**old, **new}:
+            before = self.before.by_label[name] if name in old else None
+            after = self.after.by_label[name] if name in new else None
+            title = new.get(name) or old[name]
+            rows.append(LabelChange(title, before, after, self._why(name, mapping)))
+        changed = [row for row in rows if row.before != row.after]
+        return sorted(changed, key=lambda row: (-row.gain, row.title))
+
+    def _why(self, name: str, mapping: LabelMapping) -> str:
+        old, new = self.before.labels, self.after.labels
+        if name not in new:
+            parts = [new[part] for part in mapping.inventory([name]) if part in new]
+            return f"became {' or '.join(parts)}" if parts else "deleted"
+        sources = [old[each] for each in old if each != name and name in mapping.inventory([each])]
+        return f"from {', '.join(sources)}" if sources else ""
+
+
+def effects_of(project: Project, plan: Sequence[PlannedStep], *, by: User) -> PlanEffects:
+    """Make a plan, compare before and after, and roll it back."""
+    require(project, by, CURATOR)
+    seen: list[Snapshot] = []
+    frozen: set[int] = set()
+
+    def look(state: Project, keys: Sequence[int]) -> None:
+        if not seen:
+            frozen.update(frozen_items(state, keys))
+        seen.append(Snapshot.of(state, keys, frozen))
+
+    effect = preview(project, lambda copy: apply_plan(copy, plan, by=by), look)
+    return PlanEffects(effect, seen[0], seen[1], plan)

@@ -1,0 +1,114 @@
+"""A sample of decisions is decided again by others, and their agreement is computed."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation import projects
+from annotation.adjudication import decisions, second_readings
+from annotation.models import Item, Project
+from annotation.queue import exclusions
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from tests.cast.basics import person
+from tests.cast.projects import answered_item, curator, project_with_items
+
+NAMES = ("s0", "s1", "s2", "s3")
+AS_JSON = "application/json"
+
+
+@pytest.fixture
+def judy(db: None) -> User:
+    return person("judy")
+
+
+@pytest.fixture
+def project(judy: User) -> Project:
+    project = project_with_items(4, k=2)
+    projects.set_member(project, user=judy, role="adjudicator", by=curator())
+    for name in NAMES:
+        decide(answered_item(project, ["A"], ["B"], item=name), "A")
+    return project
+
+
+def decide(item: Item, label: str) -> None:
+    values = {"client_id": uuid4(), "votes_key": item.votes_key, "by": curator(), "reason": "so clear"}
+    decisions.decide(item, payload={"relations": [label]}, **values)
+
+
+def item(project: Project, name: str) -> Item:
+    return project.items.get(external_id=name)
+
+
+def read(project: Project, name: str, label: str, by: User) -> None:
+    second_readings.read(item(project, name), payload={"relations": [label]}, by=by)
+
+
+def test_a_sample_is_drawn_by_its_seed_and_read_by_others(project: Project, judy: User) -> None:
+    assert second_readings.ask(project, n=3, seed="x", by=curator()) == 3
+    drawn = [each.decision.item.external_id for each in second_readings.waiting(project, judy)]
+    assert (len(drawn), list(second_readings.waiting(project, curator()))) == (3, [])
+    assert second_readings.ask(project, n=9, seed="x", by=curator()) == 1  # those drawn before stay
+    with pytest.raises(Conflict):
+        read(project, drawn[0], "A", curator())
+    before = item(project, drawn[0]).gold
+    read(project, drawn[0], "B", judy)
+    assert item(project, drawn[0]).gold == before  # the gold stays as decided
+    with pytest.raises(Conflict):
+        read(project, drawn[0], "A", judy)
+
+
+def test_agreement_is_the_share_of_equal_decisions_and_alpha(project: Project, judy: User) -> None:
+    second_readings.ask(project, n=4, seed="x", by=curator())
+    assert second_readings.agreement(project, by=curator()).share is None
+    for name, label in zip(NAMES, ("A", "A", "B", "C"), strict=True):
+        read(project, name, label, judy)
+    result = second_readings.agreement(project, by=curator())
+    assert (result.asked, result.agreed, result.share) == (4, 2, 0.5)
+    # values: A six times, B and C once; 2 of 4 pairs differ, 26 of 56 ordered pairs of values
+    assert result.alpha == pytest.approx(1 - (2 / 4) / (26 / 56))
+    assert {pair.reading.decision.item.external_id for pair in result.differences} == {"s2", "s3"}
+    exclusions.exclude_answer(item(project, "s3").answers.order_by("position")[0], by=curator())
+    assert second_readings.agreement(project, by=curator()).asked == 3  # its decision lapsed
+
+
+def test_annotators_neither_draw_nor_read_and_readers_see_no_figures(project: Project, judy: User) -> None:
+    second_readings.ask(project, n=4, seed="x", by=curator())
+    for user in (person("ann0"), judy):
+        with pytest.raises(NotAllowed):
+            second_readings.ask(project, n=1, seed="x", by=user)
+        with pytest.raises(NotAllowed):
+            second_readings.agreement(project, by=user)
+    with pytest.raises(NotAllowed):
+        read(project, "s0", "A", person("ann0"))
+
+
+def test_pages_api_and_command_draw_and_read(
+    project: Project, judy: User, client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = reverse("second-readings", args=[project.slug])
+    api = f"/api/v1/projects/{project.slug}/second-readings"
+    client.force_login(curator())
+    assert client.post(page, {"n": 2, "seed": "x"}).status_code == 302
+    assert client.post(api, {"n": 1, "seed": "x"}, content_type=AS_JSON).json()["asked"] == 3
+    reader = Client()
+    reader.force_login(judy)
+    first, second, _ = reader.get(api).json()["waiting"]
+    url = reverse("second-reading", args=[project.slug, first])
+    form = reader.get(url).content.decode()
+    assert "Second reading in" in form
+    assert "so clear" not in form  # the reason of the decision
+    choice = {"choice": '{"spans": [], "relations": ["B"]}', "reason": "no"}
+    assert reader.post(url, choice).status_code == 302
+    assert reader.get(url).status_code == 404
+    answer = {"payload": {"relations": ["A"]}}
+    sent = reader.post(f"/api/v1/items/{second}/second-reading", answer, content_type=AS_JSON)
+    assert (sent.status_code, reader.get(page).status_code) == (204, 200)
+    assert "1 decision read differently" in client.get(page).content.decode()
+    call_command("second_readings", project.slug, "--by", curator().username, "--ask", "1")
+    assert "4 drawn, 2 read, 1 alike" in capsys.readouterr().out

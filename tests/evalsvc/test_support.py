@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import set_support
+from evalsvc.core.activity import models as log
 from evalsvc.support import MAX_SEARCH, site
 from tests.cast import service
 from tests.cast.service import ServiceCast
@@ -131,3 +132,32 @@ def test_records_need_the_right_which_only_administrators_give(root: Client, cas
     assert owner.get("/admin/").status_code == 200
     assert root.post(people, allowed | {"change": "no-support"}).status_code == 302
     assert owner.get("/admin/").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("address", "condition"),
+    [
+        ("admin:teams_user_changelist", "password__startswith=pbkdf2"),
+        ("admin:teams_apitoken_changelist", "digest__startswith=0"),
+        ("admin:teams_apitoken_changelist", "user__password__startswith=pbkdf2"),
+        ("admin:annotation_testset_changelist", "sha256__startswith=0"),
+        ("admin:annotation_testset_changelist", "origin__startswith=a"),
+        ("admin:activity_logentry_changelist", "after__icontains=born_in"),
+        ("admin:activity_logentry_changelist", "about__startswith=s1"),
+    ],
+)
+def test_no_condition_reads_what_records_leave_out(helper: Client, address: str, condition: str) -> None:
+    assert helper.get(f"{reverse(address)}?{condition}").status_code == 400
+
+
+def test_records_of_a_project_do_not_say_which_sentence_or_person_they_are_about(
+    helper: Client, cast: ServiceCast
+) -> None:
+    log.record(cast.harbour, "answer", by=cast["cleo"], about="ann on s1", before="counted", after="excluded")
+    entry = log.LogEntry.objects.latest("pk")
+    pages = [
+        helper.get(reverse("admin:activity_logentry_changelist"), {"q": "answer"}),
+        helper.get(reverse("admin:activity_logentry_change", args=[entry.pk])),
+    ]
+    assert [(page.status_code, "ann on s1" in page.content.decode()) for page in pages] == [(200, False)] * 2
+    assert helper.get(reverse("admin:activity_logentry_changelist"), {"area": "project"}).status_code == 200

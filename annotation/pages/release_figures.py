@@ -17,6 +17,15 @@ MAX_RELATIONS = 8
 BAR_WIDTH, BAR_START = 230, 150
 
 
+def figures(content: Composition) -> dict[str, Any]:
+    """Return the figures of a page about the set."""
+    return {
+        "patterns": pattern_figure(content),
+        "quality": quality_table(content),
+        "quality_note": contents_note(content),
+    }
+
+
 def pattern_figure(content: Composition) -> Figure | None:
     """Draw the vote patterns; bars in the second colour were decided by a person."""
     patterns: list[dict[str, Any]] = content.answers.get("patterns") or []

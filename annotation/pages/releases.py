@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.models import Publication
+from annotation.pages.release_figures import figures
 from annotation.pages.testsets import visible
 from annotation.releases import publishing
 from annotation.releases.card import card_of
@@ -224,7 +225,7 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
         publishing.accept(publication, sha256=request.POST.get("terms", ""), by=request.user)
         return redirect("release", slug)
     test_set, with_gold = publication.test_set, publication.with_gold
-    context = {
+    context: dict[str, Any] = {
         "publication": publication,
         "set": test_set,
         "content": Composition(test_set, with_gold=with_gold, in_release=True),
@@ -239,6 +240,8 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
         "may_download": accepted or publication.access != Publication.Access.TERMS,
         "manifest_sha256": manifest_sha256(test_set, with_gold=with_gold),
     }
+    if with_gold:
+        context |= figures(context["content"])
     return render(request, "annotation/release.html", context)
 
 

@@ -15,7 +15,7 @@ from annotation.freezing import builder
 from annotation.models import ItemCount
 from annotation.pages.project_page import job_context, project_context, project_for
 from annotation.pages.projects import may_organise
-from annotation.pages.release_figures import contents_note, pattern_figure, quality_table
+from annotation.pages.release_figures import figures
 from annotation.releases import card as cards
 from annotation.releases.card_text import citation_text
 from annotation.releases.composition import Composition
@@ -179,10 +179,7 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if test_set.state == TestSet.State.FROZEN:
         content = context["content"]
-        context |= {
-            "patterns": pattern_figure(content),
-            "quality": quality_table(content),
-            "quality_note": contents_note(content),
+        context |= figures(content) | {
             "earlier": next(iter(earlier_sets(test_set, user)), None) if context["may_read"] else None,
             "beside": test_set.companions.select_related("data"),
             "words": to_html(cards.card_of(test_set).words),

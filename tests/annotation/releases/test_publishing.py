@@ -65,6 +65,15 @@ def test_the_page_of_sentences_to_predict_has_no_digest_of_the_gold(client: Clie
     assert folder.manifest_sha256(test_set) not in page
 
 
+def test_the_page_shows_figures_of_the_gold_only_with_the_gold(client: Client) -> None:
+    test_set = published().test_set
+    assert "Vote patterns" not in client.get(PAGE).content.decode()
+    publishing.publish(test_set, access="anybody", with_gold=True, by=curator())
+    page = client.get(PAGE).content.decode()
+    assert "were settled by the rule" in page
+    assert "Sentences by label" in page
+
+
 def test_a_release_with_gold_has_all_files(client: Client) -> None:
     published(with_gold=True)
     assert {"gold.jsonl", "provenance.jsonl"} <= names_in(client.get(FILE))

@@ -289,6 +289,7 @@ class LineChangeSerializer(serializers.Serializer[LineChange]):
 
 class FactChangeSerializer(serializers.Serializer[FactChange]):
     fact = serializers.ListField(child=serializers.CharField(), help_text="head, relation, tail")
+    names = serializers.ListField(child=serializers.CharField(), help_text="of head and tail")
     ids = serializers.ListField(child=serializers.CharField())
 
 

@@ -43,6 +43,8 @@ class FactChange:
 
     fact: Fact
     ids: list[str]
+    names: tuple[str, str] = ("", "")
+    """Of head and tail, as the first of the lines has them."""
 
 
 @dataclass(slots=True)
@@ -81,6 +83,7 @@ class _Line:
     payload: Payload
     labels: list[str]
     facts: frozenset[Fact]
+    names: tuple[str, str]
 
 
 def compare(first: Side, second: Side) -> Comparison:
@@ -112,11 +115,11 @@ def _read(side: Side) -> dict[str, _Line]:
 
 def _line(item: dict[str, Any]) -> _Line:
     payload: Payload = {"spans": item.get("spans") or [], "relations": item["relations"]}
-    facts = frozenset(
-        (str(item["h"].get("id") or item["h"]["name"]), name, str(item["t"].get("id") or item["t"]["name"]))
-        for name in (item["relations"] if "h" in item and "t" in item else ())
-    )
-    return _Line(payload, _names(payload), facts)
+    ends = [item[key] for key in "ht" if key in item]
+    head, tail = (str(end.get("id") or end["name"]) for end in ends) if len(ends) == 2 else ("", "")
+    facts = frozenset((head, name, tail) for name in (item["relations"] if len(ends) == 2 else ()))
+    head_name, tail_name = (str(end.get("name") or end["id"]) for end in ends) if facts else ("", "")
+    return _Line(payload, _names(payload), facts, (head_name, tail_name))
 
 
 def _names(payload: Payload) -> list[str]:
@@ -145,7 +148,7 @@ def _only_in(here: dict[str, _Line], there: dict[str, _Line]) -> list[FactChange
     for id, line in here.items():
         for fact in line.facts - known:
             owners.setdefault(fact, []).append(id)
-    return [FactChange(fact, owners[fact]) for fact in sorted(owners)]
+    return [FactChange(fact, ids, here[ids[0]].names) for fact, ids in sorted(owners.items())]
 
 
 def summary(found: Comparison) -> list[str]:

@@ -73,7 +73,9 @@ def test_a_decision_is_the_cause_of_a_line_decided_otherwise() -> None:
     assert causes(found) == {"s2": [Cause("decision", "decided otherwise")]}
     assert [(change.before, change.after) for change in found.changed] == [(["A"], ["B"])]
     assert [(change.fact, change.ids) for change in found.facts_added] == [(("Q1", "B", "Q12"), ["s2"])]
-    assert [change.fact for change in found.facts_lost] == [("Q1", "A", "Q12")]
+    assert [(change.fact, change.names) for change in found.facts_lost] == [
+        (("Q1", "A", "Q12"), ("Ada", "Turin"))
+    ]
 
 
 def test_a_line_that_one_side_lacks_says_in_which_state_it_was_left_out() -> None:

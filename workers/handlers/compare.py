@@ -16,8 +16,10 @@ from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.comparison import board_tests, compared
+from evalsvc.evaluation.comparison.run_figures import THIN, class_rows
 from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, is_hidden, shown_values
 from evalsvc.evaluation.disclosure.shown_tests import AS_SHOWN, StoredTest
+from evalsvc.evaluation.measures.families import class_key, label_of
 from evalsvc.evaluation.measures.menu import MENU, menu_of
 from evalsvc.evaluation.models import (
     ComparisonPart,
@@ -108,7 +110,6 @@ class _Compared:
         self.row, self.progress = row, progress
         self.setting: Setting = row.setting
         self.menu = menu_of(self.setting)
-        self.measures = measures or self.menu
         keys = [evaluation for runs in row.runs for _, evaluation in runs]
         self.evaluations = Evaluation.objects.in_bulk(keys)
         self.values: dict[int, dict[str, float]] = {key: {} for key in keys}
@@ -119,6 +120,8 @@ class _Compared:
                 self.values[evaluation][measure] = math.nan if value is None else value
         self.hidden = is_hidden(self.setting)
         self.shown = self._shown_values(scores) if self.hidden else {}
+        classes = [] if measures else self._add_classes()
+        self.measures = [*(measures or self.menu), *classes]
         self.submissions = compared.submissions(row)
         self.cases: dict[int, ScoringCase] = {}
 
@@ -136,6 +139,16 @@ class _Compared:
             }
             for key, evaluation in self.evaluations.items()
         }
+
+    def _add_classes(self) -> list[str]:
+        """Add the F1 of each class to the figures; return their keys."""
+        keys = set()
+        for pk, evaluation in self.evaluations.items():
+            for row in class_rows(self.setting, evaluation.classes):
+                if row["gold"] >= THIN:
+                    keys.add(key := class_key(row["family"], row["label"]))
+                    self.values[pk][key] = row["f1"]
+        return sorted(keys)
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -189,12 +202,19 @@ class _Compared:
         return {AS_SHOWN + row.measure: _stored(a, b, name, row) for row in compare_runs(names, *sides)}
 
     def merged(self, parts: Mapping[int, Part]) -> Tests:
-        """Put the tests of all pairs together, adjusted over the pairs of a measure."""
+        """Put the tests of all pairs together, adjusted over the pairs of a measure.
+
+        All classes are one family.
+        """
         by_measure: dict[str, list[StoredTest]] = {}
         for number in range(len(self.pairs)):
             for measure, test in parts[number].items():
                 by_measure.setdefault(measure, []).append(msgspec.convert(test, StoredTest))
-        return {measure: _adjusted(rows) for measure, rows in by_measure.items()}
+        classes = {key: by_measure.pop(key) for key in list(by_measure) if label_of(key)}
+        adjusted = iter(_adjusted([row for rows in classes.values() for row in rows]))
+        return {measure: _adjusted(rows) for measure, rows in by_measure.items()} | {
+            key: [next(adjusted) for _ in rows] for key, rows in classes.items()
+        }
 
     def tests_against_reported(self) -> dict[str, object]:
         """Test each system against those of papers: its runs against printed mean, deviation and n."""

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
+from evalsvc.evaluation.measures.families import class_key
 from workers.metrics.classification import accuracy, averaged_classes, confusion_counts
 from workers.metrics.counts import Counts, integers
 from workers.metrics.encoding import distinct
 from workers.metrics.matching import PairingCounts, document_pairings
-from workers.metrics.ratios import Floats
+from workers.metrics.ratios import Floats, f_score
 from workers.metrics.relations import MODES as RELATION_MODES
 from workers.metrics.reranking import bootstrap_ranking, randomise_ranking, sort_claims
 from workers.metrics.resampling import (
@@ -92,7 +93,8 @@ def resampled(
         return _ranked(a, b, [name for name in measures if name in RANKED], draws)
     results: dict[str, ResampledMeasure] = {}
     for tallies, figures in _families(a, b):
-        known = [name for name in measures if name in figures(tallies[0].sums())]
+        computed = figures(tallies[0].sums())
+        known = [name for name in measures if name in computed]
         results |= _counted(tallies, figures, known, draws) if known else {}
     return results
 
@@ -249,13 +251,25 @@ def _single(sums: Floats, labels: list[str], options: ScoringOptions) -> dict[st
     averaged = averaged_classes(labels, negative=options.negative, include_negative=options.include_negative)
     figures = averages(counts.select(averaged), beta=options.beta, entropy=options.entropy)
     figures |= semeval_figures(evaluate_confusion(matrix, labels=labels))
-    return _values(figures) | {"accuracy": accuracy(counts)}
+    names = [label for label, chosen in zip(labels, averaged, strict=True) if chosen]
+    of_classes = _class_f1(counts.select(averaged), names, options, "classification")
+    return _values(figures) | {"accuracy": accuracy(counts)} | of_classes
 
 
 def _averages(sums: Floats, options: ScoringOptions, prefix: str) -> dict[str, float]:
     correct, predicted, gold = integers(sums).reshape(3, -1)
     counts = Counts.from_totals(correct, predicted, gold, items=int(gold.sum()))
-    return _values(averages(counts, prefix=prefix, beta=options.beta))
+    labels = options.relations if prefix.startswith("relation") else options.labels
+    of_classes = _class_f1(counts, labels, options, prefix.removesuffix("_") or "classification")
+    return _values(averages(counts, prefix=prefix, beta=options.beta)) | of_classes
+
+
+def _class_f1(
+    counts: Counts, labels: Sequence[str], options: ScoringOptions, family: str
+) -> dict[str, float]:
+    """Return the F1 of each class under its key among tested measures."""
+    f1 = np.asarray(f_score(counts.tp, counts.fp, counts.fn, beta=options.beta), dtype=np.float64).tolist()
+    return {class_key(family, label): value for label, value in zip(labels, f1, strict=True)}
 
 
 def _set_tallies(case: ScoringCase) -> Tallies:

@@ -32,7 +32,9 @@ QUERY = [
 
 
 class SystemTestSerializer(serializers.Serializer[Any]):
-    measure = serializers.CharField()
+    measure = serializers.CharField(
+        help_text="Key of a measure, or `class`, family and label: the F1 of a class."
+    )
     title = serializers.CharField()
     a = serializers.CharField(help_text="As team/system.")
     b = serializers.CharField()
@@ -110,11 +112,11 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
     def get_tests(self, comparison: Comparison) -> list[dict[str, Any]]:
         names = [f"{row.system.team_slug}/{row.system.name}" for row in comparison.rows]
         rows = []
-        for column in comparison.columns:
-            for test in comparison.tests.get(column.measure.key, ()):
+        for tested in (*words.tested_measures(comparison), *words.tested_classes(comparison)):
+            for test in tested.tests:
                 row = vars(test) | {"a": names[test.a], "b": names[test.b]}
                 ahead = "" if test.winner is None else names[test.winner]
-                rows.append(row | {"measure": column.measure.key, "title": column.title, "ahead": ahead})
+                rows.append(row | {"measure": tested.key, "title": tested.title, "ahead": ahead})
         return [dict(SystemTestSerializer(row).data) for row in rows]
 
     def get_sentences(self, comparison: Comparison) -> list[str]:

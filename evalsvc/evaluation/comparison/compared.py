@@ -37,13 +37,14 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     stored_key,
 )
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, ComparedRun
+from evalsvc.evaluation.measures.families import label_of
 from evalsvc.evaluation.measures.menu import board_measures
 from evalsvc.evaluation.models import Setting, StoredComparison, Submission
 from evalsvc.evaluation.roles import Person
 
 KIND, PARTS = "compare", "compare parts"
 HELPERS = 3  # jobs beside the first that test pairs over items, which takes longest
-FORMAT = 2  # of stored tests; those of another one are computed again
+FORMAT = 3  # of stored tests; those of another one are computed again
 LEAST, MOST = 2, 10
 AT_ONCE = 3  # comparisons of a person that wait or run
 REPLICATES, SEED = 1_000, 0
@@ -128,7 +129,15 @@ class Comparison:
             if (key := stored_key(self.board.policy, column.measure.key)) in stored
         }
 
-    def _shown(self, column: Column, stored: Sequence[StoredTest]) -> list[ShownTest]:
+    @cached_property
+    def class_tests(self) -> dict[str, list[ShownTest]]:
+        """Tests of F1 by key of class, pairs in the order of the rows; none while gold is hidden."""
+        if self.stored is None or self.stored.tests is None or self.board.policy.hidden:
+            return {}
+        stored = msgspec.convert(self.stored.tests, _TESTS)
+        return {key: self._shown(None, tests) for key, tests in stored.items() if label_of(key)}
+
+    def _shown(self, column: Column | None, stored: Sequence[StoredTest]) -> list[ShownTest]:
         """Put stored tests, by key of system, into the order of the rows."""
         systems = self.stored.systems if self.stored else []
         order = {row.system.pk: place for place, row in enumerate(self.rows)}
@@ -138,8 +147,12 @@ class Comparison:
             shown.append(self._shown_test(column, placed))
         return sorted(shown, key=lambda test: (test.a, test.b))
 
-    def _shown_test(self, column: Column, test: StoredTest) -> ShownTest:
-        """Return what disclosure lets out of a test between two places."""
+    def _shown_test(self, column: Column | None, test: StoredTest) -> ShownTest:
+        """Return what disclosure lets out of a test between two places, of a measure or of a class."""
+        if column is None:
+            return shown_test(
+                self.board.policy, "", test, difference=test.difference, higher_is_better=True, pair=""
+            )
         return shown_test(
             self.board.policy,
             column.measure.key,

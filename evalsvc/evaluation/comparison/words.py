@@ -5,6 +5,8 @@ Only a test at p < .05 after Holm calls a difference one; nothing else is claime
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from evalsvc.core.web.formatting import DASH, measured, signed
@@ -12,13 +14,15 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.comparison import sentences
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.run_figures import THIN, class_titles
 from evalsvc.evaluation.comparison.sentences import Outcome, Side, points
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import Column
 from evalsvc.evaluation.measures import references
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
-from evalsvc.evaluation.measures.menu import Measure
+from evalsvc.evaluation.measures.families import label_of
+from evalsvc.evaluation.measures.menu import MENU, Measure
 
 NOT_COMPUTED = "the tests are not computed yet"
 NO_SHARED_MEASURE = "a side lacks the measure"
@@ -28,6 +32,7 @@ METHOD = (
     " randomisation and bootstrap over items, 1,000 replicates, of the median run. Holm over the pairs of a"
     " measure."
 )
+CLASS_METHOD = f"Classes with {THIN} items of the gold or more are one family for Holm, over all pairs."
 
 
 def figure(comparison: Comparison, column: Column, place: int) -> RunStatistics | None:
@@ -151,25 +156,53 @@ TEST_HEADS = (
 )  # fmt: skip
 
 
-def tests_table(comparison: Comparison) -> PaperTable:
-    """A row per measure and pair."""
-    rows = [
-        _test_row(comparison, column, test)
+@dataclass(frozen=True)
+class Tested:
+    """A measure, or the F1 of a class, with its tests."""
+
+    key: str
+    title: str
+    measure: Measure
+    tests: Sequence[ShownTest]
+
+
+def tested_measures(comparison: Comparison) -> list[Tested]:
+    return [
+        Tested(key, column.title, column.measure, tests)
         for column in comparison.columns
-        for test in comparison.tests.get(column.measure.key, ())
+        if (tests := comparison.tests.get(key := column.measure.key))
+    ]
+
+
+def tested_classes(comparison: Comparison) -> list[Tested]:
+    """Return the classes in the order of their titles."""
+    titles = class_titles(comparison.setting)
+    found = [
+        Tested(key, f"F1 of {titles.get(label_of(key), label_of(key))}", MENU["micro_f1"], tests)
+        for key, tests in comparison.class_tests.items()
+    ]
+    return sorted(found, key=lambda each: each.title)
+
+
+def tests_table(comparison: Comparison) -> PaperTable:
+    """A row per measure or class, and pair."""
+    rows = [
+        _test_row(comparison, tested, test)
+        for tested in (*tested_measures(comparison), *tested_classes(comparison))
+        for test in tested.tests
     ]
     return PaperTable(f"{comparison.setting.benchmark.slug}-tests", METHOD, TEST_HEADS, rows)
 
 
-def _test_row(comparison: Comparison, column: Column, test: ShownTest) -> list[Cell]:
-    measure, won = column.measure, test.winner is not None
+def _test_row(comparison: Comparison, tested: Tested, test: ShownTest) -> list[Cell]:
+    measure, won = tested.measure, test.winner is not None
     names = comparison.names
 
     def difference(value: float | None, *, bold: bool = False) -> Cell:
         return Cell(value, DASH if value is None else points(value, measure), bold)
 
     return [
-        Cell(measure.key, column.title),
+        Cell(tested.key, tested.title),
         Cell(names[test.a], names[test.a]),
         Cell(names[test.b], names[test.b]),
         difference(test.difference, bold=won),

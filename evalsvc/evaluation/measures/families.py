@@ -158,3 +158,25 @@ MICRO_ABOVE_MACRO = (
     "This is no error: micro adds the counts of all classes, so frequent ones decide it; macro takes every"
     " class alike, also those with few labels."
 )
+
+# Families of the rows per class of a kind of settings; the first that a score has counts.
+CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
+    "sentence": ("classification",),
+    "bag": ("classification", "bags"),
+    "document": ("conll",),
+    "joint": ("conll",),
+}
+RELATION_CLASSES = ("relation_strict", "triple_texts")
+
+CLASS = "class"
+
+
+def class_key(family: str, label: str) -> str:
+    """Return the key of the F1 of a class among tested measures."""
+    return f"{CLASS} {family} {label}"
+
+
+def label_of(key: str) -> str:
+    """Return the label in the key of a class, or nothing for a measure."""
+    kind, _, rest = key.partition(" ")
+    return rest.partition(" ")[2] if kind == CLASS else ""

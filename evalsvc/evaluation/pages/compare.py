@@ -306,17 +306,26 @@ class Difference:
 def _differences(comparison: Comparison, a: int, b: int) -> list[dict[str, Any]]:
     """Return the differences of a pair in groups, percentages of a group drawn on one scale."""
     groups = []
-    for columns in _groups(comparison):
+    measures = {tested.key: tested for tested in words.tested_measures(comparison)}
+    parts = [
+        ("", [measures[c.measure.key] for c in columns if c.measure.key in measures])
+        for columns in _groups(comparison)
+    ]
+    for remark, part in (*parts, (words.CLASS_METHOD, words.tested_classes(comparison))):
         tests = [
-            (column, test if test.a == a else test.turned())
-            for column in columns
-            if (test := comparison.test(column.measure.key, a, b))
+            (tested, test if test.a == a else test.turned())
+            for tested in part
+            for test in tested.tests
+            if {test.a, test.b} == {a, b}
         ]
-        drawn = [test for column, test in tests if column.measure.unit == "%"]
+        drawn = [test for tested, test in tests if tested.measure.unit == "%"]
         ends = [end for test in drawn for end in (test.difference, test.low, test.high) if end is not None]
         scale = charts.interval_scale(ends) if ends else None
-        if rows := [_difference(column, test, scale, a) for column, test in tests]:
-            groups.append({"axis": charts.interval_axis(scale) if scale else "", "rows": rows})
+        if rows := [_difference(tested, test, scale, a) for tested, test in tests]:
+            noun = "class" if remark else "other measure"
+            title = f"Differences by {counted(len(rows), noun, 'classes' if remark else '')}"
+            axis = charts.interval_axis(scale) if scale else ""
+            groups.append({"title": title, "remark": remark, "axis": axis, "rows": rows})
     return groups
 
 
@@ -327,18 +336,18 @@ def _groups(comparison: Comparison) -> list[list[Column]]:
     return [group for group in (first, rest) if group]
 
 
-def _difference(column: Column, test: ShownTest, scale: Scale | None, a: int) -> Difference:
-    measure = column.measure
+def _difference(tested: words.Tested, test: ShownTest, scale: Scale | None, a: int) -> Difference:
+    measure = tested.measure
     ends = (test.low, test.high) if test.low is not None and test.high is not None else None
     text = DASH if test.difference is None else words.points(test.difference, measure)
     interval = f"{words.points(ends[0], measure)} to {words.points(ends[1], measure)}" if ends else DASH
     drawn: SafeString | str = ""
     if scale and measure.unit == "%" and test.difference is not None:
         series = 0 if test.winner is None else 1 if test.winner == a else 2
-        name = f"{column.title}: {text}" + (f", {interval}" if ends else "")
+        name = f"{tested.title}: {text}" + (f", {interval}" if ends else "")
         drawn = charts.interval(test.difference, ends, scale=scale, series=series, name=name)
     return Difference(
-        title=column.title,
+        title=tested.title,
         difference=text,
         drawing=drawn,
         interval=interval,

@@ -10,26 +10,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
-from typing import Any
 
-from annotation.testset import label_titles
 from evalsvc.core.web.formatting import DASH, counted, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.comparison.compared import Comparison
-from evalsvc.evaluation.comparison.run_figures import RunFigures, run_figures
+from evalsvc.evaluation.comparison.run_figures import (
+    THIN,
+    RunFigures,
+    class_rows,
+    class_titles,
+    run_figures,
+)
 from evalsvc.evaluation.disclosure.sensitivity import WEIGHTS, GoldCounts
 from evalsvc.evaluation.measures.computation import complete_options
-from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
 from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.pages import comparison_charts as charts
 from evalsvc.evaluation.pages.charts import Point
 from evalsvc.evaluation.pages.comparison_charts import Series
-from evalsvc.evaluation.pages.score_view import CLASS_FAMILIES, RELATION_CLASSES
 
 MOST_CURVES, TABLE_STEPS = 8, 10
 SCHEMES = ("weighted", "dodrans", "entropy", "macro")
-THIN = 20  # items of the gold below which a class is marked
 
 
 @dataclass(frozen=True)
@@ -132,22 +133,17 @@ def finding_of_curves(drawn: Sequence[Series]) -> str:
 # ---- classes -------------------------------------------------------------------------------------
 def classes(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> list[ClassFigures]:
     """Return the mean F1 of the runs per class, frequent classes first."""
-    setting, benchmark = comparison.setting, comparison.setting.benchmark
-    joint = setting.kind == "joint"
-    families = RELATION_CLASSES if joint else CLASS_FAMILIES[Setting.Unit(setting.unit)]
-    part = RELATION if joint else ENTITY
-    titles = label_titles(label for label in benchmark.labels if label.get("part", part) == part)
+    setting, training = comparison.setting, comparison.setting.benchmark.training_counts
+    titles = class_titles(setting)
     f1: dict[str, list[float | None]] = {}
     gold: dict[str, int] = {}
     for place, of_system in enumerate(runs):
         values: dict[str, list[float]] = {}
-        for row in (row for run in of_system for row in _of_first(run, families)):
-            if row["label"] in titles and row["f1"] is not None:
-                values.setdefault(row["label"], []).append(row["f1"])
-                gold[row["label"]] = row["gold"]
+        for row in (row for run in of_system for row in class_rows(setting, run.classes)):
+            values.setdefault(row["label"], []).append(row["f1"])
+            gold[row["label"]] = row["gold"]
         for label, of_runs in values.items():
             f1.setdefault(label, [None] * len(runs))[place] = fmean(of_runs)
-    training = benchmark.training_counts
     rows = [
         ClassFigures(
             titles[label], training.get(label, gold[label]), gold[label] < THIN, gold[label], of_label
@@ -155,13 +151,6 @@ def classes(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> lis
         for label, of_label in f1.items()
     ]
     return sorted(rows, key=lambda row: (-(row.count or 0), row.title))
-
-
-def _of_first(run: RunFigures, families: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the class rows of the first family that a run has."""
-    present = {row["family"] for row in run.classes}
-    family = next((name for name in families if name in present), "")
-    return [row for row in run.classes if row["family"] == family]
 
 
 def classes_table(comparison: Comparison, rows: Sequence[ClassFigures]) -> PaperTable:

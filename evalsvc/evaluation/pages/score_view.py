@@ -19,7 +19,12 @@ from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.composition import WORDS
 from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
-from evalsvc.evaluation.measures.families import MICRO_ABOVE_MACRO, micro_above_macro
+from evalsvc.evaluation.measures.families import (
+    CLASS_FAMILIES,
+    MICRO_ABOVE_MACRO,
+    RELATION_CLASSES,
+    micro_above_macro,
+)
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
 from evalsvc.evaluation.measures.menu import as_shown, scored_of, submission_measures
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
@@ -28,15 +33,8 @@ from evalsvc.evaluation.pages import charts
 TABLE_POINTS = 11
 CURVE = "Precision against recall"
 ORDERS = (("gold", "Frequent first"), ("f1", "Lowest F first"), ("lost", "Most errors first"))
-CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
-    Setting.Unit.SENTENCE: ("classification",),
-    Setting.Unit.BAG: ("classification", "bags"),
-    Setting.Unit.DOCUMENT: ("conll",),
-    "joint": ("conll",),
-}
 BESIDE_WORDS = ("conll_micro_f1", "conll_macro_f1")
 COMBINED_WORDS = "*"  # the label of all types together
-RELATION_CLASSES = ("relation_strict", "triple_texts")
 CLASS_FIGURES = ("f1", "gold", "correct", "predicted", "precision", "recall")
 ERRORS = {
     "missed": "missed: in the gold, nothing predicted in its place",

@@ -6,6 +6,7 @@ import math
 import pytest
 from django.core.management import call_command
 
+from evalsvc.evaluation.measures.families import class_key
 from tests.workers.cli.conftest import Write
 from workers.cli.arguments import Options
 from workers.cli.command import main
@@ -253,6 +254,20 @@ def test_answers_as_text_are_resampled_and_compared_with_spans_by_their_places(w
         "conll_micro_f1": (1.0, 0.6667),
         "muc_partial_f1": (1.0, 0.6667),
     }
+
+
+def test_the_f1_of_each_class_is_resampled_with_the_averages(write):
+    gold = write("gold.jsonl", GOLD)
+    cases = [
+        read_local_gold(gold, Options(task="classification"), column=-1).case(write(name, run(*wrong)))
+        for name, wrong in (("a.jsonl", (0,)), ("b.jsonl", range(0, 30, 3)))
+    ]
+    key = class_key("classification", "a")
+    found = resampled(*cases, measures=["accuracy", key], draws=Draws(200))
+    assert found[key].a == pytest.approx(2 * 19 / (2 * 19 + 1))  # of 20 one is missed
+    assert found[key].b == pytest.approx(2 * 10 / (2 * 10 + 10))
+    assert found[key].p < 0.05
+    assert found[key].interval[0] > 0
 
 
 def local_case(gold, path):

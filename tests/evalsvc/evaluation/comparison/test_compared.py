@@ -15,11 +15,12 @@ from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure import rules, shown_tests
 from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.measures.families import label_of
 from evalsvc.evaluation.models import Benchmark, Setting, StoredComparison
 from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import scored
 from workers.handlers import compare
-from workers.metrics.systems import welch
+from workers.metrics.systems import holm, welch
 from workers.runner import run_inline, run_next
 
 
@@ -94,6 +95,27 @@ def test_hidden_gold_lets_out_no_test_between_systems_of_one_team(
             )
     organisers = computed(cast, benchmark, "Net", "Rules", person=cast.olga).tests["accuracy"][0]
     assert organisers.p is not None
+
+
+def test_the_f1_of_frequent_classes_is_tested_as_one_family_over_all_pairs(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "THIN", 2)
+    found = computed(cast, benchmark, "Net", "Rules", "Tree")
+    assert {label_of(key) for key in found.class_tests} == {"born_in"}  # the others occur once
+    monkeypatch.setattr(compare, "THIN", 1)
+    StoredComparison.objects.all().delete()
+    found = computed(cast, benchmark, "Net", "Rules", "Tree")
+    assert {label_of(key) for key in found.class_tests} == {"born_in", "works_for", "part_of"}
+    tests = [test for tests in found.class_tests.values() for test in tests]
+    known = [test for test in tests if test.p is not None]
+    assert len(known) > 3
+    assert [test.p_holm for test in known] == pytest.approx(holm([test.p or 0 for test in known]).tolist())
+    assert {test.test for test in known} == {compare.WELCH, "paired randomisation over sentences"}
+    table = words.tests_table(found)
+    assert [row[0].text for row in table.rows if row[0].text.startswith("F1 of ")].count("F1 of born_in") == 3
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
+    assert computed(cast, benchmark, "Net", "Rules", "Tree").class_tests == {}
 
 
 def test_hidden_gold_lets_out_ranges_and_steps_alone(

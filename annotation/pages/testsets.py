@@ -266,7 +266,7 @@ def _exported(request: HttpRequest, slug: str) -> TestSet:
     return test_set
 
 
-@page("GET", "POST", format=())
+@page("GET", "POST", names=("format",))
 def export_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Choose a format; before the download, show what it can't hold. Some are made by a job."""
     test_set = _exported(request, slug)

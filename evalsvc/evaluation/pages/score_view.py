@@ -86,7 +86,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class ShownClass:
-    """Figures of a class."""
+    """Figures of a class; `mean` and `sd` are of its F over the runs of a system, as far as it is defined."""
 
     title: str
     f1: float | None
@@ -96,6 +96,8 @@ class ShownClass:
     precision: float | None = None
     recall: float | None = None
     training: int | None = None
+    mean: float | None = None
+    sd: float | None = None
 
     @property
     def false_positives(self) -> int:
@@ -120,6 +122,7 @@ class ClassTable:
     training: bool = False
     counts: bool = True
     f: str = "F1"
+    runs: int = 0
     orders: Sequence[tuple[str, str]] = ORDERS
     settings: list[tuple[str, str]] = field(default_factory=list)
 

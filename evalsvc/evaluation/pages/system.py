@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean, stdev
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -339,18 +340,37 @@ def _classes(page: SystemPage, request: HttpRequest) -> list[score_view.ClassTab
     if page.median is None:
         return []
     order = request.GET.get("order", "")
-    return score_view.class_tables([page.median[1]], page.setting.benchmark, order=order)
+    tables = score_view.class_tables([page.median[1]], page.setting.benchmark, order=order)
+    return [_over_runs(page, table) for table in tables] if len(page.runs) > 1 else tables
+
+
+def _over_runs(page: SystemPage, table: score_view.ClassTable) -> score_view.ClassTable:
+    """Add mean and deviation of each class over the runs."""
+    values: dict[str, list[float]] = {}
+    for _, scored in page.runs:
+        relations = table.anchor == "relations"
+        for row in score_view.class_rows(scored, page.setting.benchmark, relations=relations):
+            if row.f1 is not None:
+                values.setdefault(row.title, []).append(row.f1)
+    rows = [
+        replace(row, mean=fmean(of_class), sd=stdev(of_class) if len(of_class) > 1 else None)
+        if (of_class := values.get(row.title))
+        else row
+        for row in table.rows
+    ]
+    return replace(table, rows=rows, runs=len(page.runs))
 
 
 def _class_file(table: score_view.ClassTable) -> PaperTable:
     heads = [Head("class", table.kind, numeric=False)]
-    heads += [Head(key, key.capitalize()) for key in score_view.CLASS_FIGURES]
+    figures = (*score_view.CLASS_FIGURES, *(("mean", "sd") if table.runs else ()))
+    heads += [Head(key, key.capitalize()) for key in figures]
     rows = [
         [
             Cell(row.title, row.title),
             *(
                 Cell(value, DASH if value is None else str(value))
-                for value in (getattr(row, key) for key in score_view.CLASS_FIGURES)
+                for value in (getattr(row, key) for key in figures)
             ),
         ]
         for row in table.rows

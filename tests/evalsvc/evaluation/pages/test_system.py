@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from statistics import fmean, stdev
 
+import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from evalsvc.evaluation.models import Benchmark, Setting, System
+from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, System
 from tests.cast.benchmarks import BenchmarkCast
 from workers.runner import run_next
 
@@ -53,6 +55,18 @@ def test_tables_of_a_system_leave_as_files(client: Client, cast: BenchmarkCast, 
     for unknown in ({"format": "xls"}, {"format": "csv", "table": "claims"}):
         url = address(benchmark, "Net", "system-file", **unknown)
         assert client.get(url).status_code == 404
+
+
+def test_each_class_has_its_mean_and_deviation_over_the_runs(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    [table] = client.get(address(benchmark, "Net")).context["class_tables"]
+    shown = next(row for row in table.rows if row.title == "born_in")
+    stored = Evaluation.objects.filter(submissions__system__name="Net").values_list("classes", flat=True)
+    f1 = [row["f1"] for of_run in stored for row in of_run if row["label"] == "born_in"]
+    assert (table.runs, len(f1)) == (3, 3)
+    assert shown.mean == pytest.approx(fmean(f1))
+    assert shown.sd == pytest.approx(stdev(f1))
 
 
 def test_gold_stands_against_prediction_in_a_matrix_and_as_a_file(

@@ -36,6 +36,8 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what waits for a second reader; curators draw a sample and see how far deciders agree."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
     user = person(request)
+    if request.method == "POST":
+        roles.require(project, user, roles.CURATOR)
     form = SampleForm(request.POST or None)
     if form.is_valid():
         drawn = attempt(form, lambda: second_readings.ask(project, **form.cleaned_data, by=user))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -14,9 +15,10 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus import item_state, majority
 from annotation.consensus.label_mapping import LabelMapping, Payload
-from annotation.models import Item, Project
-from annotation.ontology import inventory
+from annotation.models import Answer, Item, Project
+from annotation.ontology import guideline_versions, inventory
 from annotation.queue import exclusions
+from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import sentence
 from tests.cast.projects import answered_item, create_project, curator, import_lines
 from tests.cast.replay import replayed
@@ -34,7 +36,10 @@ EVENTS = st.one_of(
     st.tuples(st.just("k"), st.sampled_from([2, 3])),
     st.tuples(st.just("merge"), st.just(("A", "B"))),
     st.tuples(st.just("delete"), st.just(("C",))),
-    st.tuples(st.just("undo"), st.none()),
+    st.tuples(st.just("split"), st.sampled_from(["A", "C"])),
+    st.tuples(st.just("undo"), st.integers(0, 3)),
+    st.tuples(st.just("ask again"), st.sampled_from([[], ["B"]])),
+    st.tuples(st.just("count again"), st.none()),
     st.tuples(st.just("decide"), st.tuples(st.sampled_from(sorted(ANSWERS)), st.sampled_from(["A", "C"]))),
     st.tuples(st.just("reopen"), st.sampled_from(sorted(ANSWERS))),
 )
@@ -47,6 +52,7 @@ def answered() -> Project:
     projects.open_for_work(project, by=curator())
     for name, answers in ANSWERS.items():
         answered_item(project, *answers, item=name)
+    projects.set_guideline(project, guideline="In other words", by=curator())
     return project
 
 
@@ -65,9 +71,17 @@ def happen(project: Project, event: str, value: Any) -> None:
         if {*value} <= {choice.name for choice in inventory.inventory(project, "relation")}:
             act = inventory.merge if event == "merge" else inventory.delete
             act(project, value, by=by, **({"target": "A"} if event == "merge" else {}))
+    elif event == "split":
+        if value in item_state.label_names(project):
+            inventory.split(project, value, targets=[f"{value}1", f"{value}2"], by=by)
     elif event == "undo":
-        if step := project.steps.filter(undone_at=None).last():
-            inventory.undo(step, by=by)
+        if (steps := list(project.steps.filter(undone_at=None))) and value < len(steps):
+            with suppress(Conflict):  # a later step needs it
+                inventory.undo(steps[value], by=by)
+    elif event in ("ask again", "count again"):
+        if set(value or ()) <= item_state.label_names(project):
+            again = event == "ask again"
+            guideline_versions.ask_again(project, 1, labels=value or (), again=again, by=by)
     elif event == "decide":
         item, payload = project.items.get(external_id=value[0]), {"relations": [value[1]]}
         known = value[1] in item_state.label_names(project)
@@ -83,20 +97,29 @@ def happen(project: Project, event: str, value: Any) -> None:
 def expected(item: Item, project: Project) -> tuple[str, Payload | None]:
     """State and gold from the rows alone, without any history."""
     mapping = LabelMapping.from_steps(project.steps.filter(undone_at=None))
-    raw = [a.payload for a in item.answers.order_by("position") if not a.set_aside][: project.k]
+    asked = project.guideline_versions.filter(asked_again_at__isnull=False).first()
+
+    def counts(answer: Answer) -> bool:
+        mapped = mapping.payload(answer.payload)
+        labels = set(mapped.payload["relations"])
+        again = asked is not None and (not asked.asked_labels or bool(labels & set(asked.asked_labels)))
+        return not (answer.set_aside or mapped.unclear or again)
+
+    raw = [a.payload for a in item.answers.order_by("position") if counts(a)][: project.k]
     mapped = [mapping.payload(payload).payload for payload in raw]
     verdict = majority.decide(mapped, kind="relations", policy=project.policy, k=project.k)
     key = item_state.votes_digest(raw, mapped) if raw else ""
     names = {choice.name for choice in inventory.inventory(project, "relation")}
     for decision in item.adjudications.applicable():
-        decided = mapping.payload(decision.payload).payload
-        if decision.votes_key == key and set(decided["relations"]) <= names:
-            return "adjudicated", decided
+        decided = mapping.payload(decision.payload)
+        known = not decided.unclear and set(decided.payload["relations"]) <= names
+        if decision.votes_key == key and known:
+            return "adjudicated", decided.payload
     return verdict.state, verdict.gold
 
 
 @pytest.mark.django_db
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EVENTS, min_size=3, max_size=7))
 def test_gold_follows_from_votes_rule_ontology_decisions_and_exclusions_alone(
     events: list[tuple[str, Any]],

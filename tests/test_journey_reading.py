@@ -12,6 +12,7 @@ from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.browser import log_in
 from tests.conftest import StartWorker
 from tests.evalsvc.evaluation.test_leaderboard import answers
+from tests.places.browser import SCREEN, barriers, look_at
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -40,6 +41,8 @@ def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
     page.get_by_role("button", name="Compute the tests").click()
     page.get_by_text("Net is ahead of Tree by 66.7 accuracy (p .03").wait_for()
     assert page.get_by_role("heading", name="Net − Tree").count() == 1
+    assert barriers(page) == []
+    look_at(page, SCREEN)
     with page.expect_download() as table:
         page.get_by_role("navigation", name="Download the table of systems").get_by_text("LaTeX").click()
     latex = Path(table.value.path()).read_text()
@@ -50,6 +53,8 @@ def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
     articles = page.locator("article")
     assert articles.count() == 4  # the median runs have five and one right
     assert "right" in articles.first.inner_text()
+    assert barriers(page) == []
+    look_at(page, SCREEN)
     articles.first.locator("a.mono").click()
     page.locator("article").wait_for()
     assert page.locator("article").count() == 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 from evalsvc.core.web.formatting import DASH, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text
@@ -86,19 +86,34 @@ def paragraph(comparison: Comparison) -> list[str]:
 
 
 def _reversals(comparison: Comparison, main: Column) -> list[str]:
-    """Name pairs that two measures order differently, both by a test."""
+    """Name pairs that two measures order differently, both by a test.
+
+    Pooled WRF and that of documents are compared whatever the main measure is.
+    """
+    pairs = list(combinations(range(len(comparison.rows)), 2))
     found = []
-    for a, b in combinations(range(len(comparison.rows)), 2):
-        here = comparison.test(main.measure.key, a, b)
-        for column in comparison.columns:
-            there = comparison.test(column.measure.key, a, b)
-            winners = {test.winner for test in (here, there) if test}
-            if here and here.winner is not None and None not in winners and len(winners) == 2:
-                first, second = (a, b) if here.winner == a else (b, a)
-                ahead = f"By {main.title} {comparison.names[first]} is ahead"
-                found.append(f"{ahead}, by {column.title} {comparison.names[second]}.")
-                break  # one measure for each pair
-    return found[:REVERSALS]
+    for a, b in pairs:  # one measure for each pair
+        turned = (_reversal(comparison, main, column, a, b) for column in comparison.columns)
+        found += list(islice(filter(None, turned), 1))
+    columns = {column.measure.key: column for column in comparison.columns}
+    forms = [
+        text
+        for key, column in columns.items()
+        if key != main.measure.key and (mean := columns.get(f"{key}_mean"))
+        for a, b in pairs
+        if (text := _reversal(comparison, column, mean, a, b))
+    ]
+    return [*found[:REVERSALS], *forms[:REVERSALS]]
+
+
+def _reversal(comparison: Comparison, one: Column, other: Column, a: int, b: int) -> str:
+    """Name the winners of a pair by two measures, if tests find different ones."""
+    here, there = (comparison.test(column.measure.key, a, b) for column in (one, other))
+    if not here or not there or None in (winners := {here.winner, there.winner}) or len(winners) == 1:
+        return ""
+    first, second = (a, b) if here.winner == a else (b, a)
+    ahead = f"By {one.title} {comparison.names[first]} is ahead"
+    return f"{ahead}, by {other.title} {comparison.names[second]}."
 
 
 # ---- tables --------------------------------------------------------------------------------------

@@ -297,7 +297,7 @@ def _share(printed: str) -> float:
 
 
 def _same_files(board: Board, row: BoardRow) -> str:
-    """Describe equal runs, and systems with the same file.
+    """Describe equal runs, and systems with the same answers.
 
     While figures are held back, files of other teams are not compared.
     """
@@ -306,7 +306,7 @@ def _same_files(board: Board, row: BoardRow) -> str:
     named = {other.name for other in others if other.team_id == row.system.team_id or not board.held_back} - {
         row.system.name
     }
-    return "; ".join([*shared, *([f"same file as {listed(sorted(named))}"] if named else [])])
+    return "; ".join([*shared, *([f"same answers as {listed(sorted(named))}"] if named else [])])
 
 
 def _rails(view: BoardView, shown: Sequence[BoardRow]) -> dict[int, list[Rail]]:

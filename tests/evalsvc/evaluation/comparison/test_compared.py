@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -267,3 +268,21 @@ def test_old_comparisons_are_deleted(cast: BenchmarkCast, benchmark: Benchmark) 
     StoredComparison.objects.update(created_at=Now() - timedelta(days=91))
     assert compared.sweep() == 1
     assert StoredComparison.objects.get().job.state == Job.State.QUEUED  # type: ignore[union-attr]
+
+
+def test_pooled_wrf_and_that_of_documents_are_named_where_they_turn_a_pair(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    one, both = [[0, 1, "PER"]], [[0, 1, "PER"], [2, 3, "PER"]]
+    for name, spans in (("Long", {"d3": both}), ("Wide", {"d1": one, "d3": one})):
+        cast.submit(
+            benchmark, [{"id": d, "spans": spans.get(d, [])} for d in ("d1", "d2", "d3")], system=name
+        )
+    while run_next("score"):
+        pass
+    found = computed(cast, benchmark, "Long", "Wide")
+    assert not any("By WRF" in text for text in words.paragraph(found))  # no test says so
+    for key, winner in (("wrf_strict", 0), ("wrf_strict_mean", 1)):
+        found.tests[key] = [replace(found.tests[key][0], winner=winner)]
+    names = found.names
+    expected = f"By WRF strict {names[0]} is ahead, by WRF strict, mean of documents {names[1]}."
+    assert expected in words.paragraph(found)

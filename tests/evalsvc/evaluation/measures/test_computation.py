@@ -260,11 +260,16 @@ def test_a_board_names_the_aggregation_of_each_system(client: Client, cast: Benc
     for run, aggregate in (("1", "ONE"), ("2", "AVG")):
         cast.submit(benchmark, SCORE_LINES, run=run, system="Both", aggregate=aggregate)
     cast.submit(benchmark, SCORE_LINES[1:], system="Mean", aggregate="AVG")
+    cast.submit(benchmark, SCORE_LINES[1:], system="Best", aggregate="ONE")
     while run_next("score"):
         pass
     rows = client.get(reverse("board-json", args=["rel"])).json()["rows"]
-    assert {row["system"]: row["aggregates"] for row in rows} == {"Both": ["AVG", "ONE"], "Mean": ["AVG"]}
-    assert " · AVG · ONE" in client.get(reverse("board", args=["rel"])).content.decode()
+    assert {row["system"]: row["aggregates"] for row in rows} == {
+        "Both": ["AVG", "ONE"], "Mean": ["AVG"], "Best": ["ONE"],
+    }  # fmt: skip
+    page = client.get(reverse("board", args=["rel"])).content.decode()
+    assert " · AVG · ONE" in page
+    assert "same answers as Best" in page  # bags of one sentence: both rules rank alike
     lines = csv.DictReader(StringIO(client.get(reverse("board-csv", args=["rel"])).content.decode()))
     stated = {line["system"]: line["computed"].partition("Sentences to bags: ")[2] for line in lines}
     assert stated["Both"].startswith("AVG and ONE;")

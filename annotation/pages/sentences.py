@@ -316,7 +316,8 @@ def _with_lanes(
         Lane(span, titles.get(span[2], span[2]), f"{votes[span]} of {len(counting)}", span in gold)
         for span in [*gold, *(span for span, _ in votes.most_common() if span not in gold)][:MAX_MARKS]
     ]
-    return text_with_lanes(item, lanes, colours=colours_of(list(titles))) if lanes else item.text
+    types = [choice.name for choice in inventory(item.project, "entity")]  # in the colours of the label form
+    return text_with_lanes(item, lanes, colours=colours_of(types)) if lanes else item.text
 
 
 def _seconds(milliseconds: int | None) -> float | None:

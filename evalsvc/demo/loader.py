@@ -25,6 +25,7 @@ from annotation.imports import batches
 from annotation.models import Item, Project, Vote
 from annotation.ontology import inventory
 from annotation.queue import votes
+from annotation.reports import agreement
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -162,6 +163,8 @@ def _load(report: Callable[[str], None]) -> None:
     _submit_runs(accounts, _joint_benchmark(accounts, joint), JOINT_SYSTEMS, runs=JOINT_RUNS)
     report("scoring 15 runs again for a corrected gold")
     _correct_gold(accounts, relations.settings.get(key="manual-sentence"))
+    for project in Project.objects.filter(agreements=None).order_by("pk"):
+        agreement.request_report(project, by=curator)
     _finished_marker().touch()
 
 

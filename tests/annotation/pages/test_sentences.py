@@ -142,7 +142,7 @@ def test_answers_of_span_projects_show_the_words_that_were_marked() -> None:
     browser = Client()
     browser.force_login(curator())
     page = browser.get(reverse("sentence", args=[project.slug, project.items.get().key])).content.decode()
-    assert page.count('class="lane sp--') == 2
+    assert page.count('class="lane sp--person ') == 2
     assert page.count("1 of 1") == 2
 
 

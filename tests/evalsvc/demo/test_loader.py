@@ -97,6 +97,7 @@ def test_an_interrupted_load_is_resumed_and_ends_with_the_same_demo(
         assert loader.is_wanted()
     call_command("demo")
     assert not loader.is_wanted()
+    assert Job.objects.filter(kind="agreement").count() == 3
 
     assert dict(TestSet.objects.values_list("slug", "sha256")) == TEST_SETS
     frozen = Item.objects.exclude(batch__filename__in=("harbour-names-2.jsonl", "harbour-joint.jsonl"))

@@ -1,7 +1,7 @@
 // The labelling form: shows a leased sentence, takes the answer, queues it for sending, shows the next.
 
 import {
-  $, button, byName, choiceOf, digitOf, form, marksSpans, open, phraseOf, relations, showError, showNotice,
+  $, api, button, byName, choiceOf, digitOf, form, marksSpans, open, phraseOf, relations, showError, showNotice,
 } from "./label/page.js";
 import * as answer from "./label/answer.js";
 import { showConflicts, whenResent } from "./label/conflicts.js";

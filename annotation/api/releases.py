@@ -19,6 +19,7 @@ from annotation.releases import publishing
 from annotation.releases.comparison import Cause, FactChange, LineChange
 from annotation.releases.earlier import compare_with
 from annotation.releases.folder import zip_of
+from annotation.releases.listing import parts_of
 from annotation.releases.publishing import record_download
 from annotation.testset import (
     BoardMove,
@@ -26,15 +27,20 @@ from annotation.testset import (
 )
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.downloads import zip_file
+from evalsvc.core.web.downloads import parts_file, zip_file
 from evalsvc.core.web.request_validation import query_choices, validated
+
+ONE_FILE = OpenApiParameter(
+    "name", str, description="One file alone, such as README.md; default: all as a zip."
+)
 
 
 class ReleaseFolder(APIView):
     @extend_schema(
         operation_id="test_set_release_folder",
         parameters=[
-            OpenApiParameter("gold", str, enum=["0", "1"], description="0 leaves out all files with gold.")
+            OpenApiParameter("gold", str, enum=["0", "1"], description="0 leaves out all files with gold."),
+            ONE_FILE,
         ],
         responses={(200, "application/zip"): OpenApiTypes.BINARY} | problems(400, 401, 403, 404, 409),
     )
@@ -46,6 +52,10 @@ class ReleaseFolder(APIView):
         test_set = visible_test_set(request, slug)
         test_set.require_reader(person(request))
         with_gold = query_choices(request, gold=["0", "1"]).get("gold") != "0"
+        if name := request.query_params.get("name"):
+            found = parts_of(test_set, name, with_gold=with_gold)
+            record_download(test_set, person(request), f"{name} of the release"[:40])
+            return parts_file(name, found)
         parts = zip_of(test_set, with_gold=with_gold)
         record_download(test_set, person(request), "release" if with_gold else "release without gold")
         return zip_file(f"{test_set.slug}.zip", parts)
@@ -226,13 +236,18 @@ class AcceptTerms(APIView):
 class ReleaseFile(APIView):
     @extend_schema(
         operation_id="release_file",
-        responses={(200, "application/zip"): OpenApiTypes.BINARY} | problems(401, 403, 404, 409),
+        parameters=[ONE_FILE],
+        responses={(200, "application/zip"): OpenApiTypes.BINARY} | problems(400, 401, 403, 404, 409),
     )
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
-        """Download a published test set as one zip. Downloads are logged."""
+        """Download a published test set as one zip, or one of its files. Downloads are logged."""
         publication, user = _published(request, slug), person(request)
         publishing.require_download(publication, user)
         test_set, with_gold = publication.test_set, publication.with_gold
+        if name := request.query_params.get("name"):
+            found = parts_of(test_set, name, with_gold=with_gold)
+            record_download(test_set, user, f"published {name}"[:40])
+            return parts_file(name, found)
         parts = zip_of(test_set, with_gold=with_gold)
         what = "published release" if with_gold else "published release without gold"
         record_download(test_set, user, what)

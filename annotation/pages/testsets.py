@@ -246,7 +246,7 @@ def release_part(request: HttpRequest, slug: str, name: str) -> StreamingHttpRes
     test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
     test_set.require_reader(user)
     parts = parts_of(test_set, name)
-    record_download(test_set, user, f"{name} of the release")
+    record_download(test_set, user, f"{name} of the release"[:40])
     return parts_file(name, parts)
 
 

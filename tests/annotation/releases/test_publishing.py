@@ -65,6 +65,19 @@ def test_the_page_of_sentences_to_predict_has_no_digest_of_the_gold(client: Clie
     assert folder.manifest_sha256(test_set) not in page
 
 
+def test_the_api_sends_one_file_by_its_name(client: Client) -> None:
+    published()
+    client.force_login(person("sam"))
+    address = "/api/v1/releases/trial-1-0/file"
+    body = b"".join(client.get(address, {"name": "CITATION.cff"}).streaming_content)
+    assert body.startswith(b"cff-version")
+    assert client.get(address, {"name": "gold.jsonl"}).status_code == 404
+    client.force_login(curator())
+    folder_address = "/api/v1/test-sets/trial-1-0/release"
+    assert client.get(folder_address, {"name": "gold.jsonl"}).status_code == 200
+    assert client.get(folder_address, {"name": "gold.jsonl", "gold": "0"}).status_code == 404
+
+
 def test_the_page_shows_figures_of_the_gold_only_with_the_gold(client: Client) -> None:
     test_set = published().test_set
     assert "Vote patterns" not in client.get(PAGE).content.decode()

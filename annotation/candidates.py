@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
-from annotation.models import Batch, Item, ItemCount, Lease, Project, SourceLabels, Vote
+from annotation.models import Adjudication, Batch, Item, ItemCount, Lease, Project, SourceLabels, Vote
 from annotation.ontology.inventory import lock_project, require_no_running_import
 from annotation.roles import CURATOR, require_to_change
 from annotation.splits.splitting import uniform
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
-from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import LabelPrediction, ScoresPrediction
@@ -30,6 +30,7 @@ from evalsvc.core.formats.text_lines import LIMITS, Limits
 from evalsvc.core.web.places import reading
 
 CHUNK = 1_000
+MOST_IN_WEB = 100_000
 CRITERIA = {
     "positive": "has a source label other than N/A",
     "top": "among the best scores of a prediction file",
@@ -142,12 +143,18 @@ class Chosen:
 
 
 @transaction.atomic
-def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False) -> Chosen:
+def choose(
+    project: Project, wanted: Wanted, *, by: User, preview: bool = False, most: int = MOST_IN_WEB
+) -> Chosen:
     """Make the chosen sentences work, in their order, and keep the others beside it.
 
-    Sentences that somebody answered, skipped or holds stay work. Choosing again replaces the choice.
+    Sentences that somebody answered, skipped, decided or holds stay work. Choosing again replaces the choice.
+    `most` bounds the sentences of the project (0: no bound), as nobody else writes to it meanwhile.
     """
     require_to_change(project, by, CURATOR)
+    if most and (n := sum(of_project(project).values())) > most:
+        hint = "An administrator chooses them with manage.py choose_candidates."
+        raise TooLarge("too_many_rows", f"{n:,} sentences are too many for a request.", hint=hint)
     project = lock_project(project)
     require_no_running_import(project)
     if project.test_sets.filter(state=TestSet.State.BUILDING).exists():
@@ -159,6 +166,7 @@ def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False)
     positive = {name for name, labels in sealed if labels["relations"] or labels["spans"]}
     selected = select(list(corpus), positive, wanted)
     begun = set(Vote.objects.filter(item__project=project).values_list("item", flat=True))
+    begun |= set(Adjudication.objects.filter(item__project=project).values_list("item", flat=True))
     begun |= set(Lease.objects.filter(item__project=project, ending="").values_list("item", flat=True))
     kept = [name for name, pk in corpus.items() if pk in begun and name not in selected]
     counts = dict.fromkeys(wanted.order, 0)
@@ -170,8 +178,10 @@ def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False)
     if not selected:
         raise Conflict("no_candidates", "No sentence of the project fits these criteria.")
     if not preview:
+        before = of_project(project)
         _store(project, corpus, selected, kept, begun)
-        record(project, "candidates chosen", by=by, after={"criteria": counts, "rest": chosen.rest})
+        after = {"criteria": counts} | of_project(project)
+        record(project, "candidates chosen", by=by, before=before, after=after)
     return chosen
 
 
@@ -188,18 +198,16 @@ def _store(
     fresh = [pk for pk in work if pk not in begun]
     for at in range(0, len(fresh), CHUNK):
         beside = Item.objects.filter(pk__in=fresh[at : at + CHUNK], use=Item.Use.CORPUS)
+        # one that was left out without an answer stays so
+        beside.exclude(state=Item.State.OPEN).update(use=Item.Use.WORK)
         beside.update(use=Item.Use.WORK, free=Coalesce(F("k"), project.k), freed_at=Now())
-    rows = Item.objects.in_bulk(work)
-    moved = []
-    for rank, pk in enumerate([*work, *rest], 1):
-        row = rows.get(pk)
-        if row is not None and row.rank != rank:
-            row.rank = rank
-            moved.append(row)
-    Item.objects.bulk_update(moved, ["rank"], batch_size=500)
+    ranks = dict(project.items.corpus().values_list("pk", "rank"))
+    moved = [(rank, pk) for rank, pk in enumerate(work, 1) if ranks[pk] != rank]
+    with connection.cursor() as cursor:  # many times as fast as bulk_update
+        cursor.executemany(f"UPDATE {Item._meta.db_table} SET rank = %s WHERE id = %s", moved)  # noqa: S608
 
 
-def of_project(project: Project) -> dict[str, Any]:
+def of_project(project: Project) -> dict[str, int]:
     """Return the numbers of work and of sentences beside it."""
     counts = ItemCount.objects.filter(batch__project=project, batch__state=Batch.State.DONE)
     return {

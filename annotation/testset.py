@@ -12,11 +12,12 @@ from itertools import chain
 from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.models import LogEntry, entries, record
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.jobs.exceptions import RetryLater
 
@@ -180,13 +181,19 @@ def release(test_set: TestSet, *, username: str, by: User) -> Release:
     if user is None or not (user.may_organise or user.is_superuser):  # alike: names stay private
         detail = f"No organiser has the user name {username}. User names are case-sensitive."
         raise Conflict("not_organiser", detail, field="username")
-    return Release.objects.get_or_create(test_set=test_set, user=user, defaults={"by": by})[0]
+    with transaction.atomic():
+        made, is_new = Release.objects.get_or_create(test_set=test_set, user=user, defaults={"by": by})
+        if is_new:
+            record_change(test_set, "released to organiser", by=by, before="", after=username)
+    return made
 
 
 def withdraw_release(test_set: TestSet, *, username: str, by: User) -> None:
     """End a release; settings that use the set stay."""
     test_set.require_reader(by)
-    Release.objects.filter(test_set=test_set, user__username=username).delete()
+    with transaction.atomic():
+        if Release.objects.filter(test_set=test_set, user__username=username).delete()[0]:
+            record_change(test_set, "release to organiser ended", by=by, before=username, after="")
 
 
 def published_gold(test_sets: Iterable[TestSet]) -> list[TestSet]:
@@ -229,6 +236,18 @@ def register_board_moves(moves: Callable[[TestSet, TestSet, User], list[BoardMov
 def board_moves(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:
     """List the boards a person sees that went from one set to another."""
     return [move for moves in _moves for move in moves(first, second, user)]
+
+
+def record_change(
+    test_set: TestSet, action: str, *, by: User, before: object = None, after: object = None
+) -> None:
+    """Log a change of what surrounds a set: in its project's log, or in its own if it was imported."""
+    record(test_set.project or test_set, action, by=by, about=test_set, before=before, after=after)
+
+
+def logged_changes(test_set: TestSet) -> models.QuerySet[LogEntry]:
+    """Return the logged changes of a set, newest first."""
+    return entries(test_set.project or test_set).filter(about=str(test_set))
 
 
 class Companion(models.Model):

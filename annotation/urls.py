@@ -3,6 +3,7 @@
 from django.urls import path
 
 from annotation.api import (
+    building,
     candidates,
     disputes,
     effects,
@@ -23,7 +24,9 @@ api_patterns = [
     path("projects", projects.Projects.as_view(), name="api-projects"),
     path("projects/<slug:slug>", projects.OneProject.as_view(), name="api-project"),
     path("projects/<slug:slug>/imports", projects.Imports.as_view(), name="api-imports"),
-    path("imports/<int:pk>", stored_nowhere(projects.OneImport.as_view()), name="api-import"),
+    path("imports/<int:pk>", stored_nowhere(building.OneImport.as_view()), name="api-import"),
+    path("imports/<int:pk>/retry", building.RetryImport.as_view(), name="api-import-retry"),
+    path("imports/<int:pk>/cancel", building.CancelImport.as_view(), name="api-import-cancel"),
     path("projects/<slug:slug>/ontology", labels.Labels.as_view(), name="api-ontology"),
     path("projects/<slug:slug>/ontology/<int:pk>", labels.OneLabel.as_view(), name="api-ontology-label"),
     path("projects/<slug:slug>/candidates", candidates.Candidates.as_view(), name="api-candidates"),
@@ -42,6 +45,8 @@ api_patterns = [
     path("projects/<slug:slug>/freeze", testsets.Freeze.as_view(), name="api-freeze"),
     path("test-sets", testsets.TestSets.as_view(), name="api-test-sets"),
     path("test-sets/<slug:slug>", testsets.OneTestSet.as_view(), name="api-test-set"),
+    path("test-sets/<slug:slug>/retry", building.RetryTestSet.as_view(), name="api-test-set-retry"),
+    path("test-sets/<slug:slug>/cancel", building.CancelTestSet.as_view(), name="api-test-set-cancel"),
     path("test-sets/<slug:slug>/releases", testsets.Releases.as_view(), name="api-test-set-releases"),
     path("test-sets/<slug:slug>/lines", testsets.Lines.as_view(), name="api-test-set-lines"),
     path("test-sets/<slug:slug>/release", releases.ReleaseFolder.as_view(), name="api-test-set-release"),
@@ -56,6 +61,7 @@ api_patterns = [
     path("test-sets/<slug:slug>/leakage", splits.Leakage.as_view(), name="api-test-set-leakage"),
     path("test-sets/<slug:slug>/publish", releases.Publish.as_view(), name="api-test-set-publish"),
     path("test-sets/<slug:slug>/withdraw", releases.Withdraw.as_view(), name="api-test-set-withdraw"),
+    path("test-sets/<slug:slug>/log", releases.TestSetLog.as_view(), name="api-test-set-log"),
     path("test-sets/<slug:slug>/downloads", releases.Downloads.as_view(), name="api-test-set-downloads"),
     path("releases/<slug:slug>", releases.OneRelease.as_view(), name="api-release"),
     path("releases/<slug:slug>/accept", releases.AcceptTerms.as_view(), name="api-release-accept"),

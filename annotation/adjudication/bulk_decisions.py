@@ -130,7 +130,8 @@ def decide_all(
             bulk=client_id,
         )
     after = {"pattern": filters.pattern, "label": filters.label, "answer": answer, "decided": len(seen.items)}
-    record(project, "disputes decided in bulk", by=by, about=reason.strip(), after=after)
+    before = {"disputed": len(seen.items)}
+    record(project, "disputes decided in bulk", by=by, about=reason.strip(), before=before, after=after)
     return len(seen.items)
 
 

@@ -229,19 +229,6 @@ def receive(request: Request, body: dict[str, Any], *, what: str, project: Proje
     )
 
 
-class OneImport(APIView):
-    @extend_schema(operation_id="import", responses={200: BatchSerializer} | problems(401, 404))
-    def get(self, request: Request, pk: int) -> Response:
-        """Get an import: its state, its counts and the rejected lines."""
-        user = person(request)
-        batch = Batch.objects.select_related("project", "test_set").filter(pk=pk).first()
-        if batch is None or not (batch.project or user.is_superuser or batch.by_id == user.pk):
-            raise Http404
-        if batch.project is not None:
-            roles.require_or_hide(batch.project, user, roles.CURATOR)
-        return Response(BatchSerializer(batch).data)
-
-
 class ProjectLog(LogView):
     def subject(self) -> Project:
         project = project_of(self.request, self.kwargs["slug"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -21,11 +22,10 @@ from annotation.releases.earlier import compare_with
 from annotation.releases.folder import zip_of
 from annotation.releases.listing import parts_of
 from annotation.releases.publishing import record_download
-from annotation.testset import (
-    BoardMove,
-    board_moves,
-)
+from annotation.testset import BoardMove, board_moves, logged_changes
 from evalsvc.core.accounts.users import person
+from evalsvc.core.activity.api import LogEntrySerializer, LogView
+from evalsvc.core.activity.models import LogEntry
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.downloads import parts_file, zip_file
 from evalsvc.core.web.request_validation import query_choices, validated
@@ -180,6 +180,23 @@ class Withdraw(APIView):
         test_set.require_reader(by)
         reason = validated(request, WithdrawSerializer)["reason"]
         return _publication(request, publishing.withdraw(test_set, reason=reason, by=by))
+
+
+class TestSetLog(LogView):
+    def get_queryset(self) -> QuerySet[LogEntry]:
+        if getattr(self, "swagger_fake_view", False):
+            return LogEntry.objects.none()
+        test_set = visible_test_set(self.request, self.kwargs["slug"])
+        test_set.require_reader(person(self.request))
+        return logged_changes(test_set)
+
+    @extend_schema(
+        operation_id="test_set_log",
+        responses={200: LogEntrySerializer(many=True)} | problems(400, 401, 403, 404, 409),
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """List the changes around a test set, newest first: card, publication, releases, splits."""
+        return super().get(request, *args, **kwargs)
 
 
 class DownloadSerializer(serializers.ModelSerializer[Download]):

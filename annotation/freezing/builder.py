@@ -22,7 +22,7 @@ from annotation.freezing.provenance import ProvenanceWriter
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project, SourceLabels, Vote
 from annotation.ontology.inventory import inventory, mapping_of, parts_of
 from annotation.roles import CURATOR, require_to_change
-from annotation.testset import Kind, Origin, TestSet
+from annotation.testset import Kind, Origin, TestSet, record_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.database import in_batches
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -87,6 +87,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
     annotated = writer.create_test_set(name=name, version=version, origin=Origin.ANNOTATED, **values)
     if SourceLabels.objects.filter(item__in=project.items.corpus()).exists():
         writer.create_test_set(name=name, version=version, origin=Origin.SOURCE, twin=annotated, **values)
+    record_change(annotated, "freeze", by=by, after=values["manifest"])
     enqueue("freeze", annotated.pk)
     annotated.refresh_from_db()
     return annotated
@@ -172,7 +173,7 @@ def _comparable(manifest: dict[str, Any]) -> dict[str, Any]:
 def mirror_job(job: Job) -> None:
     """Mark both sets as failed when their job fails or is cancelled."""
     if job.state in (Job.State.FAILED, Job.State.CANCELLED):
-        reason = job.error or "The freeze was cancelled."
+        reason = job.error or "It was cancelled."
         for sets in (TestSet.objects.filter(pk=job.subject), TestSet.objects.filter(twin=job.subject)):
             sets.filter(state=TestSet.State.BUILDING).update(state=TestSet.State.FAILED, reason=reason)
     elif job.state == Job.State.QUEUED:  # perhaps a failed freeze that is retried

@@ -30,7 +30,7 @@ from evalsvc.core.formats.text_lines import GZIP, Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import enqueue, restart
+from evalsvc.core.jobs.queue import enqueue, request_cancel, restart
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.storage import open_stored
 from evalsvc.core.upkeep.registry import Finding, register_check, register_sweep
@@ -286,9 +286,25 @@ def mirror_job(job: Job) -> None:
         failed.update(state=TestSet.State.BUILDING, reason="")
 
 
-def retry(batch: Batch, job: Job, *, by: User) -> None:
+def _job_of(batch: Batch) -> Job | None:
+    return Job.objects.filter(kind="import", subject=batch.pk).order_by("-pk").first()
+
+
+def cancel(batch: Batch, *, by: User) -> None:
+    """Cancel a waiting import at once, a running one at its next report."""
+    _require_may_import(batch.what, batch.project, by)
+    job = _job_of(batch)
+    if job is None or job.state in Job.ENDED:
+        raise Conflict("ended", f"This import is {batch.state} and cannot be cancelled.")
+    request_cancel(job)
+
+
+def retry(batch: Batch, *, by: User) -> None:
     """Restart the job of a failed import; its file is still stored."""
     _require_may_import(batch.what, batch.project, by)
+    job = _job_of(batch)
+    if job is None or job.state != Job.State.FAILED:
+        raise Conflict("not_failed", f"This import is {batch.state}. Only a failed one can be restarted.")
     with transaction.atomic():
         if batch.project is not None:
             lock_project(batch.project)
@@ -335,7 +351,8 @@ def undo(batch: Batch, *, by: User) -> None:
         raise Conflict("import_done", message, hint="Undo that import first, or exclude single sentences.")
     reason = f"Undone by {by.shown_name}."
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.CANCELLED, reason=reason)
-    record(project, "import undone", by=by, about=batch.filename)
+    before = {"sentences": batch.counts.get("items", 0)}
+    record(project, "import undone", by=by, about=batch.filename, before=before, after={"sentences": 0})
 
 
 def _repeats(batch: Batch) -> Iterator[list[dict[str, Any]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from django import forms
@@ -23,13 +24,11 @@ from annotation.pages.project_page import job_context, project_context, project_
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats import brat
 from evalsvc.core.formats.problems import KINDS as PROBLEM_KINDS
 from evalsvc.core.formats.problems import Problem
 from evalsvc.core.formats.registry import Role, formats
-from evalsvc.core.jobs import queue
-from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.core.web.views import attempt, page
@@ -284,7 +283,7 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404
     jobs = job_context("import", batch.pk)
     if request.method == "POST":
-        _act(request, batch, jobs["job"])
+        _act(request, batch)
         return redirect("import", pk)
     state, title = STATE_TITLES[Batch.State(batch.state)]
     by_code, warnings = batch.counts.get("by_code") or {}, batch.counts.get("warnings") or {}
@@ -320,14 +319,15 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, template, context)
 
 
-def _act(request: HttpRequest, batch: Batch, job: Job | None) -> None:
+def _act(request: HttpRequest, batch: Batch) -> None:
     """Cancel the import, or merge, add or remove its labels."""
     sent, user, project = request.POST, person(request), batch.project
     action, name, part = sent.get("action"), sent.get("name", ""), sent.get("part", "")
-    if action is None and job:
-        queue.request_cancel(job)
-    if action == "retry" and job:
-        batches.retry(batch, job, by=user)
+    if action is None:
+        with suppress(Conflict):  # it has just ended
+            batches.cancel(batch, by=user)
+    if action == "retry":
+        batches.retry(batch, by=user)
         return
     if action == "undo":
         batches.undo(batch, by=user)

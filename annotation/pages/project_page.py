@@ -80,7 +80,10 @@ def project_context(project: Project, role: str, **more: Any) -> dict[str, Any]:
 
 def job_context(kind: str, subject: int) -> dict[str, Any]:
     """Return the latest job, and the width of its progress bar."""
-    job = Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first()
+    return progress_context(Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first())
+
+
+def progress_context(job: Job | None) -> dict[str, Any]:
     width = round(600 * min(job.done / job.total, 1), 1) if job and job.total else 0.0
     return {"job": job, "width": width}
 

@@ -24,7 +24,7 @@ from annotation.releases.composition import Composition
 from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_of
 from annotation.releases.listing import listing, parts_of
-from annotation.testset import TestSet, board_moves, count_hiding
+from annotation.testset import TestSet, board_moves, count_hiding, logged_changes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import TooLarge
@@ -185,6 +185,7 @@ def publish(request: HttpRequest, slug: str) -> HttpResponse:
         "withdraw": withdraw,
         "hiding": count_hiding(test_set),
         "downloads": publishing.downloads(test_set, by=user),
+        "log": logged_changes(test_set)[:MAX_LINES],
     }
     return render(request, "annotation/publish.html", context)
 

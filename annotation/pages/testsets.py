@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -13,7 +14,7 @@ from annotation import conversion, roles
 from annotation.adjudication import unanswerable_items
 from annotation.freezing import builder
 from annotation.models import ItemCount
-from annotation.pages.project_page import job_context, project_context, project_for
+from annotation.pages.project_page import progress_context, project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.pages.release_figures import figures
 from annotation.releases import card as cards
@@ -23,7 +24,7 @@ from annotation.releases.earlier import earlier_sets
 from annotation.releases.folder import manifest_sha256, require_complete, zip_of
 from annotation.releases.listing import listing, parts_of
 from annotation.releases.publishing import record_download
-from annotation.splits import making, mapping
+from annotation.splits import building
 from annotation.testset import (
     Origin,
     TestSet,
@@ -42,6 +43,7 @@ from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.views import attempt, page
 
 MAX_LISTED = 200
+ACTIONS = {"retry": building.retry, "cancel": building.cancel}
 EXPORT_OPTIONS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
     "scheme": ("Tag scheme", [(name, name) for name in SCHEMES], "IOB2"),
     "unit": (
@@ -144,29 +146,22 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/test_sets.html", context)
 
 
-@page("GET", "POST", withdraw=())
+@page("GET", "POST", withdraw=(), retry=(), cancel=())
 def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a test set, or for htmx the state of its freeze.
 
     Release it to other organisers.
     """
     test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
-    withdrawn = request.POST.get("withdraw")
-    form = ReleaseForm(request.POST if request.method == "POST" and withdrawn is None else None)
-    if withdrawn is not None:
-        withdraw_release(test_set, username=withdrawn, by=user)
+    form = ReleaseForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and _act(request, test_set, form):
         return redirect("test-set", slug)
-    if request.method == "POST":
-        test_set.require_reader(user)
-        if form.is_valid():
-            released = attempt(form, lambda: release(test_set, by=user, **form.cleaned_data))
-            if released:
-                return redirect("test-set", slug)
-    htmx = getattr(request, "htmx", False)
+    htmx, context = getattr(request, "htmx", False), dict[str, Any]()
     if htmx and test_set.state == TestSet.State.BUILDING:
-        return render(request, "annotation/_freeze_state.html", {"set": test_set, **_job(test_set)})
+        context = {"set": test_set, "may_read": test_set.readable_by(user), **_job(test_set)}
+        return render(request, "annotation/_freeze_state.html", context)
     project = test_set.project
-    context: dict[str, Any] = {
+    context = {
         "content": Composition(test_set),
         "set": test_set,
         "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),
@@ -190,18 +185,30 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
             context |= {"files": listing(test_set), "file_url": "test-set-release-part"}
     if test_set.state == TestSet.State.BUILDING:
         context |= _job(test_set)
+    elif context["may_read"]:
+        context["may_retry"] = building.may_retry(test_set)
     response = render(request, "annotation/test_set.html", context)
     if htmx and request.GET.get("of") != "figures":
         response["HX-Refresh"] = "true"
     return response
 
 
+def _act(request: HttpRequest, test_set: TestSet, form: ReleaseForm) -> bool:
+    """Withdraw or make a release, retry or cancel the job; return False if the form is invalid."""
+    user, withdrawn = person(request), request.POST.get("withdraw")
+    if withdrawn is not None:
+        withdraw_release(test_set, username=withdrawn, by=user)
+    elif action := ACTIONS.get(request.POST.get("action", "")):
+        action(test_set, by=user)
+    else:
+        test_set.require_reader(user)
+        release_ = partial(release, test_set, by=user)
+        return form.is_valid() and bool(attempt(form, lambda: release_(**form.cleaned_data)))
+    return True
+
+
 def _job(test_set: TestSet) -> dict[str, Any]:
-    if test_set.batch_id:
-        return job_context("import", test_set.batch_id)
-    kinds = {"split": making.KIND, "mapped": mapping.KIND}
-    kind = next((kinds[name] for name in kinds if name in test_set.manifest), "freeze")
-    return job_context(kind, test_set.twin_id or test_set.pk)
+    return progress_context(building.job_of(test_set))
 
 
 @page("GET", "POST")

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotation.models import Card
-from annotation.testset import TestSet
+from annotation.testset import TestSet, record_change
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import DomainError
 
 MAX_WORDS, MAX_AUTHORS = 50_000, 200
@@ -32,9 +31,8 @@ def change(test_set: TestSet, *, by: User, **values: Any) -> Card:
     card, _ = Card.objects.update_or_create(
         test_set=test_set, defaults=values | {"by": by}, create_defaults=values | {"by": by}
     )
-    if test_set.project is not None:
-        old = {name: getattr(before, name) for name in values}
-        record(test_set.project, "card", by=by, about=str(test_set), before=old, after=values)
+    old = {name: getattr(before, name) for name in values}
+    record_change(test_set, "card", by=by, before=old, after=values)
     return card
 
 

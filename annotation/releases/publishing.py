@@ -14,9 +14,8 @@ from django.db.models.functions import Now
 from annotation.models import Acceptance, Download, Publication, PublicationReader
 from annotation.releases.folder import require_complete
 from annotation.splits.derived import overlapping
-from annotation.testset import TestSet, count_hiding
+from annotation.testset import TestSet, count_hiding, record_change
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 Person = User | AnonymousUser
@@ -47,7 +46,7 @@ def publish(
         raise DomainError("invalid_input", f"Terms have at most {MAX_TERMS:,} characters.", field="terms")
     if with_gold:
         _require_no_hidden_gold(test_set)
-    readers = _people(usernames) if access == Access.NAMED else []
+    readers, before = _people(usernames) if access == Access.NAMED else [], _logged(test_set)
     values: dict[str, Any] = {"access": access, "with_gold": with_gold, "terms": terms.strip(), "by": by}
     again: dict[str, Any] = {"withdrawn_at": None, "withdrawn_by": None, "reason": ""}
     publication, _ = Publication.objects.update_or_create(
@@ -57,7 +56,7 @@ def publish(
     PublicationReader.objects.bulk_create(
         [PublicationReader(publication=publication, user=user) for user in readers], ignore_conflicts=True
     )
-    _record(test_set, "published", by, {"access": access, "with_gold": with_gold})
+    record_change(test_set, "test set published", by=by, before=before, after=_logged(test_set))
     return publication
 
 
@@ -91,17 +90,28 @@ def withdraw(test_set: TestSet, *, reason: str, by: User) -> Publication:
         raise Conflict("not_published", f"{test_set} is not published.")
     if not reason.strip():
         raise DomainError("invalid_input", "Say why it is withdrawn; its page shows it.", field="reason")
+    before = _logged(test_set)
     Publication.objects.filter(pk=publication.pk).update(
         withdrawn_at=Now(), withdrawn_by=by, reason=reason.strip()
     )
     publication.refresh_from_db()
-    _record(test_set, "withdrawn", by, {"reason": publication.reason})
+    record_change(test_set, "test set withdrawn", by=by, before=before, after=_logged(test_set))
     return publication
 
 
-def _record(test_set: TestSet, action: str, by: User, values: dict[str, Any]) -> None:
-    if test_set.project is not None:
-        record(test_set.project, f"test set {action}", by=by, about=str(test_set), after=values)
+def _logged(test_set: TestSet) -> dict[str, Any]:
+    """Return what the log states of a publication; terms by their beginning."""
+    row = Publication.objects.filter(test_set=test_set).first()
+    if row is None:
+        return {}
+    values = {"access": row.access, "with_gold": row.with_gold, "terms": row.terms[:200]}
+    people = list(row.readers.values_list("user__username", flat=True))
+    withdrawn = {"withdrawn": row.reason} if row.withdrawn_at else {}
+    return (
+        {name: value for name, value in values.items() if value != ""}
+        | withdrawn
+        | ({"people": people} if people else {})
+    )
 
 
 # ---- readers --------------------------------------------------------------------------------------

@@ -10,10 +10,11 @@ from django.db import transaction
 from annotation.splits.derived import source_of
 from annotation.splits.leakage import Shared, leakage
 from annotation.splits.making import items_of
-from annotation.testset import Companion, Kind, Origin, TestSet
+from annotation.testset import Companion, Kind, Origin, TestSet, record_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.web.formatting import DASH, percent
@@ -42,10 +43,13 @@ def put_beside(test_set: TestSet, data: TestSet, role: str, *, by: User) -> Comp
     if beside.exclude(data=data).count() >= MOST_COMPANIONS:
         detail = f"At most {MOST_COMPANIONS} sets can stand beside one."
         raise Conflict("too_many_companions", detail, hint="Remove one first.", field="set")
+    before = beside.filter(data=data).values_list("role", flat=True).first() or ""
+    record_change(test_set, f"{data.slug} beside it", by=by, before=before, after=role)
     companion, is_new = beside.update_or_create(
         data=data, defaults={"role": role}, create_defaults={"test_set": test_set, "role": role, "by": by}
     )
-    if is_new:
+    job = Job.objects.filter(kind=KIND, subject=companion.pk).order_by("-pk").first()
+    if is_new or (companion.shared is None and (job is None or job.state in Job.ENDED)):  # it failed
         enqueue(KIND, companion.pk)
     return companion
 
@@ -53,7 +57,10 @@ def put_beside(test_set: TestSet, data: TestSet, role: str, *, by: User) -> Comp
 def remove(test_set: TestSet, data: TestSet, *, by: User) -> None:
     """Take a set away from beside a test set; both stay."""
     test_set.require_reader(by)
-    Companion.objects.filter(test_set=test_set, data=data).delete()
+    with transaction.atomic():
+        for companion in Companion.objects.filter(test_set=test_set, data=data):
+            record_change(test_set, f"{data.slug} beside it", by=by, before=companion.role, after="")
+            companion.delete()
 
 
 def to_put_beside(test_set: TestSet, *, by: User, most: int = 200) -> list[TestSet]:

@@ -17,7 +17,7 @@ from annotation.splits.derived import DerivedSet, frozen_lines, referenced, sour
 from annotation.splits.items import SplitItem, split_item
 from annotation.splits.leakage import Shared, leakage
 from annotation.splits.splitting import Unit, split, worst_deviation
-from annotation.testset import Origin, TestSet, verified_lines
+from annotation.testset import Origin, TestSet, record_change, verified_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import jsonl_items
@@ -163,6 +163,7 @@ def make(test_set: TestSet, plan: Plan, *, by: User) -> list[TestSet]:
             )
         enqueue(KIND, part.pk)
         made.append(part)
+    record_change(test_set, "split", by=by, after=plan.as_json() | {"sets": [part.slug for part in made]})
     return made
 
 

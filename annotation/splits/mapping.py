@@ -24,7 +24,7 @@ from annotation.splits.derived import (
     source_of,
     write_and_seal,
 )
-from annotation.testset import Origin, TestSet, TestSetRow
+from annotation.testset import Origin, TestSet, TestSetRow, record_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.label_list import LONGEST_LABEL
@@ -184,6 +184,8 @@ def make(plan: MappingPlan, *, name: str, version: str, by: User) -> TestSet:
     made = create_test_set(name=name, version=version, origin=Origin.IMPORTED, **values)
     if all(source_of(each) for each in plan.sets):
         create_test_set(name=name, version=version, origin=Origin.SOURCE, twin=made, **values)
+    for each in plan.sets:
+        record_change(each, "labels mapped", by=by, after={"set": made.slug, "names": plan.names})
     enqueue(KIND, made.pk)
     return made
 

@@ -123,7 +123,7 @@ def _test_set_pages() -> Iterator[Page]:
         "olga", "test-set-card", "test-set-export", "test-set-split", "test-set-mapping", **first
     )
     yield from _each("olga", "test-set-leakage", "api-test-set-card", "api-test-set-companions", **first)
-    yield from _each("olga", "api-test-set-downloads", "api-test-set-releases", **first)
+    yield from _each("olga", "api-test-set-downloads", "api-test-set-releases", "api-test-set-log", **first)
     yield from _each("", "release", **first)
     yield from _each("kim", "api-release", **first)
 

@@ -12,12 +12,13 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import candidates, projects
+from annotation.adjudication import decisions
 from annotation.candidates import Wanted, best, select
 from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.queue import leases
 from annotation.testset import TestSet, read_rows
-from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import annotators, answer_item, create_project, curator, import_lines
 
@@ -110,6 +111,23 @@ def test_choosing_again_brings_sentences_back_and_keeps_those_that_were_answered
     following = leases.lease_next(corpus, ann)
     assert following is not None
     assert following.item.external_id in ("s5", "s3")
+
+
+def test_a_sentence_left_out_without_an_answer_stays_out_of_the_queue_whatever_is_chosen(
+    corpus: Project,
+) -> None:
+    decisions.exclude_item(corpus.items.get(external_id="s5"), by=curator(), finding="broken")
+    candidates.choose(corpus, POSITIVE, by=curator())
+    candidates.choose(corpus, Wanted(order=["ids"], ids=["s4", "s5"]), by=curator())
+    left_out, item = corpus.items.get(external_id="s5"), corpus.items.get(external_id="s4")
+    assert (left_out.state, left_out.free, left_out.adjudications.active().count()) == ("unusable", 0, 1)
+    assert (item.state, item.free) == ("open", 1)
+
+
+def test_a_project_too_long_for_a_request_is_left_to_the_command(corpus: Project) -> None:
+    with pytest.raises(TooLarge, match="6 sentences are too many"):
+        candidates.choose(corpus, POSITIVE, by=curator(), most=5)
+    assert candidates.choose(corpus, POSITIVE, by=curator(), most=0).rest == 4
 
 
 def test_nothing_changes_when_nothing_fits(corpus: Project) -> None:

@@ -385,6 +385,11 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-take-back": lambda cast: {"id": str(cast.item(2).key)},
     "api-import": lambda cast: {"pk": cast.batch.pk},
     "api-import:gold": lambda cast: {"pk": cast.gold_batch.pk},
+    **dict.fromkeys(("api-import-retry", "api-import-cancel"), lambda cast: {"pk": cast.batch.pk}),
+    **dict.fromkeys(
+        ("api-import-retry:gold", "api-import-cancel:gold"), lambda cast: {"pk": cast.gold_batch.pk}
+    ),
+    **dict.fromkeys(("api-test-set-retry", "api-test-set-cancel"), test_set),
     **dict.fromkeys(
         ("api-test-set", "api-test-set-lines", "api-test-set-releases", "api-test-set-release"), test_set
     ),
@@ -392,7 +397,10 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("api-test-set-split", "api-test-set-leakage"), test_set),
     "api-test-set-mapping": gold,
     "api-test-set-companions": test_set,
-    **dict.fromkeys(("api-test-set-publish", "api-test-set-withdraw", "api-test-set-downloads"), test_set),
+    **dict.fromkeys(
+        ("api-test-set-publish", "api-test-set-withdraw", "api-test-set-downloads", "api-test-set-log"),
+        test_set,
+    ),
     **dict.fromkeys(("api-release", "api-release-accept", "api-release-file"), test_set),
     **dict.fromkeys(("api-test-set-export", "api-test-set-losses"), exported(test_set)),
     **dict.fromkeys(("api-test-set-export:gold", "api-test-set-losses:gold"), exported(gold)),

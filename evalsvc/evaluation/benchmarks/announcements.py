@@ -35,5 +35,13 @@ def announce(benchmark: Benchmark, *, title: str, text: str = "", by: User) -> A
 def remove(announcement: Announcement, *, by: User) -> None:
     """Take an announcement back; the log keeps that it was there."""
     require(announcement.benchmark, by, ORGANISER)
-    record(announcement.benchmark, "announcement removed", by=by, about=announcement.title)
+    before = announcement.text[:200]
+    record(
+        announcement.benchmark,
+        "announcement removed",
+        by=by,
+        about=announcement.title,
+        before=before,
+        after="",
+    )
     announcement.delete()

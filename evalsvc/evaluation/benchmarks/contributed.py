@@ -89,7 +89,8 @@ def decide(measure: ContributedMeasure, *, admit: bool, by: User) -> None:
         waiting = own.filter(pk=measure.pk, state=State.PROPOSED)
         if not waiting.update(state=state, decided_by=by, decided_at=Now()):
             raise Conflict("decided", f"{measure} was decided already.")
-        record(benchmark, "measure", by=by, about=f"{measure.name} {measure.version}", before="", after=state)
+        about = f"{measure.name} {measure.version}"
+        record(benchmark, "measure", by=by, about=about, before=State.PROPOSED, after=state)
         if admit:
             for setting in settings_of(measure):
                 versions.score_anew(setting)

@@ -30,14 +30,16 @@ def set_terms(benchmark: Benchmark, text: str, *, by: User) -> Terms | None:
         raise DomainError("too_long", f"Terms have at most {MAX_LENGTH:,} characters.", field="text")
     row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
     current, newest = terms_of(row), row.terms.last()
-    if text != (current.text if current else ""):
+    current_text = current.text if current else ""
+    if text != current_text:
         number = (newest.number if newest else 0) + 1
         if text:
             current = Terms.objects.create(benchmark=row, number=number, text=text, by=by)
         row.terms_number = number if text else 0
         row.save(update_fields=["terms_number"])
         about = f"version {number}" if text else "none"
-        record(row, "terms", by=by, about=about, before="", after=text[:200] or "none")
+        before = current_text[:200] or "none"
+        record(row, "terms", by=by, about=about, before=before, after=text[:200] or "none")
     benchmark.terms_number = row.terms_number
     return current if text else None
 

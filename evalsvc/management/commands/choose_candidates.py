@@ -46,7 +46,7 @@ class Command(ActingCommand):
                 ids=_ids(options["ids"]),
             )
             project, by = get_project(options["project"]), self.acting_user(options["by"])
-            chosen = candidates.choose(project, wanted, by=by, preview=options["preview"])
+            chosen = candidates.choose(project, wanted, by=by, preview=options["preview"], most=0)
         for criterion, n in chosen.by_criterion.items():
             self.write(f"  {n:>9,}  {candidates.CRITERIA[criterion]}")
         self.write(f"  {chosen.kept:>9,}  answered or reserved already")

@@ -23,6 +23,7 @@ PAGED = {"label-index", "home"}
 FILES = {
     *("board-archive", "board-csv", "board-json", "board-view-file", "board-inputs", "setting-inputs"),
     *("board-compare-file", "board-errors-file", "board-entrants-csv", "board-runs-csv", "system-file"),
+    *("project-log-csv", "release-part", "test-set-release-part"),
     *("judgments", "votes-csv", "votes-jsonl", "sentences-csv", "mine-csv", "release-file"),
     *("test-set-lines", "test-set-release", "test-set-export-file", "test-set-sets-file", "submission-file"),
     *("submission-curve-csv", "submission-curve-svg", "client"),
@@ -33,7 +34,14 @@ FILES = {
 # Figures of one stored report or change, and two test sets read line by line.
 COMPUTED = {
     *("agreement-pairs", "agreement-relations", "agreement-svg", "api-agreement"),
-    *("api-errors", "version-moves", "api-version-moves", "test-set-changes", "api-test-set-changes"),
+    *(
+        "second-reading",
+        "api-errors",
+        "version-moves",
+        "api-version-moves",
+        "test-set-changes",
+        "api-test-set-changes",
+    ),
 }
 # These have no rows, or those of one person, and are as long with any data.
 SHORT = {

@@ -14,7 +14,7 @@ from annotation import conversion, roles
 from annotation.adjudication import unanswerable_items
 from annotation.freezing import builder
 from annotation.models import ItemCount
-from annotation.pages.project_page import progress_context, project_context, project_for
+from annotation.pages.project_page import job_context, progress_context, project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.pages.release_figures import figures
 from annotation.releases import card as cards

@@ -48,7 +48,7 @@ ANNOTATION: dict[str, str] = {
     "unknown_set": "There is no test set of this name that you may read.",
     "other_kind": "The test sets are of different kinds and cannot be compared or combined.",
     "no_earlier_set": "No test set of the same kind was frozen before this one. Name one with `since`.",
-    "too_many_rows": "The sets or the project are too long for a request. Use the command that the message names.",
+    "too_many_rows": "Sets or project are too long for a request. Use the command that the message names.",
     "gold_published": "The gold is published, so no phase can hide it. Withdraw it, or open the phase.",
     "gold_hidden": "A hidden phase uses the gold. Publish the sentences to predict only.",
     "not_published": "The test set is not published.",

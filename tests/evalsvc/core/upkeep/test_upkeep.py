@@ -11,18 +11,20 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db import connection
+from django.db.models import PROTECT, FileField
 
 from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import ApiToken, Invitation
 from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.upkeep import registry, stored_files
-from evalsvc.evaluation.models import PredictionFile
+from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.cast.periodic import look
 from workers.runner import run_inline
@@ -271,3 +273,19 @@ def test_statistics_count_every_row_of_an_index() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT stat FROM sqlite_stat1 WHERE idx = 'job_subject'")
         assert cursor.fetchall() == [("1800 1800 6",)]  # rows, by kind, by subject
+
+
+def test_every_model_that_names_a_stored_file_is_known_to_sweeps_checks_and_backups() -> None:
+    """An unknown one would have its files removed as orphans an hour after they were stored."""
+    folders = {(folder.model, folder.field) for folder in stored_files._folders.values()}
+    fields = {(model, field) for model in apps.get_models() for field in model._meta.concrete_fields}
+    stored = {(model, field.name) for model, field in fields if isinstance(field, FileField)}
+    assert stored | {(PredictionFile, "name")} == folders
+
+
+def test_every_reference_to_a_prediction_file_keeps_it_from_the_sweep() -> None:
+    named = {
+        (relation.related_model, relation.field.name) for relation in PredictionFile._meta.related_objects
+    }
+    assert named == {(Submission, "file"), (Submission, "model"), (Evaluation, "file")}
+    assert {relation.on_delete for relation in PredictionFile._meta.related_objects} == {PROTECT}

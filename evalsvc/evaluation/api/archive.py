@@ -12,7 +12,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.web.downloads import STORED_NOWHERE
 from evalsvc.core.web.zip_stream import with_sums, zip_stream
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.api.submissions import EvaluationSerializer
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission
@@ -143,6 +143,6 @@ def _run(run: Submission) -> dict[str, Any]:
 
 def _scores(runs: Iterable[Submission], person: User) -> Iterator[dict[str, Any]]:
     for run in runs:
-        shown = leaderboard.shown(run, person=person)
+        shown = shown_scores.shown(run, person=person)
         for evaluation in EvaluationSerializer(shown, many=True).data:
             yield {"id": run.pk, **{name: value for name, value in evaluation.items() if name != "computed"}}

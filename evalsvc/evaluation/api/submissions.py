@@ -26,7 +26,7 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.formatting import count
 from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.core.web.request_validation import Pages, query_choices, query_day
-from evalsvc.evaluation import leaderboard, roles, submission_states
+from evalsvc.evaluation import roles, shown_scores, submission_states
 from evalsvc.evaluation.api.benchmarks import ComputationSerializer, WithGold, requested_version
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
 from evalsvc.evaluation.dates import submitted_on
@@ -155,7 +155,7 @@ class EvaluationSerializer(WithGold):
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, evaluation: Disclosed) -> dict[str, Any]:
-        return leaderboard.computation_of(evaluation, gold=self.shown_gold(evaluation))
+        return shown_scores.computation_of(evaluation, gold=self.shown_gold(evaluation))
 
     def get_computed(self, evaluation: Disclosed) -> str:
         return in_one_line(self.get_computation(evaluation))
@@ -174,7 +174,7 @@ class EvaluationSerializer(WithGold):
         }
 
     def get_versions(self, evaluation: Disclosed) -> list[int]:
-        return leaderboard.versions_of(evaluation)
+        return shown_scores.versions_of(evaluation)
 
 
 class ScoresSerializer(serializers.Serializer[Any]):
@@ -458,12 +458,12 @@ class Scores(APIView):
         version, settings = requested_version(request), scoring_identity.concerned(submission)
         if version:
             versions.require_version(submission.benchmark, version)
-        evaluations = leaderboard.shown(submission, person=request.user)
+        evaluations = shown_scores.shown(submission, person=request.user)
         scores = {
             "submission": submission.pk,
             "state": submission.state,
-            "evaluations": leaderboard.under_version(evaluations, version),
-            "versions": leaderboard.versions_scored(evaluations),
+            "evaluations": shown_scores.under_version(evaluations, version),
+            "versions": shown_scores.versions_scored(evaluations),
             "sealed": [each.key for each in settings if roles.hidden_from(each, request.user)],
             "not_covered": [each.key for each in scoring_identity.not_covered(submission)],
         }

@@ -26,6 +26,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.upkeep.registry import register_sweep
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation.board_reading import ComparedRun
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import (
     NOT_BEST,
@@ -36,7 +37,7 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     shown_test,
     stored_key,
 )
-from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, ComparedRun
+from evalsvc.evaluation.leaderboard import Board, BoardRow, Column
 from evalsvc.evaluation.measures.families import label_of
 from evalsvc.evaluation.measures.menu import board_measures
 from evalsvc.evaluation.models import Setting, StoredComparison, Submission

@@ -16,8 +16,9 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import DASH
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.board_reading import NOT_COMPUTED
 from evalsvc.evaluation.comparison.board_tests import FIRST, Band, BoardComparison
-from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Board, BoardRow, Column
+from evalsvc.evaluation.leaderboard import Board, BoardRow, Column
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import ReportedSystem, Setting
 

@@ -20,20 +20,14 @@ from evalsvc.core.web.formatting import DASH, counted, listed, measured, percent
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.board_reading import NOT_COMPUTED
 from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
-from evalsvc.evaluation.leaderboard import (
-    NOT_COMPUTED,
-    TIES,
-    Board,
-    BoardRow,
-    Column,
-    Reversal,
-)
+from evalsvc.evaluation.leaderboard import TIES, Board, BoardRow, Column, Reversal
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import Measure, as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion

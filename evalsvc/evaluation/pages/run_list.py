@@ -12,10 +12,10 @@ from django.http import Http404, HttpRequest
 from evalsvc.core.web import formatting
 from evalsvc.core.web.views import row_id
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.leaderboard import main_values, precedence
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 from evalsvc.evaluation.roles import Person
+from evalsvc.evaluation.shown_scores import main_values, precedence
 
 SYSTEM, TEAM = "submission__system_id", "submission__system__team_id"
 SCORING = ("evaluation__setting_id", "evaluation__gold_sha256", "evaluation__scorer")

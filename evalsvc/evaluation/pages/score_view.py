@@ -14,7 +14,7 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, number
 from evalsvc.core.web.templatetags.formatting import lower_first
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.composition import WORDS
@@ -502,7 +502,7 @@ def _scoring(evaluations: Sequence[Disclosed], submission: Submission) -> list[t
     settings: dict[tuple[str, str], list[str]] = {}
     for evaluation in evaluations:
         libraries = [f"{name} {version}" for name, version in evaluation.libraries.items()]
-        words = in_words(leaderboard.computation_of(evaluation))
+        words = in_words(shown_scores.computation_of(evaluation))
         for row in (*words, ("Libraries", ", ".join(libraries))):
             settings.setdefault(row, []).append(evaluation.setting.title)
     facts = [

@@ -22,7 +22,7 @@ from evalsvc.core.web import views
 from evalsvc.core.web.downloads import STORED_NOWHERE, csv_file, svg_file
 from evalsvc.core.web.figures import Figure
 from evalsvc.core.web.formatting import counted, day, listed
-from evalsvc.evaluation import leaderboard, roles, submission_states
+from evalsvc.evaluation import roles, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, row_rules, scoring_identity
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
@@ -178,8 +178,8 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     context["shown_on"] = _setting_to_show(submission, request)
     if submission.state != State.SCORED:
         return context
-    of_versions = leaderboard.shown(submission, person=request.user)
-    evaluations = leaderboard.under_version(of_versions)
+    of_versions = shown_scores.shown(submission, person=request.user)
+    evaluations = shown_scores.under_version(of_versions)
     ranked = [e for e in evaluations if e.setting.unit == Setting.Unit.BAG] or evaluations
     figures = [_curve(each, submission) for each in ranked]
     key, order = request.GET.get("of", ""), request.GET.get("order", "")
@@ -210,7 +210,7 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
 
 def _versions(evaluations: list[Disclosed]) -> list[tuple[str, list[int], str, str, str]]:
     """Return the main score of each setting with several versions, under each of them."""
-    scored = [(each, sorted(leaderboard.versions_of(each))) for each in evaluations]
+    scored = [(each, sorted(shown_scores.versions_of(each))) for each in evaluations]
     settings = Counter(each.setting_id for each, versions in scored if versions)
     return [
         (each.setting.title, versions, score_view.main_score(each), day(each.created_at), each.scorer)
@@ -311,7 +311,7 @@ def file(request: HttpRequest, pk: int) -> FileResponse:
 def _with_curve(request: HttpRequest, pk: int) -> tuple[Submission, Disclosed]:
     submission = roles.submission_for(request.user, pk)
     key = request.GET.get("setting", "")
-    for evaluation in leaderboard.newest(submission, person=request.user):
+    for evaluation in shown_scores.newest(submission, person=request.user):
         if score_view.points_of(evaluation) and key in ("", evaluation.setting.key):
             return submission, evaluation
     raise Http404

@@ -19,7 +19,7 @@ from annotation.testset import label_titles
 from evalsvc.core.web.downloads import svg_file
 from evalsvc.core.web.formatting import DASH, counted, day, listed, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
-from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation import board_reading, leaderboard, roles
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.comparison import board_tests, words
 from evalsvc.evaluation.comparison.board_tests import Band, BoardComparison
@@ -168,7 +168,7 @@ def _lead(page: SystemPage) -> str:
     """Say the main figure and the rank, without claiming a difference."""
     measure, figure = page.board.ordering.measure, page.row.figure(page.board.order_by)
     if figure is None or figure.mean is None:
-        reason = figure.reason if figure else leaderboard.NOT_COMPUTED
+        reason = figure.reason if figure else board_reading.NOT_COMPUTED
         return f"{_sentence_case(measure.title)} is undefined: {reason}."
     shown = f"{_sentence_case(measure.title)} {with_deviation(figure, measure)}"
     runs = "one run" if figure.n == 1 else f"the mean of {counted(figure.n, 'run')}"

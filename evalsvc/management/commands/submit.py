@@ -10,7 +10,7 @@ from django.core.management import CommandError, CommandParser
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.npy import ColumnNames
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import in_words
 from evalsvc.evaluation.measures.menu import as_shown, scored_of
@@ -68,9 +68,9 @@ class Command(ActingCommand):
             self.run_job("score", submission.pk, queue=queue)
             submission.refresh_from_db()
         self.write(f"{submission.state} {submission.reason}".strip())
-        for evaluation in leaderboard.newest(submission):
+        for evaluation in shown_scores.newest(submission):
             version = gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
-            computed = leaderboard.computation_of(evaluation, gold=gold_digest.of_version(version))
+            computed = shown_scores.computation_of(evaluation, gold=gold_digest.of_version(version))
             self.write(f"{evaluation.setting.title}:")
             for title, choice in in_words(computed):
                 self.write(f"  {title:<44} {choice}")

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from evalsvc.evaluation import board_figures, leaderboard, submission_states
+from evalsvc.evaluation import board_figures, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.board_figures import EqualRuns
 from evalsvc.evaluation.leaderboard import BoardRow, board, boards, compared_runs
@@ -238,7 +238,7 @@ def test_a_setting_added_later_is_scored_for_active_runs(cast: BenchmarkCast) ->
     assert [row.system.name for row in board(late).rows] == ["Net"]
     submission.refresh_from_db()
     assert submission.state == "scored"
-    assert [e.setting.key for e in leaderboard.newest(submission)] == ["main", "late"]
+    assert [e.setting.key for e in shown_scores.newest(submission)] == ["main", "late"]
 
 
 def test_a_board_of_some_measures_ranks_alike_and_reads_no_other_scores(cast: BenchmarkCast) -> None:

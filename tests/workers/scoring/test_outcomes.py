@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.disclosure.outcomes import KINDS, Outcomes, outcomes_of
 from evalsvc.evaluation.models import Submission
 from tests.cast.benchmarks import BenchmarkCast, Line, freeze
@@ -48,7 +48,7 @@ DIRECTED = ["Cause(e1,e2)", "Cause(e2,e1)", "Whole(e1,e2)"]
 def stored(submission: Submission) -> Outcomes:
     while run_next("score"):
         pass
-    [disclosed] = leaderboard.newest(submission)
+    [disclosed] = shown_scores.newest(submission)
     outcomes = outcomes_of(disclosed, None)
     assert outcomes is not None
     return outcomes
@@ -168,6 +168,6 @@ def test_a_hidden_gold_gives_no_outcome_to_its_teams(cast: BenchmarkCast) -> Non
     submission = cast.submit(benchmark, [{"id": f"s{n}", "label": "born_in"} for n in range(1, 7)])
     stored(submission)
     benchmark.settings.update(disclosure="hidden")
-    [for_team], [for_organiser] = (leaderboard.newest(submission, person=p) for p in (cast.kim, cast.olga))
+    [for_team], [for_organiser] = (shown_scores.newest(submission, person=p) for p in (cast.kim, cast.olga))
     assert outcomes_of(for_team, cast.kim) is None
     assert outcomes_of(for_organiser, cast.olga) is not None

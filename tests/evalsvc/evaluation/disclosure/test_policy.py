@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation import leaderboard, shown_scores
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Setting
 from tests.cast.basics import jsonl
@@ -123,7 +123,7 @@ def test_a_closed_phase_stays_hidden_while_another_asks_for_the_same_gold(cast: 
 
     creation.add_setting(benchmark, key="other", test_set=setting.test_set, **fields)
     Setting.objects.filter(pk=setting.pk).update(closes_at=timezone.now() - timedelta(minutes=1))
-    assert len(leaderboard.newest(submission, person=cast.kim)[0].scores) == 3
+    assert len(shown_scores.newest(submission, person=cast.kim)[0].scores) == 3
 
 
 def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(

@@ -10,8 +10,9 @@ import pytest
 from evalsvc.demo.loader import DATA
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.board_reading import NOT_COMPUTED, run_statistics
 from evalsvc.evaluation.disclosure.policy import ShownValue
-from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Column, reversals, run_statistics
+from evalsvc.evaluation.leaderboard import Column, reversals
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.pages.board_reversals import Order, agreements, is_shown, reversed_pairs
 from evalsvc.evaluation.pages.board_view import cell, leader, sentence

@@ -17,9 +17,9 @@ from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.leaderboard import newest
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.pages.score_view import provenance
+from evalsvc.evaluation.shown_scores import newest
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import LABELS, RELATION_GOLD, BenchmarkCast, freeze

@@ -24,8 +24,8 @@ from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.leaderboard import newest
 from evalsvc.evaluation.models import Benchmark, Evaluation, PredictionFile, Submission, System
+from evalsvc.evaluation.shown_scores import newest
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence

@@ -1,0 +1,271 @@
+"""Runs and values of boards, read from the rows for many boards at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import fsum, sqrt
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+from msgspec.structs import replace
+
+from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.benchmarks.row_rules import FINAL, MEAN, best_on
+from evalsvc.evaluation.benchmarks.versions import Run
+from evalsvc.evaluation.board_figures import (
+    EqualRuns,
+    Figures,
+    FiguresByMeasure,
+    RunStatistics,
+    SystemRuns,
+)
+from evalsvc.evaluation.disclosure.history import histories
+from evalsvc.evaluation.disclosure.policy import (
+    Policy,
+    ShownValue,
+    held_back_from,
+    needs_claims,
+    shown_values,
+    withheld_values,
+)
+from evalsvc.evaluation.measures.menu import (
+    as_shown,
+    shown_measures,
+)
+from evalsvc.evaluation.models import Evaluation, Score, Setting
+from evalsvc.evaluation.roles import sealed_from
+
+NOT_COMPUTED = "not computed for this form of predictions"
+
+
+NO_VALUE = "the measure has no value for these predictions"
+
+
+@dataclass(eq=False)
+class Reading:
+    """Board while its distinct runs, and their values by run, are read."""
+
+    policy: Policy
+    shown: versions.Shown
+    order_by: str
+    measures: Collection[str] | None = None
+    runs: dict[int, list[Run]] = field(default_factory=dict)
+    equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
+    elsewhere: dict[int, float] = field(
+        default_factory=dict
+    )  # values that choose a run, the higher the better
+    values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Tell distinct runs from those that equal an earlier one.
+
+        A run has answers of its own: the oldest file with a digest stands for all.
+        """
+        newest = {each.run.pk: each for each in self.shown.runs if each.run.active}
+        oldest: dict[tuple[int, str], Run] = {}
+        for _, (run, _, answers, _) in sorted(newest.items()):
+            first = oldest.setdefault((run.system_id, answers), run)
+            if first is not run:
+                self.equal.setdefault(run.system_id, []).append((run, first))
+        for run in sorted(oldest.values(), key=lambda run: (run.system_id, run.run, run.pk)):
+            self.runs.setdefault(run.system_id, []).append(run)
+
+    def chosen(self, runs: Sequence[Run]) -> Sequence[Run]:
+        """Return those of the distinct runs of a system that its row shows."""
+        rule = self.policy.setting.row_rule
+        if rule == MEAN or not runs:
+            return runs
+        same: dict[int, list[Run]] = {run.pk: [run] for run in runs}
+        for run, first in self.equal.get(runs[0].system_id, ()):
+            same.get(first.pk, []).append(run)
+        latest = max(runs, key=lambda run: max(each.pk for each in same[run.pk]))
+        final = [(each.final_at, run) for run in runs for each in same[run.pk] if each.final_at]
+        if rule == FINAL and final:
+            return [max(final)[1]]
+        best = [(self.elsewhere[run.pk], run.pk, run) for run in runs if run.pk in self.elsewhere]
+        return [max(best)[2] if best else latest]
+
+    def shown_runs(self, system: int) -> list[Run]:
+        """Return the runs of a system with figures."""
+        return [run for run in self.runs[system] if run.pk in self.values]
+
+    def systems(self) -> list[SystemRuns]:
+        """Sum up the runs of each system, and its distinct files."""
+        files = {
+            system: {run.file_id for run in (*runs, *(run for run, _ in self.equal.get(system, ())))}
+            for system, runs in self.runs.items()
+        }
+        aggregate_of = {each.run.pk: each.aggregate for each in self.shown.runs}
+        holders: dict[str, list[int]] = defaultdict(list)
+        for system, digests in files.items():
+            for digest in digests:
+                holders[digest].append(system)
+        return [
+            SystemRuns(
+                system=system,
+                n=sum(run.pk in self.values for run in runs),
+                newest=runs[-1].pk,
+                last=max(run.created_at for run in runs),
+                files=len(files[system]),
+                saw_gold=any(run.saw_gold for run in runs),
+                equal=[EqualRuns(run.run, first.run) for run, first in self.equal.get(system, ())],
+                sharing=sorted({other for digest in files[system] for other in holders[digest]} - {system}),
+                aggregates=sorted({name for run in runs if (name := aggregate_of[run.pk])}),
+                names=[run.run for run in self.shown_runs(system)],
+                chosen=self._chosen_name(system),
+            )
+            for system, runs in self.runs.items()
+        ]
+
+    def _chosen_name(self, system: int) -> str:
+        runs = self.chosen(self.shown_runs(system))
+        return runs[0].run if runs and self.policy.setting.row_rule != MEAN else ""
+
+
+def read_choices(readings: Collection[Reading]) -> None:
+    """Read the values under another setting by which settings choose a run.
+
+    They are those the public sees, so that no row depends on its reader; sealed ones choose none.
+    """
+    rules = {reading: best_on(reading.policy.setting.row_rule) for reading in readings}
+    if not any(rules.values()):
+        return
+    related = Setting.objects.select_related("benchmark", "test_set", "only")
+    benchmarks = {reading.policy.setting.benchmark_id for reading, key in rules.items() if key}
+    found = related.filter(benchmark__in=benchmarks, key__in=filter(None, rules.values()))
+    sealed, hidden = sealed_from(found, None), held_back_from(found, None)
+    settings = {(each.benchmark_id, each.key): each for each in found if each.pk not in sealed}
+    shown = versions.shown_by_setting(list(settings.values()))
+    theirs = {
+        key: Reading(Policy(each, each.pk in hidden, shown[each.pk].version), shown[each.pk], each.main, ())
+        for key, each in settings.items()
+    }
+    read_values(list(theirs.values()))
+    for reading, key in rules.items():
+        if other := theirs.get((reading.policy.setting.benchmark_id, key)):
+            reading.elsewhere = _main_values(other)
+
+
+def _main_values(reading: Reading) -> dict[int, float]:
+    """Return the main figure of every run, the higher the better."""
+    key = reading.policy.setting.main
+    sign = 1 if as_shown(reading.policy.setting, key).higher_is_better else -1
+    shown = {pk: of_run[key].value for pk, of_run in reading.values.items() if key in of_run}
+    for pairs in reading.equal.values():
+        shown |= {run.pk: shown.get(first.pk) for run, first in pairs}
+    return {pk: sign * value for pk, value in shown.items() if value is not None}
+
+
+def read_values(readings: Collection[Reading]) -> None:
+    """Read the newest values shown, by run and measure.
+
+    Near-duplicates show the figures of an earlier run; beside that run of their system they are left out.
+    """
+    scores = _scores_of(readings)
+    rows = _class_rows(readings)
+    systems = [
+        {each.pk: system for system, submissions in reading.runs.items() for each in submissions}
+        for reading in readings
+    ]
+    pasts = histories([(reading.policy, of) for reading, of in zip(readings, systems, strict=True)])
+    for reading, system_of, past in zip(readings, systems, pasts, strict=True):
+        evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
+        for pk, system in system_of.items():
+            run = past.earlier.get(pk, pk)
+            if run != pk and system_of.get(run) == system:
+                continue
+            at, ladder = evaluation_of.get(run), past.ladder.get(pk)
+            values = withheld_values(reading.policy)
+            if at is not None:
+                values = shown_values(reading.policy, scores.get(at, ()), rows.get(at, []), ladder=ladder)
+            reading.values[pk] = {value.measure: value for value in values}
+
+
+def _scores_of(readings: Collection[Reading]) -> dict[int, list[_Stored]]:
+    """Return the scores of evaluations; those of whole boards and of limited ones are read apart."""
+    scores: dict[int, list[_Stored]] = defaultdict(list)
+    for limited in (False, True):
+        group = [each for each in readings if (each.measures is not None) == limited]
+        stored = Score.objects.filter(_evaluations(group, prefix="evaluation__"))
+        if limited:
+            keys = (key for each in group for key in (each.order_by, *(each.measures or ())))
+            stored = stored.filter(measure__in=set(keys))
+        for evaluation, *columns in stored.values_list("evaluation_id", *_Stored._fields) if group else ():
+            scores[evaluation].append(_Stored(*columns))
+    return scores
+
+
+class _Stored(NamedTuple):
+    """Columns of a score."""
+
+    measure: str
+    value: float | None
+    reason: str
+
+
+def _evaluations(readings: Iterable[Reading], *, prefix: str = "") -> Q:
+    """Filter evaluations to the settings, and nearly to the versions, of boards."""
+    shown = [reading.shown.version for reading in readings]
+    columns: dict[str, set[object]] = {
+        "setting__in": {each.setting_id for each in shown},
+        "gold_sha256__in": {each.gold_sha256 for each in shown},
+        "scorer__in": {each.scorer for each in shown},
+    }
+    return Q(**{prefix + name: values for name, values in columns.items()})
+
+
+def _class_rows(readings: Collection[Reading]) -> dict[int, list[dict[str, Any]]]:
+    """Return class rows where a precision's step depends on the claims."""
+    counting = [each for each in readings if needs_claims(each.policy)]
+    if not counting:
+        return {}
+    return dict(Evaluation.objects.filter(_evaluations(counting)).values_list("pk", "classes"))
+
+
+class ComparedRun(NamedTuple):
+    """Run whose figures a system shows, its evaluation and the digest of its answers."""
+
+    submission: int
+    evaluation: int
+    answers: str
+
+
+def figures_of(reading: Reading) -> Figures:
+    """Return statistics by measure and system.
+
+    Their means are rounded like the runs.
+    """
+    policy, values = reading.policy, reading.values
+    columns: dict[str, dict[int, RunStatistics]] = defaultdict(dict)
+    run_values: dict[str, dict[int, list[float | None]]] = defaultdict(dict)
+    for system in reading.runs:
+        runs = reading.shown_runs(system)
+        chosen = [values[each.pk] for each in reading.chosen(runs)]
+        of_runs = [values[each.pk] for each in runs]
+        for key in dict.fromkeys(key for of_run in of_runs for key in of_run):
+            scores = [of_run.get(key) for of_run in of_runs]
+            statistics = run_statistics([of_run.get(key) for of_run in chosen])
+            mean = policy.value(key, statistics.mean).value
+            columns[key][system] = statistics if mean is None else replace(statistics, mean=mean)
+            run_values[key][system] = [score.value if score else None for score in scores]
+    shown = {each.key: columns[each.key] for each in shown_measures(policy.setting, columns)}
+    version, rescoring, _ = reading.shown
+    return Figures(version, rescoring, reading.systems(), FiguresByMeasure(shown, run_values))
+
+
+def run_statistics(scores: Sequence[ShownValue | None]) -> RunStatistics:
+    """Return mean, sample deviation, count and range of the defined values."""
+    values = [score.value for score in scores if score and score.value is not None]
+    undefined = [score for score in scores if not score or score.value is None]
+    reason = ""
+    if undefined:
+        reason = (undefined[0].reason or NO_VALUE) if undefined[0] else NOT_COMPUTED
+    n, of = len(values), len(scores)
+    if not values:
+        return RunStatistics(None, None, 0, of, None, None, reason)
+    mean = fsum(values) / n
+    # statistics.stdev computes with fractions: seconds on a board of 10,000 runs
+    sd = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
+    return RunStatistics(mean, sd, n, of, min(values), max(values), reason)

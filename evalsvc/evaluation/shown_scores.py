@@ -1,0 +1,153 @@
+"""What a person sees of the evaluations of submissions, under every version."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db.models import F
+
+from evalsvc.evaluation.disclosure.history import History, histories
+from evalsvc.evaluation.disclosure.policy import (
+    Disclosed,
+    Policy,
+    disclose,
+    held_back_from,
+    needs_claims,
+    shown_values,
+)
+from evalsvc.evaluation.measures.computation import computation
+from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission
+from evalsvc.evaluation.roles import Person, sealed_from
+
+Scored = tuple[Submission, Evaluation]
+
+
+def shown(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:
+    """Return what a person sees of its evaluations, under every version."""
+    related = ("setting", "setting__test_set", "setting__only", "setting__benchmark")
+    evaluations = submission.evaluations.select_related(*related).prefetch_related(
+        "scores", "setting__versions__test_set", "setting__versions__only"
+    )
+    sealed = sealed_from({each.setting for each in evaluations}, person)
+    visible = disclosed([(submission, each) for each in evaluations if each.setting_id not in sealed], person)
+    return sorted(visible, key=lambda each: (each.setting.rank, each.setting_id, precedence(each)))
+
+
+def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed]:
+    """Return what a person sees of evaluations of submissions."""
+    hidden = held_back_from({evaluation.setting for _, evaluation in scored}, person)
+    policies = [Policy(each.setting, each.setting_id in hidden, _version_of(each)) for _, each in scored]
+    pasts, earlier = _pasts(scored, policies)
+    shown = []
+    for (submission, evaluation), policy, past, source in zip(scored, policies, pasts, earlier, strict=True):
+        # an evaluation's own time tells whether another team sent the same bytes before
+        first = submission.scored_at or submission.created_at
+        since = policy.version.created_at if policy.version else first
+        shown.append(
+            disclose(
+                evaluation,
+                policy,
+                created_at=max(first, since),
+                earlier=(past.earlier[submission.pk], source) if submission.pk in past.earlier else None,
+                ladder=past.ladder.get(submission.pk),
+            )
+        )
+    return shown
+
+
+def main_values(scored: Sequence[Scored], person: Person) -> list[float | None]:
+    """Return the main figures of evaluations as a person sees them."""
+    hidden = held_back_from({evaluation.setting for _, evaluation in scored}, person)
+    policies = [Policy(each.setting, each.setting_id in hidden, _version_of(each)) for _, each in scored]
+    pasts, earlier = _pasts(scored, policies)
+    sources = [
+        source if submission.pk in past.earlier else evaluation
+        for (submission, evaluation), past, source in zip(scored, pasts, earlier, strict=True)
+    ]
+    main = Score.objects.filter(evaluation__in=filter(None, sources), measure=F("evaluation__setting__main"))
+    scores = {score.evaluation_id: score for score in main}
+    both = zip(sources, policies, strict=True)
+    counting = [source.pk for source, policy in both if source and needs_claims(policy)]
+    rows: dict[int, list[dict[str, Any]]] = {}
+    if counting:
+        rows = dict(Evaluation.objects.filter(pk__in=counting).values_list("pk", "classes"))
+    figures = []
+    for (submission, _), policy, past, source in zip(scored, policies, pasts, sources, strict=True):
+        stored = [scores[source.pk]] if source and source.pk in scores else []
+        of_run = rows.get(source.pk, []) if source else []
+        values = shown_values(policy, stored, of_run, ladder=past.ladder.get(submission.pk))
+        figures.append(next((value.value for value in values), None))
+    return figures
+
+
+def _version_of(evaluation: Evaluation) -> SettingVersion | None:
+    numbers = versions_of(evaluation)
+    return next((each for each in evaluation.setting.versions.all() if each.number in numbers), None)
+
+
+def _pasts(
+    scored: Sequence[Scored], policies: Sequence[Policy]
+) -> tuple[list[History], list[Evaluation | None]]:
+    """Return the history of each, and the earlier evaluation that it shows."""
+    runs = [(policy, [submission.pk]) for policy, (submission, _) in zip(policies, scored, strict=True)]
+    pasts = histories(runs)
+    of_run: dict[tuple[int, int, str], Evaluation] = {}
+    if earlier := {run for past in pasts for run in past.earlier.values()}:
+        links = Submission.evaluations.through.objects.filter(submission__in=earlier)
+        links = links.order_by("evaluation_id").select_related("evaluation")
+        for link in links.prefetch_related("evaluation__scores"):
+            each = link.evaluation
+            of_run[link.submission_id, each.setting_id, each.gold_sha256] = each
+    shown = []
+    for (submission, evaluation), past in zip(scored, pasts, strict=True):
+        run = past.earlier.get(submission.pk, 0)
+        shown.append(of_run.get((run, evaluation.setting_id, evaluation.gold_sha256)))
+    return pasts, shown
+
+
+def newest(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:
+    """Return the valid evaluation of each visible setting, in order."""
+    return under_version(shown(submission, person=person))
+
+
+def under_version(evaluations: Iterable[Disclosed], number: int | None = None) -> list[Disclosed]:
+    """Return one evaluation per setting, by default the newest valid one."""
+    matching = [each for each in evaluations if number is None or number in versions_of(each)]
+    return list({each.setting_id: each for each in matching}.values())
+
+
+def versions_scored(evaluations: Iterable[Disclosed]) -> dict[str, list[int]]:
+    """Return the scored versions by setting key."""
+    numbers: dict[str, set[int]] = defaultdict(set)
+    for each in evaluations:
+        numbers[each.setting.key].update(versions_of(each))
+    return {key: sorted(of_setting) for key, of_setting in numbers.items()}
+
+
+def computation_of(evaluation: Disclosed, *, gold: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return every choice behind the scores of an evaluation.
+
+    `gold` names the gold as it may be shown. Files that lack items were accepted before a setting was hidden.
+    """
+    complete = not (evaluation.detail.get("counts") or {}).get("missing")
+    return computation(
+        evaluation.options,
+        scorer=evaluation.scorer,
+        gold=gold,
+        version=max(versions_of(evaluation), default=None),
+        hidden=evaluation.setting.disclosure == Setting.Disclosure.HIDDEN and complete,
+    )
+
+
+def precedence(evaluation: Evaluation | Disclosed) -> tuple[bool, int]:
+    """Sort key of evaluations: the version, then the time."""
+    return evaluation.setting.version in versions_of(evaluation), evaluation.pk
+
+
+def versions_of(evaluation: Evaluation | Disclosed) -> list[int]:
+    """Return the numbers of the versions with its gold and scorer."""
+    same = (evaluation.gold_sha256, evaluation.scorer, evaluation.options.get("only", ""))
+    versions = evaluation.setting.versions.all()
+    return [each.number for each in versions if same == (each.gold_sha256, each.scorer, each.only_sha256)]

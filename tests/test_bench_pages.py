@@ -48,7 +48,7 @@ SHORT = {
     *("health", "ready", "metrics", "login", "sign-up", "join", "password-reset", "password-reset-sent"),
     *("password-reset-confirm", "token", "people", "invitation", "team-new", "docs", "docs-guide"),
     *("docs-measures", "docs-formats", "docs-errors", "docs-keyboard", "schema", "api-docs"),
-    *("api-measures", "api-limits"),
+    *("api-measures", "api-limits", "board-saved-view"),
 }
 NOT_MEASURED = FILES | COMPUTED | SHORT
 

@@ -57,6 +57,8 @@ VALIDATED_BY_CONTENT = {
     ("get", "api-benchmark-limits"): "team is one of your teams",
     ("post", "api-entry"): "team is one of your teams, terms the version in force",
     ("post", "api-entrant"): "declining has a reason",
+    ("post", "api-saved-views"): "query is one of the board",
+    ("post", "api-saved-view"): "a title has no invisible characters",
     ("post", "api-announcements"): "title and text have no invisible characters",
     ("get", "api-items"): "the label is one of the project, the pattern one of votes",
     ("get", "api-items-csv"): "the label is one of the project, the pattern one of votes",

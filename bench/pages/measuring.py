@@ -73,6 +73,7 @@ def _board_pages() -> Iterator[Page]:
     yield from _each("kim", "api-system", **big, pk=run.system_id)
     yield from _each("kim", "api-board-view", "board-errors", "board-take-part", **big)
     yield from _each("kim", "board-announcements", "board-measures", "api-announcements", "api-entry", **big)
+    yield from _each("kim", "board-views", "api-saved-views", **big)
     yield from _each("kim", "api-benchmark-measures", "submit", "api-submissions", "api-benchmark", **big)
     yield from _each("kim", "api-benchmark-limits", query="?team=kelpie", **big)
     systems = System.objects.filter(benchmark__slug="big").select_related("team").order_by("pk")[:2]

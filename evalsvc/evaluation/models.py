@@ -54,6 +54,9 @@ class Benchmark(models.Model):
     contributed = models.JSONField(
         default=list, help_text='Contributed measures that boards show: [{"key","title","base","formula"}].'
     )
+    views = models.JSONField(
+        default=list, help_text='Saved views for everybody, for its board: [{"pk","title","query"}].'
+    )
     terms_number = models.PositiveSmallIntegerField(
         default=0, help_text="Version of its terms in force; 0: none."
     )
@@ -122,6 +125,33 @@ class Announcement(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class SavedView(models.Model):
+    """Named view of a board: its query, for one person or for everybody."""
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="saved_views")
+    title = models.CharField(max_length=60)
+    query = models.TextField(help_text="Setting, columns, filters and order, as in the address of the board.")
+    shared = models.BooleanField(default=False, help_text="For everybody who sees the board.")
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["title", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "title"], condition=Q(shared=True), name="shared_views_have_own_titles"
+            ),
+            models.UniqueConstraint(
+                fields=["benchmark", "by", "title"],
+                condition=Q(shared=False),
+                name="own_views_have_own_titles",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.title

@@ -22,6 +22,8 @@ from evalsvc.evaluation.pages import (
     moves,
     organise,
     reported,
+    saved_views,
+    saved_views_api,
     submissions,
     submit,
     system,
@@ -36,6 +38,8 @@ page_patterns = [
     path("boards/<slug:slug>/board.csv", boards.board_csv, name="board-csv"),
     path("boards/<slug:slug>/board.json", boards.board_json, name="board-json"),
     path("boards/<slug:slug>/view.<slug:format>", boards.view_file, name="board-view-file"),
+    path("boards/<slug:slug>/views/", saved_views.views_page, name="board-views"),
+    path("boards/<slug:slug>/views/<int:pk>/", saved_views.view_page, name="board-saved-view"),
     path("boards/<slug:slug>/feed.atom", feed.board_feed, name="board-feed"),
     path("boards/<slug:slug>/measures/", contributed.measures_page, name="board-measures"),
     path("boards/<slug:slug>/take-part/", entrants.take_part, name="board-take-part"),
@@ -116,6 +120,15 @@ api_patterns = [
     path("benchmarks/<slug:slug>/inputs", benchmarks.AllInputs.as_view(), name="api-benchmark-inputs"),
     path("benchmarks/<slug:slug>/limits", limits.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/view", tables_api.BoardView.as_view(), name="api-board-view"),
+    path("benchmarks/<slug:slug>/views", saved_views_api.SavedViews.as_view(), name="api-saved-views"),
+    path(
+        "benchmarks/<slug:slug>/views/<int:pk>", saved_views_api.OneSavedView.as_view(), name="api-saved-view"
+    ),
+    path(
+        "benchmarks/<slug:slug>/views/<int:pk>/remove",
+        saved_views_api.RemoveSavedView.as_view(),
+        name="api-saved-view-remove",
+    ),
     path("benchmarks/<slug:slug>/systems/<int:pk>", tables_api.SystemTables.as_view(), name="api-system"),
     path("benchmarks/<slug:slug>/errors", stored_nowhere(tables_api.Errors.as_view()), name="api-errors"),
     path("benchmarks/<slug:slug>/board", api_boards.OneBoard.as_view(), name="api-board"),

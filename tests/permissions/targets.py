@@ -20,7 +20,7 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Identity, Invitation, User
 from evalsvc.core.accounts.tokens import digest
 from evalsvc.core.jobs.models import Worker
-from evalsvc.evaluation.benchmarks import announcements, contributed, versions
+from evalsvc.evaluation.benchmarks import announcements, contributed, saved_views, versions
 from evalsvc.evaluation.models import Announcement, Benchmark, Entrant, ModelHost, ReportedSystem
 from evalsvc.evaluation.reported import entries
 from tests.cast.basics import jsonl
@@ -98,6 +98,7 @@ TAKING_PART = (
     *("board-take-part", "board-entrants", "board-entrants-csv", "board-runs", "board-runs-csv"),
     *("board-announcements", "board-archive"),
 )
+SAVED_VIEW = ("board-saved-view", "api-saved-view", "api-saved-view-remove")
 API_TAKING_PART = ("entry", "terms", "entrants", "announcements", "archive")
 
 
@@ -111,6 +112,13 @@ def announced(cast: ServiceCast) -> Announcement:
     return cast.tides.announcements.first() or announcements.announce(
         cast.tides, title="News", by=cast["olga"]
     )
+
+
+def saved_view(benchmark: Benchmark, cast: ServiceCast) -> Fields:
+    """A view for everybody who sees a board."""
+    shared = benchmark.saved_views.filter(shared=True).first()
+    view = shared or saved_views.save(benchmark, title="All", query="", by=cast["olga"], shared=True)
+    return {"slug": benchmark.slug, "pk": view.pk}
 
 
 def reported(cast: ServiceCast) -> ReportedSystem:
@@ -307,6 +315,10 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys((*TAKING_PART, *(f"api-{name}" for name in API_TAKING_PART)), tides),
     **dict.fromkeys((*(f"{name}:hidden" for name in TAKING_PART),), vault),
     **dict.fromkeys((*(f"api-{name}:hidden" for name in API_TAKING_PART),), vault),
+    **dict.fromkeys(("board-views", "api-saved-views"), tides),
+    **dict.fromkeys(("board-views:hidden", "api-saved-views:hidden"), vault),
+    **dict.fromkeys(SAVED_VIEW, lambda cast: saved_view(cast.tides, cast)),
+    **dict.fromkeys((f"{name}:hidden" for name in SAVED_VIEW), lambda cast: saved_view(cast.vault, cast)),
     "api-entrant": lambda cast: tides(cast) | {"team": entered(cast).team.slug},
     "api-announcement-remove": lambda cast: tides(cast) | {"pk": announced(cast).pk},
     "api-benchmark-measures": tides,
@@ -571,6 +583,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
         "beta": str(2 + uuid4().int % 10**6),
     },
     "board-take-part": lambda cast: {"team": "kelpie"},
+    "board-views": lambda cast: {"action": "save", "title": uuid4().hex, "query": "order=micro_f1"},
     "board-announcements": lambda cast: {"action": "announce", "title": "More news"},
     "board-entrants": lambda cast: {"action": "terms", "text": ""},
     "setting-reported": lambda cast: {"paper": "New", "table": "1", "systems": "system\tmicro_f1\nNet\t70.0"},
@@ -594,6 +607,8 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-entry": lambda cast: {"team": "kelpie"},
     "api-terms": lambda cast: {"text": ""},
     "api-entrant": lambda cast: {"approve": True},
+    "api-saved-views": lambda cast: {"title": uuid4().hex, "query": "order=micro_f1"},
+    "api-saved-view": lambda cast: {"title": uuid4().hex},
     "api-announcements": lambda cast: {"title": "More news"},
     "api-reported": lambda cast: {"paper": "New", "table": "1", "systems": {"Net": {"micro_f1": "70.0"}}},
     "api-benchmark-measures": lambda cast: own_measure(),

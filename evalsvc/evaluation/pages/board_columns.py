@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from django.http import QueryDict
 
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import DASH
@@ -77,9 +77,9 @@ class Choice:
         )
 
 
-def requested(request: HttpRequest, settings: Collection[Setting], setting: Setting) -> Choice:
-    """Return the choice in the query, or reject it."""
-    texts, menus = request.GET, {each.key: menu_of(each) for each in settings}
+def requested(texts: QueryDict, settings: Collection[Setting], setting: Setting) -> Choice:
+    """Return the choice in a query, or reject it."""
+    menus = {each.key: menu_of(each) for each in settings}
     columns = []
     for text in dict.fromkeys(texts.getlist("columns")):
         key, _, measure = text.rpartition(":")

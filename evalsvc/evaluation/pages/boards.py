@@ -42,6 +42,7 @@ from evalsvc.evaluation.pages import (
     board_view,
     charts,
     reported_view,
+    saved_views,
 )
 from evalsvc.evaluation.pages.board_columns import BoardView
 from evalsvc.evaluation.pages.board_view import facts
@@ -115,6 +116,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
         "takes_part": bool(benchmark.terms_number or benchmark.approval),
         "news": benchmark.announcements.first(),
+        "saved_views": saved_views.listed(benchmark, request.user),
     }
     view = requested_view(request, settings, setting) if setting else None
     shown = view.board if view else None
@@ -138,7 +140,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
 def requested_view(request: HttpRequest, settings: list[Setting], setting: Setting) -> BoardView:
     """Return the board in the query, with the boards of the other settings."""
     version = requested_version(request)
-    choice = replace(board_columns.requested(request, settings, setting), version=version)
+    choice = replace(board_columns.requested(request.GET, settings, setting), version=version)
     rest = [each for each in settings if each.pk != setting.pk]
     shared = {choice.order or setting.main, *(measure for _, measure in choice.columns)}
     asked = [Asked(setting, choice.order, version, usual=True)]
@@ -160,6 +162,7 @@ def _links(view: BoardView, settings: list[Setting]) -> dict[str, Any]:
         "view": view,
         "query": choice.query(order=view.board.order_by),
         "own_query": choice.query(**WITHOUT_VIEW),
+        "saved_query": saved_views.kept(choice),
         "sort_fields": choice.without("order"),
         "choice_fields": choice.without("columns", *board_columns.FILTERS),
         "tabs": [(each, choice.query(setting=each, order="", version=None)) for each in settings],

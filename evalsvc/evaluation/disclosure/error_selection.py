@@ -22,7 +22,10 @@ ORDERS = ("f1", "errors", "file")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Filters: codes of kinds (any of them), class, F1 of A, and who is right."""
+    """Filters: codes of kinds (any of them), class, F1 of A, and who is right.
+
+    `having` are the items with the searched text; None: all.
+    """
 
     kinds: frozenset[int] = frozenset()
     label: str = ""
@@ -30,6 +33,8 @@ class Wanted:
     high: float = 1.0
     who: str = ""
     order: str = "f1"
+    text: str = ""
+    having: frozenset[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,8 @@ class Selection:
         """The items that all filters but that of kinds leave."""
         wanted, f1 = self.wanted, self.a.f1_scores
         items: Iterable[int] = sorted(self.right_alone.get(wanted.who, ())) if wanted.who else self.wrong
+        if wanted.having is not None:
+            items = filter(wanted.having.__contains__, items)
         if wanted.label:
             having = set().union(*(_having(side, wanted.label) for side in self.sides))
             items = (at for at in items if at in having)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, isnan
 from typing import Any
@@ -29,9 +29,10 @@ from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO, Selection, Wanted, same_gold
 from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Claims, Outcomes, outcomes_of, why_closed
+from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.models import Setting, Submission
-from evalsvc.evaluation.pages import board_view
+from evalsvc.evaluation.pages import board_view, error_search
 from evalsvc.evaluation.pages.board_tables import board_computation
 from evalsvc.evaluation.pages.boards import chosen
 
@@ -64,13 +65,18 @@ WAITING = "Its runs are being scored again."
 
 @dataclass(frozen=True)
 class Side:
-    """A system with its median run and the outcomes of that run."""
+    """A system with a run, by default the median one, and the outcomes of that run.
+
+    `value` names both in addresses; `others` are its runs, each with its value.
+    """
 
     letter: str
     name: str
     value: str
     run: Submission
     outcomes: Outcomes
+    median: bool
+    others: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -114,22 +120,51 @@ def requested(request: HttpRequest, slug: str) -> Browser:
     names = board_view.system_names(board)
     by_name = {_value(row): row for row in board.rows}
     values = dict.fromkeys(filter(None, (request.GET.get("a", ""), request.GET.get("b", ""))))
-    if unknown := [value for value in values if value not in by_name]:
+    picks = [_pick(value, by_name) for value in values]
+    if unknown := [value for value, pick in zip(values, picks, strict=True) if pick is None]:
         raise Http404(f"{unknown[0][:200]!r} has no scored run under “{setting.title}”.")
-    rows = [by_name[value] for value in values] or board.rows[:1]
-    sides, reason = [], "" if rows else f"“{setting.title}” has no scored run yet."
-    for letter, row in zip("AB", rows, strict=False):
-        median = leaderboard.median_run(board, leaderboard.open_runs(board, row.system.pk, request.user))
-        outcomes = outcomes_of(median[1], request.user) if median else None
-        if median is None or outcomes is None:
-            reason = _no_outcomes(median[0] if median else None)
+    asked = [pick for pick in picks if pick] or [(row, "") for row in board.rows[:1]]
+    sides, reason = [], "" if asked else f"“{setting.title}” has no scored run yet."
+    for letter, (row, run) in zip("AB", asked, strict=False):
+        runs = leaderboard.open_runs(board, row.system.pk, request.user)
+        picked = _run(board, runs, run)
+        outcomes = outcomes_of(picked[1], request.user) if picked else None
+        if picked is None or outcomes is None:
+            reason = _no_outcomes(picked[0] if picked else None)
             break
-        sides.append(Side(letter, names[row.system.pk], _value(row), median[0], outcomes))
+        value, name = _value(row), names[row.system.pk]
+        others = [(each.run, f"{value}/{each.run}") for each, _ in runs]
+        if run:
+            value, name = f"{value}/{run}", f"{name}, run {run}"
+        sides.append(Side(letter, name, value, picked[0], outcomes, not run, others))
     if len({side.outcomes.answers is None for side in sides}) == 2:
         reason = TWO_FORMS
     elif len(sides) == 2 and not same_gold(sides[0].outcomes, sides[1].outcomes):
         reason = NOT_STORED
+    if wanted.text and not reason:
+        having = error_search.items_with(wanted.text, sides[0].outcomes, board.version.test_set)
+        wanted = replace(wanted, having=having)
     return Browser(board, [] if reason else sides, wanted, reason)
+
+
+def _pick(value: str, by_name: Mapping[str, BoardRow]) -> tuple[BoardRow, str] | None:
+    """Return the system, and the run behind its name: TEAM/SYSTEM or TEAM/SYSTEM/RUN."""
+    if value in by_name:
+        return by_name[value], ""
+    system, _, run = value.rpartition("/")
+    return (by_name[system], run) if run and system in by_name else None
+
+
+def _run(
+    board: Board, runs: Sequence[tuple[Submission, Disclosed]], name: str
+) -> tuple[Submission, Disclosed] | None:
+    """Return the run of this name, without one the median run."""
+    if not name:
+        return leaderboard.median_run(board, runs)
+    found = next((each for each in runs if each[0].run == name), None)
+    if found is None:
+        raise Http404(f"The system has no scored run {name[:200]!r} of its own answers.")
+    return found
 
 
 def _no_outcomes(run: Submission | None) -> str:
@@ -151,6 +186,7 @@ def _wanted(query: QueryDict) -> Wanted:
         high=_share(query.get("high", ""), 1.0),
         who=who if who in WHO and query.get("b") and query.get("a") else "",
         order=order if order in ORDERS else "f1",
+        text=query.get("text", "").strip()[: error_search.MOST_CHARACTERS],
     )
 
 
@@ -226,15 +262,20 @@ def _shown(request: HttpRequest, browser: Browser) -> dict[str, Any]:
             for name in _labels(sides[0].outcomes)
             if selection.by_label[name] or name == wanted.label
         ],
+        "runs": _run_links(request, browser),
         "swapped": _query(request, a=sides[1].value, b=sides[0].value, who=SWAPPED.get(wanted.who), page=None)
         if len(sides) > 1
         else "",
         "drops": _drops(request, browser) if not items else [],
         "filtered": bool(
-            wanted.kinds or wanted.label or wanted.who or (wanted.low, wanted.high) != (0.0, 1.0)
+            wanted.kinds
+            or wanted.label
+            or wanted.who
+            or wanted.text
+            or (wanted.low, wanted.high) != (0.0, 1.0)
         ),
         "cleared": _query(
-            request, kind=None, label=None, low=None, high=None, who=None, page=None, item=None
+            request, kind=None, label=None, low=None, high=None, who=None, text=None, page=None, item=None
         ),
         "file_query": _query(request, page=None, item=None),
         "n": counted(len(items), browser.noun),
@@ -253,6 +294,7 @@ def _drops(request: HttpRequest, browser: Browser) -> list[tuple[str, str, str]]
     filters: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
         (kinds, {"kinds": frozenset()}, ("kind",)),
         (browser.titles.get(wanted.label, wanted.label), {"label": ""}, ("label",)),
+        (f"“{wanted.text}”" if wanted.text else "", {"text": "", "having": None}, ("text",)),
         (WHO_TITLES[wanted.who] if wanted.who else "", {"who": ""}, ("who",)),
         (
             f"F1 of A from {wanted.low} to {wanted.high}" if (wanted.low, wanted.high) != (0.0, 1.0) else "",
@@ -301,6 +343,21 @@ def _lead(browser: Browser) -> str:
     wrong = len(selection.wrong)
     have = "has" if wrong == 1 else "have"
     return f"{wrong:,} of {counted(n, noun)} {have} an error of {browser.sides[0].name}."
+
+
+def _run_links(request: HttpRequest, browser: Browser) -> list[tuple[str, list[tuple[str, bool, str]]]]:
+    """Return the runs to choose from of each system with several, and the address of each."""
+    return [
+        (
+            side.letter,
+            [
+                (run, run == side.run.run, _query(request, **{side.letter.lower(): value}, page=None))
+                for run, value in side.others
+            ],
+        )
+        for side in browser.sides
+        if len(side.others) > 1
+    ]
 
 
 def _kind_links(request: HttpRequest, selection: Selection) -> list[tuple[str, int, bool, str]]:
@@ -388,7 +445,9 @@ def _item(request: HttpRequest, browser: Browser, at: int, lines: dict[str, Item
     return ShownItem(
         id=outcomes.ids[at],
         link=_query(
-            request, item=outcomes.ids[at], page=None, kind=None, who=None, label=None, low=None, high=None
+            request,
+            **dict.fromkeys(("page", "kind", "who", "label", "low", "high", "text")),
+            item=outcomes.ids[at],
         ),
         texts=[_text(browser, at, each) for each in found],
         more=f"and {counted(left, 'sentence')} more" if left else "",

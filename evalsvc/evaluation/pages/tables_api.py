@@ -80,9 +80,10 @@ class Errors(APIView):
         parameters=[
             SETTING,
             VERSION,
-            OpenApiParameter("a", str, description="A system as TEAM/SYSTEM; default: the first."),
+            OpenApiParameter("a", str, description="TEAM/SYSTEM or TEAM/SYSTEM/RUN; default: the first."),
             OpenApiParameter("b", str, description="A second one, beside it."),
             OpenApiParameter("kind", str, many=True, enum=list(KIND_TITLES), description="Kinds of errors."),
+            OpenApiParameter("text", str, description="Part of the text of an item, in any case."),
             OpenApiParameter("label", str, description="Class of the gold or of a claim."),
             OpenApiParameter("low", float, description="Least F1 of A on an item."),
             OpenApiParameter("high", float, description="Greatest F1 of A on an item."),

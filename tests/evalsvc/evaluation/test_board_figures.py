@@ -215,7 +215,11 @@ def test_a_page_of_a_stored_board_takes_ten_queries_also_beside_other_settings(
     while run_next("ingest"):
         pass
     url = reverse("board", args=[setting.benchmark.slug])
-    for reader, most in ((None, 10), (cast.kim, 15), (cast.olga, 15)):  # session, account, role, own runs and views
+    for reader, most in (
+        (None, 10),
+        (cast.kim, 15),
+        (cast.olga, 15),
+    ):  # session, account, role, own runs and views
         if reader:
             client.force_login(reader)
         client.get(url)

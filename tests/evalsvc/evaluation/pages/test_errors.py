@@ -314,3 +314,33 @@ def test_triples_without_offsets_are_turned_or_another_relation() -> None:
     assert {KINDS[kind] for kind in kinds.values()} == {"right", "relation", "direction"}
     missed = outcomes._kinds_of_answers(gold, predicted, MISSED)
     assert sorted(KINDS[kind] for kind in missed.values()) == ["direction", "relation", "right"]
+
+
+# ---- another run, and words of the text ---------------------------------------------------------
+def test_another_run_than_the_median_can_be_chosen_and_stand_beside_it(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    client.force_login(cast.lars)
+    median, html = page(client, a="kelpie/Net")
+    names = [run for run, _ in median["a"].others]
+    other = next(name for name in names if name != median["a"].run.run)
+    assert len(names) == 3
+    assert f"run {median['a'].run.run}, the median one" in html
+    chosen, html = page(client, a=f"kelpie/Net/{other}", b="kelpie/Net")
+    assert (chosen["a"].run.run, chosen["a"].name) == (other, f"Net, run {other}")
+    assert chosen["b"].run == median["a"].run
+    assert [current for _, current, _ in chosen["runs"][0][1]] == [name == other for name in names]
+    address = reverse("board-errors", args=["rel"])
+    for unknown in ("kelpie/Net/none", "kelpie/None/1", "kelpie/Net/"):
+        assert client.get(address, {"a": unknown}).status_code == 404
+
+
+def test_a_search_keeps_the_items_with_the_words_in_any_case_or_spacing(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark, entities: Benchmark
+) -> None:
+    client.force_login(cast.lars)
+    assert shown(page(client, a="kelpie/Tree", text="CANARY-S3")[0]) == ["s3"]
+    assert shown(page(client, "ner", a="kelpie/A", text="left  new")[0]) == ["d1"]
+    none, _ = page(client, a="kelpie/Tree", text="spans")  # a key of the lines, in no text
+    assert not shown(none)
+    assert ("“spans”", "5 sentences") in [(title, left) for title, left, _ in none["drops"]]

@@ -6,9 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from annotation.testset import label_titles
 from evalsvc.core.web.formatting import DASH, count, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
-from evalsvc.evaluation.disclosure.outcomes import Outcomes
+from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
+from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.roles import Person
 
 SHOWN, MOST = 8, 6  # classes of their own, and frequent confusions
 STEPS = (0.02, 0.05, 0.15, 0.3, 0.6)  # shares of a row at which the colour steps
@@ -27,6 +30,15 @@ class Confusion:
     pairs: list[tuple[str, str, str, str]]
     table: PaperTable
     note: str
+
+
+def confusion_for(scored: Disclosed, person: Person, *, name: str = "confusion") -> Confusion | None:
+    """Return the matrix of an evaluation as a reader may see it; None on closed gold."""
+    if (outcomes := outcomes_of(scored, person)) is None:
+        return None
+    benchmark = scored.setting.benchmark
+    titles, none = label_titles(benchmark.labels), benchmark.negative or "none"
+    return confusion_of(outcomes, titles, none=none, name=name)
 
 
 def confusion_of(outcomes: Outcomes, titles: Mapping[str, str], *, none: str, name: str) -> Confusion | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import F
@@ -27,6 +28,7 @@ from evalsvc.evaluation.benchmarks import file_contract, row_rules, scoring_iden
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts, run_list, score_view
+from evalsvc.evaluation.pages.confusion import confusion_for
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from evalsvc.evaluation.submissions.timeline import timeline
@@ -203,9 +205,23 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "errors": score_view.error_charts(evaluations[0], submission.benchmark) if evaluations else [],
         "word_tables": score_view.word_tables(evaluations, submission.benchmark),
         "class_tables": score_view.class_tables(evaluations, submission.benchmark, key=key, order=order),
+        "confusion": confusion_for(evaluations[0], request.user) if evaluations else None,
+        "errors_address": "" if oldest else _errors_address(submission, evaluations),
         "versions": _versions(of_versions),
         "provenance": score_view.provenance(submission, evaluations),
     }
+
+
+def _errors_address(submission: Submission, evaluations: list[Disclosed]) -> str:
+    """Return the address of the run in the error browser, which has those on the board."""
+    if not evaluations or submission.withdrawn_at:
+        return ""
+    system = submission.system
+    values = {
+        "setting": evaluations[0].setting.key,
+        "a": f"{system.team.slug}/{system.name}/{submission.run}",
+    }
+    return f"{reverse('board-errors', args=[submission.benchmark.slug])}?{urlencode(values)}"
 
 
 def _versions(evaluations: list[Disclosed]) -> list[tuple[str, list[int], str, str, str]]:

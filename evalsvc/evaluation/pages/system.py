@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from annotation.testset import label_titles
 from evalsvc.core.web.downloads import svg_file
 from evalsvc.core.web.formatting import DASH, counted, day, listed, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
@@ -24,7 +23,6 @@ from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.comparison import board_tests, words
 from evalsvc.evaluation.comparison.board_tests import Band, BoardComparison
 from evalsvc.evaluation.comparison.words import with_deviation
-from evalsvc.evaluation.disclosure.outcomes import outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.families import FAMILIES
@@ -32,7 +30,7 @@ from evalsvc.evaluation.measures.menu import Measure, board_measures
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import board_view, charts, score_view
 from evalsvc.evaluation.pages.board_tables import board_computation
-from evalsvc.evaluation.pages.confusion import Confusion, confusion_of
+from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
 
 COMPARABLE = 8  # systems offered for a comparison, those beside this one on the board
 RUN_COLUMNS = 4
@@ -327,12 +325,9 @@ def _curve_table(scored: Disclosed) -> PaperTable:
 
 def _confusion(page: SystemPage, request: HttpRequest) -> Confusion | None:
     """Return the confusion matrix of the median run."""
-    outcomes = outcomes_of(page.median[1], request.user) if page.median else None
-    if outcomes is None:
+    if page.median is None:
         return None
-    benchmark = page.setting.benchmark
-    titles, none = label_titles(benchmark.labels), benchmark.negative or "none"
-    return confusion_of(outcomes, titles, none=none, name=_file_name(page, "confusion"))
+    return confusion_for(page.median[1], request.user, name=_file_name(page, "confusion"))
 
 
 def _classes(page: SystemPage, request: HttpRequest) -> list[score_view.ClassTable]:

@@ -67,7 +67,7 @@ def test_a_stored_board_equals_the_computed_one_for_every_reader(
         assert (computed[0] == computed[1]) == (disclosure == "open")
         assert store() == 1
         with monkeypatch.context() as patch:
-            patch.delattr(leaderboard, "_read_values")  # nothing is computed
+            patch.delattr(leaderboard, "read_values")  # nothing is computed
             assert [
                 content(leaderboard.board(setting, person=each)) for each in (None, cast.olga)
             ] == computed

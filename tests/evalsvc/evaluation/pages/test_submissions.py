@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.models import PredictionFile, Submission
+from evalsvc.evaluation.models import PredictionFile, Setting, Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.cast.replay import replayed
@@ -375,3 +375,20 @@ def test_a_micro_f1_above_macro_precision_and_recall_is_explained_beside_the_fig
     assert expected in page(client, submission)
     system = reverse("system", args=["ner", submission.system_id])
     assert expected in client.get(system).content.decode()
+
+
+def test_a_run_on_open_gold_has_its_confusions_and_a_link_to_its_errors(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    opened = client.get(reverse("submission", args=[submission.pk]))
+    rows = {title: n for title, n, _ in opened.context["confusion"].rows}
+    assert rows == {"born_in": "2", "works_for": "1", "part_of": "1", "N/A": "2"}
+    errors = client.get(opened.context["errors_address"]).context
+    assert (errors["a"].run, errors["a"].median) == (submission, False)
+    Setting.objects.update(disclosure="hidden")
+    hidden = client.get(reverse("submission", args=[submission.pk]))
+    assert hidden.context["confusion"] is None
+    assert "Gold against prediction" not in hidden.content.decode()

@@ -21,11 +21,12 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import roles
+from evalsvc.evaluation.benchmarks.events import events_of
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.overviews import overviews
 
-LISTED, TASKS = 10, 5  # benchmarks, and projects with work of a kind
+LISTED, TASKS, NEWS = 10, 5, 6  # benchmarks, projects with work of a kind, events
 LOOKED_AT = 10  # projects, of which some may have none for the person
 
 
@@ -69,6 +70,7 @@ def home(request: HttpRequest) -> HttpResponse:
     context = {
         "boards": boards,
         "more_boards": visible.count() if len(boards) == LISTED else 0,
+        "news": events_of([each.benchmark for each in boards if each.benchmark.public])[:NEWS],
         "todo": todo,
         "test_sets": test_sets[:6],
         "steps": first_steps(person) if is_empty else None,

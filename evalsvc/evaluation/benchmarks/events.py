@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -13,11 +13,13 @@ from django.utils import timezone
 
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.models import (
+    Announcement,
     Benchmark,
     ReportedSystem,
     Setting,
     SettingVersion,
     Submission,
+    System,
 )
 from evalsvc.evaluation.roles import is_sealed
 
@@ -32,21 +34,27 @@ class Event(NamedTuple):
     title: str
     text: str
     path: str
+    benchmark: Benchmark
 
 
 def events(benchmark: Benchmark, now: datetime | None = None) -> list[Event]:
     """Return the newest events of a benchmark, the newest first."""
-    now = now or timezone.now()
-    settings = list(benchmark.settings.all())
+    return events_of([benchmark], now)
+
+
+def events_of(benchmarks: Iterable[Benchmark], now: datetime | None = None) -> list[Event]:
+    """Return the newest events of benchmarks, in as many queries for many as for one."""
+    now, of = now or timezone.now(), {each.pk: each for each in benchmarks}
+    settings = list(Setting.objects.filter(benchmark__in=of).select_related("benchmark"))
     unsealed = [setting for setting in settings if not is_sealed(setting, now)]
     found = [
-        *_dates(benchmark, settings, now),
-        *_versions(benchmark, settings),
-        *_systems(benchmark, unsealed),
-        *_reported(benchmark, settings),
-        *_announcements(benchmark),
+        *_dates(settings, now),
+        *_versions(settings),
+        *_systems(of, unsealed),
+        *_reported(settings),
+        *_announcements(of),
     ]
-    return sorted(found, reverse=True)[:MOST]
+    return sorted(found, key=lambda each: each[:4], reverse=True)[:MOST]
 
 
 def _board(benchmark: Benchmark, setting: Setting | None = None) -> str:
@@ -54,16 +62,23 @@ def _board(benchmark: Benchmark, setting: Setting | None = None) -> str:
     return reverse("board", args=[benchmark.slug]) + query
 
 
-def _dates(benchmark: Benchmark, settings: Collection[Setting], now: datetime) -> Iterator[Event]:
+def _dates(settings: Collection[Setting], now: datetime) -> Iterator[Event]:
     for setting in settings:
         for name, at in (("opened", setting.opens_at), ("closed", setting.closes_at)):
             if at is not None and at <= now:
                 text = "It accepts submissions." if name == "opened" else "It accepts no more submissions."
                 title = f"“{setting.title}” {name}"
-                yield Event(at, f"{name}/{setting.key}", title, text, _board(benchmark, setting))
+                yield Event(
+                    at,
+                    f"{name}/{setting.key}",
+                    title,
+                    text,
+                    _board(setting.benchmark, setting),
+                    setting.benchmark,
+                )
 
 
-def _versions(benchmark: Benchmark, settings: Collection[Setting]) -> Iterator[Event]:
+def _versions(settings: Collection[Setting]) -> Iterator[Event]:
     by_key = {setting.pk: setting for setting in settings}
     rows = SettingVersion.objects.filter(setting__in=by_key, number__gt=1).order_by("-created_at", "-pk")
     for version in rows[:MOST]:
@@ -73,23 +88,27 @@ def _versions(benchmark: Benchmark, settings: Collection[Setting]) -> Iterator[E
             f"version/{setting.key}/{version.number}",
             f"Version {version.number} of “{setting.title}”",
             version.note or "Runs are scored under a new version.",
-            reverse("version-moves", args=[benchmark.slug, setting.key, version.number]),
+            reverse("version-moves", args=[setting.benchmark.slug, setting.key, version.number]),
+            setting.benchmark,
         )
 
 
-def _systems(benchmark: Benchmark, settings: Collection[Setting]) -> Iterator[Event]:
-    """Yield the first scored run of each system on these settings, without withdrawn ones."""
+def _systems(of: Mapping[int, Benchmark], settings: Collection[Setting]) -> Iterator[Event]:
+    """Yield the first scored run of the newest systems on these settings, without withdrawn ones."""
+    newest = System.objects.filter(benchmark__in=of).order_by("-pk").values("pk")[:MOST]
     runs = Submission.objects.filter(
-        benchmark=benchmark, withdrawn_at=None, scored_at__isnull=False, evaluations__setting__in=settings
+        system__in=newest, withdrawn_at=None, scored_at__isnull=False, evaluations__setting__in=settings
     )
-    first = runs.values("system_id", "system__name", "system__team__name").annotate(at=Min("scored_at"))
+    names = ("system_id", "system__name", "system__team__name", "benchmark_id")
+    first = runs.values(*names).annotate(at=Min("scored_at"))
     for row in first.order_by("-at", "-system_id")[:MOST]:
         title = f"{row['system__name']} of {row['system__team__name']}"
         text = "Its first run was scored."
-        yield Event(row["at"], f"system/{row['system_id']}", title, text, _board(benchmark))
+        benchmark = of[row["benchmark_id"]]
+        yield Event(row["at"], f"system/{row['system_id']}", title, text, _board(benchmark), benchmark)
 
 
-def _reported(benchmark: Benchmark, settings: Collection[Setting]) -> Iterator[Event]:
+def _reported(settings: Collection[Setting]) -> Iterator[Event]:
     by_key = {setting.pk: setting for setting in settings}
     rows = ReportedSystem.objects.filter(setting__in=by_key).values("setting_id", "paper", "table")
     tables = rows.annotate(at=Max("created_at"), n=Count("pk"), first=Min("pk")).order_by("-at", "-first")
@@ -99,10 +118,11 @@ def _reported(benchmark: Benchmark, settings: Collection[Setting]) -> Iterator[E
         text = f"{shown}, unranked, under “{setting.title}”."
         title = f"Figures from {row['paper']}, {row['table']}"
         key = f"reported/{setting.key}/{row['first']}"
-        yield Event(row["at"], key, title, text, _board(benchmark, setting))
+        yield Event(row["at"], key, title, text, _board(setting.benchmark, setting), setting.benchmark)
 
 
-def _announcements(benchmark: Benchmark) -> Iterator[Event]:
-    for each in benchmark.announcements.all()[:MOST]:
+def _announcements(of: Mapping[int, Benchmark]) -> Iterator[Event]:
+    for each in Announcement.objects.filter(benchmark__in=of)[:MOST]:
+        benchmark = of[each.benchmark_id]
         path = f"{reverse('board-announcements', args=[benchmark.slug])}#announcement-{each.pk}"
-        yield Event(each.created_at, f"announcement/{each.pk}", each.title, each.text, path)
+        yield Event(each.created_at, f"announcement/{each.pk}", each.title, each.text, path, benchmark)

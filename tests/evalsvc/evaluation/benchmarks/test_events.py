@@ -6,7 +6,9 @@ from datetime import timedelta
 from xml.etree import ElementTree as ET
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from evalsvc.evaluation.benchmarks import events, versions
@@ -99,3 +101,21 @@ def test_the_number_of_queries_does_not_grow_with_systems(
         pass
     with django_assert_num_queries(5):  # type: ignore[operator]
         assert len(events.events(benchmark)) == systems
+
+
+def test_the_home_page_has_the_events_of_public_boards_in_a_constant_number_of_queries(
+    client: Client, cast: BenchmarkCast, board: Benchmark
+) -> None:
+    page = client.get("/").content.decode()
+    assert [title in page for title in ("Version 2 of “main”", "Net of Kelpie")] == [True, True]
+    other = cast.benchmark(slug="other")
+    counts = []
+    for benchmarks in ([board], [board, other]):
+        with CaptureQueriesContext(connection) as queries:
+            found = events.events_of(benchmarks)
+        assert [each.title for each in found] == titles(board)
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+    Benchmark.objects.update(public=False)
+    client.force_login(cast.olga)
+    assert "Net of Kelpie" not in client.get("/").content.decode()

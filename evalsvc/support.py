@@ -252,16 +252,19 @@ class Invitations(Records):
 # ---- jobs and the log -----------------------------------------------------------------------------
 class Events(Lines):
     model = JobEvent
-    fields = ("at", "attempt", "what", "detail")
+    fields = ("at", "attempt", "what")
 
 
 @register(Job, site=site)
 class Jobs(Records):
-    """Retried and cancelled by `manage.py jobs`, on pages and by API."""
+    """Retried and cancelled by `manage.py jobs`, on pages and by API.
+
+    Errors quote what a file has, and steps count the gold questions of a project: both are left out.
+    """
 
     fields = (
-        *("kind", "queue", "subject", "lane", "request_id", "state", "attempt", "worker", "step"),
-        *("done", "total", "error_code", "error", "created_at", "run_after", "started_at", "ended_at"),
+        *("kind", "queue", "subject", "lane", "request_id", "state", "attempt", "worker"),
+        *("error_code", "created_at", "run_after", "started_at", "ended_at"),
         "lease_until",
     )
     list_display = ("id", "kind", "subject", "state", "attempt", "error_code", "created_at", "ended_at")
@@ -344,24 +347,13 @@ class Projects(Records):
 
 @register(Batch, site=site)
 class Imports(Records):
-    """Without the rejected lines, which quote their text."""
+    """Without names, sizes and rejected lines of files: they tell of texts and of gold questions."""
 
-    fields = (
-        "project",
-        "what",
-        "format",
-        "filename",
-        "size",
-        "state",
-        "reason",
-        "by",
-        "created_at",
-        "ended_at",
-    )
-    list_display = ("id", "what", "filename", "project", "state", "by", "created_at")
+    fields = ("project", "what", "format", "state", "by", "created_at", "ended_at")
+    list_display = ("id", "what", "project", "state", "by", "created_at")
     list_filter = ("state", "what")
     list_select_related = ("project", "by")
-    search_fields = ("filename", "project__slug", "by__username")
+    search_fields = ("project__slug", "by__username")
     ordering = ("-pk",)
 
     def view_on_site(self, obj: Any) -> str:
@@ -370,6 +362,8 @@ class Imports(Records):
 
 @register(TestSet, site=site)
 class TestSets(Records):
+    """Without numbers of lines: with those of a project's sentences they count its gold questions."""
+
     fields = (
         "slug",
         "name",
@@ -378,12 +372,11 @@ class TestSets(Records):
         "origin",
         "state",
         "project",
-        "rows",
         "by",
         "created_at",
         "frozen_at",
     )
-    list_display = ("name", "version", "origin", "state", "rows", "by", "created_at")
+    list_display = ("name", "version", "origin", "state", "by", "created_at")
     list_filter = ("state", "origin", "kind")
     list_select_related = ("by",)
     search_fields = ("slug", "name", "by__username")
@@ -482,11 +475,11 @@ class Systems(Records):
 
 @register(Submission, site=site)
 class Submissions(Records):
-    """Without scores and files: its page has them for those who may read them."""
+    """Without scores, files and reasons, which quote lines: its page has them for those who may read them."""
 
     fields = (
         *("benchmark", "system", "run", "filename", "format", "form", "phase", "aggregate", "state"),
-        *("reason_code", "reason", "job", "by", "created_at", "started_at", "scored_at", "ended_at"),
+        *("reason_code", "job", "by", "created_at", "started_at", "scored_at", "ended_at"),
     )
     list_display = ("id", "benchmark", "system", "run", "state", "reason_code", "by", "created_at")
     list_filter = ("state", "form")

@@ -66,7 +66,7 @@ class AskedAgain(APIView):
     @extend_schema(
         operation_id="guideline_ask_again",
         request=AskAgainSerializer,
-        responses={200: GuidelineVersionSerializer(many=True)} | problems(400, 401, 403, 404),
+        responses={200: GuidelineVersionSerializer(many=True)} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Ask the answers under an earlier version again, or count them again; `effects` previews it."""

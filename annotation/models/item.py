@@ -52,7 +52,7 @@ class Batch(models.Model):
         verbose_name = "import"
 
     def __str__(self) -> str:
-        return f"{self.what} from {self.filename}"
+        return f"import {self.pk}, {self.what}"
 
 
 class ItemQuerySet(models.QuerySet["Item"]):

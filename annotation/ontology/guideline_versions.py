@@ -17,7 +17,7 @@ from annotation.ontology.labels import inventory, parts_of
 from annotation.roles import CURATOR, require, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.problems import did_you_mean
 
 
@@ -104,5 +104,5 @@ def _old_version(project: Project, number: int) -> QuerySet[GuidelineVersion]:
     if not version.exists():
         detail = f"The guideline has no earlier version {number}."
         hint = f"The current one is version {project.guideline_version}."
-        raise DomainError("unknown_guideline", detail, hint=hint, field="number")
+        raise Conflict("unknown_guideline", detail, hint=hint, field="number")
     return version

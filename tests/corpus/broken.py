@@ -141,6 +141,7 @@ ELSEWHERE = {
         "cut_word",
         "discontinuous_span",
         "left_out_annotation",
+        "several_layers",
     ),
     *("bad_xml", "bad_binary"),
     *("too_few_claims", "too_many_labels", "other_scheme"),

@@ -7,18 +7,30 @@ import re
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
+from annotation.models import Batch
+from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import set_support
 from evalsvc.core.activity import models as log
+from evalsvc.core.jobs.models import Job, JobEvent
+from evalsvc.evaluation.models import Submission
 from evalsvc.support import MAX_SEARCH, site
 from tests.cast import service
 from tests.cast.service import ServiceCast
 from tests.permissions.requester import Requester
 
 LISTS = [f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist" for model in site._registry]
+QUOTING: dict[type[Model], tuple[str, ...]] = {
+    Batch: ("reason", "filename"),
+    Job: ("error", "step"),
+    JobEvent: ("detail",),
+    Submission: ("reason",),
+    TestSet: ("reason",),
+}
 NEVER_SHOWN = (
     *(service.TEXT, service.SOURCE, service.REASON, service.GOLD_TEXT, service.GOLD_NAME, service.GOLD_TOKEN),
     *service.COMMENTS.values(),
@@ -60,6 +72,8 @@ def records(client: Client) -> dict[str, str]:
 def test_whoever_may_read_records_reads_all_kinds_and_no_text_label_or_remark(
     helper: Client, cast: ServiceCast
 ) -> None:
+    for model, fields in QUOTING.items():
+        model.objects.update(**dict.fromkeys(fields, f"Found “{service.TEXT}”"))
     pages = records(helper)
     assert len(pages) > 3 * len(LISTS)
     for address, content in pages.items():

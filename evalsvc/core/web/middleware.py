@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.http import ConditionalGetMiddleware
 from django.utils.cache import patch_cache_control
@@ -19,18 +20,20 @@ API = "/api/v1/"
 
 
 class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
-    """ETag and 304 for JSON reads; what differs by session is kept from shared caches."""
+    """ETag and 304 for JSON reads; no browser keeps what somebody reads who is logged in."""
 
     def needs_etag(self, response: HttpResponseBase) -> bool:
         """Tag what may be stored nowhere, too: programs keep the tag, not the reply."""
         return True
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if "Cookie" in response.get("Vary", "") and "Cache-Control" not in response:
-            patch_cache_control(response, private=True, no_cache=True)
-        if not is_api(request) or response.status_code != 200 or response.streaming:
+        by_session = "Cookie" in response.get("Vary", "")
+        is_read = is_api(request) and response.status_code == 200 and not response.streaming
+        if (by_session and "Cache-Control" not in response) or is_read:
+            logged_in = by_session and SESSION_KEY in getattr(request, "session", ())
+            patch_cache_control(response, private=True, **{"no_store" if logged_in else "no_cache": True})
+        if not is_read:
             return response
-        patch_cache_control(response, private=True, no_cache=True)
         conditional = super().process_response(request, response)
         if "Retry-After" in response:
             conditional["Retry-After"] = response["Retry-After"]

@@ -8,6 +8,7 @@ from html import escape
 
 import pytest
 from django import forms
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import SuspiciousOperation, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpResponse, JsonResponse
@@ -160,6 +161,14 @@ def test_a_page_that_differs_by_session_is_kept_from_shared_caches(set_by_view: 
 
     response = ApiConditionalGetMiddleware(view)(RequestFactory().get("/projects/"))
     assert sorted(response.headers["Cache-Control"].split(", ")) == sorted(sent.split(", "))
+
+
+@pytest.mark.parametrize("path", ["/projects/", "/api/v1/projects"])
+def test_what_somebody_reads_who_is_logged_in_is_kept_by_no_browser(path: str) -> None:
+    request = RequestFactory().get(path)
+    request.session = {SESSION_KEY: "1"}
+    view = ApiConditionalGetMiddleware(lambda request: JsonResponse({"a": 1}, headers={"Vary": "Cookie"}))
+    assert sorted(view(request).headers["Cache-Control"].split(", ")) == ["no-store", "private"]
 
 
 def test_an_unchanged_read_is_answered_304_and_keeps_retry_after() -> None:

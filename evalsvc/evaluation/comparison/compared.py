@@ -26,9 +26,11 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.upkeep.registry import register_sweep
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.board_reading import ComparedRun
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import (
+    CHOSEN_RUNS,
     NOT_BEST,
     ONE_TEAM,
     UNVARIED,
@@ -167,6 +169,8 @@ class Comparison:
         """Return why a pair is not tested while gold is hidden, by figures as shown alone."""
         if not self.board.policy.hidden:
             return ""
+        if self.setting.row_rule != row_rules.MEAN:
+            return CHOSEN_RUNS
         systems = {row.system.pk for row in rows}
         if len({row.system.team_id for row in rows}) == 1:
             return ONE_TEAM

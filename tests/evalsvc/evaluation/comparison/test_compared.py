@@ -160,6 +160,24 @@ def test_hidden_gold_lets_out_tests_between_the_best_systems_of_teams_alone(
     assert reasons[1] == shown_tests.NOT_BEST != reasons[0]
 
 
+@pytest.mark.parametrize("rule", ["final", "latest", "best:dev"])
+def test_hidden_gold_lets_out_no_test_where_rows_show_chosen_runs(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch, rule: str
+) -> None:
+    """Teams that chose other runs again and again got a test of every two of their files."""
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.2)
+    benchmark.systems.filter(name="Tree").update(team=cast.lugworm)
+    Setting.objects.update(row_rule=rule)
+    open_gold = computed(cast, benchmark, "Net", "Tree").tests["accuracy"]
+    assert [test.p is not None for test in open_gold] == [True]
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
+    shown = computed(cast, benchmark, "Net", "Tree")
+    assert {test.reason for tests in shown.tests.values() for test in tests} == {shown_tests.CHOSEN_RUNS}
+    [test] = shown.tests["accuracy"]
+    assert (test.low, test.p_text, test.detectable, test.winner) == (None, "", None, None)
+    assert shown.verdict("accuracy", 0, 1) == "·"
+
+
 @pytest.mark.parametrize(
     ("names", "code"),
     [

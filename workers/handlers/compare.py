@@ -239,11 +239,25 @@ class _Compared:
         if reason := self._refusal(a, b, single=single):
             return "", [ComparedMeasure(name, reason=reason) for name in names]
         draws = Draws(compared.REPLICATES, compared.SEED, lambda: self.progress(*self.report))
-        rows = compare_sides(names, *sides, case=lambda side, at: self._case((a, b)[side], at), draws=draws)
+        rows = compare_sides(
+            names,
+            *sides,
+            case=lambda side, at: self._case((a, b)[side], at),
+            draws=draws,
+            shown=(self._as_chosen(a), self._as_chosen(b)),
+        )
         return PAIRED.format(ITEMS[self.setting.unit]) if single else WELCH, rows
 
     def _values(self, place: int) -> list[Values]:
         return [self.values[evaluation] for _, evaluation in self.row.runs[place]]
+
+    def _as_chosen(self, place: int) -> list[Values]:
+        """Return the figures that choose the median run of a system: as shown, where hidden gold rounds them.
+
+        Of runs with equal figures shown, the test would tell which is exactly better.
+        """
+        runs = [evaluation for _, evaluation in self.row.runs[place]]
+        return [{**self.values[each], **self.shown.get(each, {})} for each in runs]
 
     def _refusal(self, a: int, b: int, *, single: bool) -> str:
         if not self.row.runs[a] or not self.row.runs[b]:

@@ -87,15 +87,17 @@ def compare_sides(
     *,
     case: Callable[[int, int], ScoringCase],
     draws: Draws,
+    shown: tuple[Sequence[Values], Sequence[Values]] | None = None,
 ) -> list[ComparedMeasure]:
     """Compare two systems by each measure, given the figures of their runs.
 
     With a single run on a side the median runs are resampled: `case` returns the run of a side and place.
-    Measures with the same runs share the replicates.
+    Measures with the same runs share the replicates. `shown` are the figures that choose the medians, if
+    others.
     """
     if min(len(left), len(right)) > 1:
         return compare_runs(names, left, right)
-    medians = median_runs(names, left, right)
+    medians = median_runs(names, *(shown or (left, right)))
     tested: dict[str, ResampledMeasure] = {}
     for one, other in sorted(set(medians.values())):
         of_pair = [name for name in names if medians[name] == (one, other)]

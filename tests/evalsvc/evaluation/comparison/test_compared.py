@@ -178,6 +178,30 @@ def test_hidden_gold_lets_out_no_test_where_rows_show_chosen_runs(
     assert shown.verdict("accuracy", 0, 1) == "·"
 
 
+def test_hidden_gold_tests_the_run_that_is_the_median_by_the_figures_shown(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which of two runs with the same figure was tested told which of them is right more often."""
+    monkeypatch.setattr(
+        Policy, "step", lambda self, key, claims=None: 0.4
+    )  # 4 and 5 of 6 are both shown as .8
+    scored(cast, benchmark, "Falling", 5, 4)
+    scored(cast, benchmark, "Rising", 4, 5)
+    right = {}
+    for disclosure in ("open", "hidden"):
+        Setting.objects.update(disclosure=disclosure, measures=["micro_f1", "accuracy"])
+        found = computed(cast, benchmark, "Falling", "Rising", "Rules", person=cast.olga)
+        for name in ("Falling", "Rising"):
+            test = found.test("accuracy", *(found.names.index(each) for each in (name, "Rules")))
+            right[disclosure, name] = (
+                round(6 * abs(test.difference)) + 3 if test and test.difference else None
+            )
+    assert right == {
+        ("open", "Falling"): 4, ("open", "Rising"): 4,  # the lower of the two
+        ("hidden", "Falling"): 5, ("hidden", "Rising"): 4,  # the older
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("names", "code"),
     [

@@ -1,4 +1,4 @@
-"""Frozen test sets; evaluation imports nothing else of annotation."""
+"""Frozen test sets; evaluation imports nothing else of annotation but `testset_overlap`."""
 
 from __future__ import annotations
 
@@ -194,13 +194,6 @@ def withdraw_release(test_set: TestSet, *, username: str, by: User) -> None:
     with transaction.atomic():
         if Release.objects.filter(test_set=test_set, user__username=username).delete()[0]:
             record_change(test_set, "release to organiser ended", by=by, before=username, after="")
-
-
-def published_gold(test_sets: Iterable[TestSet]) -> list[TestSet]:
-    """Return the sets whose gold anybody may download, or whoever accepts terms."""
-    keys = {each.pk for each in test_sets}
-    published = {"publication__with_gold": True, "publication__withdrawn_at": None}
-    return list(TestSet.objects.filter(pk__in=keys, **published).exclude(publication__access="named"))
 
 
 _uses: dict[str, Callable[[TestSet], int]] = {}

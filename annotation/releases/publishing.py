@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 
 from annotation.models import Acceptance, Download, Publication, PublicationReader
 from annotation.releases.folder import require_complete
-from annotation.splits.derived import overlapping
 from annotation.testset import TestSet, count_hiding, record_change
+from annotation.testset_overlap import overlapping
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
@@ -61,8 +61,8 @@ def publish(
 
 
 def _require_no_hidden_gold(test_set: TestSet) -> None:
-    """Reject gold with lines that a hidden phase scores, be it as a part or under other names."""
-    for each in (test_set, *overlapping(test_set)):
+    """Reject gold with lines that a hidden phase scores, be it in another part or under other names."""
+    for each in overlapping([test_set]):
         if hiding := count_hiding(each):
             uses = "1 hidden phase uses" if hiding == 1 else f"{hiding:,} hidden phases use"
             detail = f"The gold cannot be published: {uses} {'it' if each == test_set else each}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -69,26 +69,3 @@ def frozen_lines(test_set: TestSet, chosen: set[str] | None = None) -> Iterator[
         last = batch[-1][0]
     if digest.hexdigest() != test_set.sha256:
         raise GoldChanged(test_set)
-
-
-def overlapping(test_set: TestSet) -> list[TestSet]:
-    """Return the sets with gold lines of this one: what it is made of, and what is made of it."""
-    made = TestSet.objects.filter(manifest__has_any_keys=["split", "mapped"])
-    parents: dict[str, set[str]] = {}
-    for slug, whole, mapped in made.values_list("slug", "manifest__split__of", "manifest__mapped__of"):
-        parents[slug] = {*([whole] if whole else ()), *(each["slug"] for each in mapped or ())}
-    children: dict[str, set[str]] = {}
-    for slug, names in parents.items():
-        for name in names:
-            children.setdefault(name, set()).add(slug)
-    found = _reached(test_set.slug, parents) | _reached(test_set.slug, children)
-    return list(TestSet.objects.frozen().filter(slug__in=found))
-
-
-def _reached(slug: str, links: Mapping[str, set[str]]) -> set[str]:
-    found, left = set[str](), [slug]
-    while left:
-        new = links.get(left.pop(), set()) - found
-        found |= new
-        left += new
-    return found

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.testset import Kind, TestSet, published_gold
+from annotation.testset import Kind, TestSet
+from annotation.testset_overlap import published_gold
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
@@ -301,8 +302,9 @@ def _hiding(setting: Setting) -> dict[str, Any]:
 def _require_unpublished(test_set: TestSet, *, disclosure: str, closes_at: datetime | None) -> None:
     """Reject a phase that hides gold which everybody may download."""
     closed = closes_at is not None and closes_at <= timezone.now()
-    if disclosure == Disclosure.HIDDEN and not closed and published_gold([test_set]):
-        detail = f"The gold of {test_set} is published, so rounded figures protect nothing."
+    if disclosure == Disclosure.HIDDEN and not closed and (published := published_gold([test_set])):
+        lines = "" if test_set in published else f" and may have lines of {test_set}"
+        detail = f"The gold of {published[0]} is published{lines}, so rounded figures protect nothing."
         hint = "Withdraw the publication, take another test set, or let teams see every figure."
         raise Conflict("gold_published", detail, hint=hint, field="disclosure")
 

@@ -14,7 +14,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotation.testset import TestSet, published_gold
+from annotation.testset import TestSet
+from annotation.testset_overlap import published_gold
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import invitation_panel

@@ -26,6 +26,7 @@ from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure.shown_tests import (
     ShownTest,
     StoredTest,
+    adjusted_if_let_out,
     stored_key,
     winner_exactly,
     withheld,
@@ -146,7 +147,22 @@ class BoardComparison(Comparison):
         return {system: number for number, system in enumerate(self.stored_tests.systems)}
 
     def _stored(self, key: str) -> TestedPairs | None:
-        return self.stored_tests.pairs(stored_key(self.board.policy, key))
+        pairs, policy = self.stored_tests.pairs(stored_key(self.board.policy, key)), self.board.policy
+        if pairs is None or not policy.hidden or key not in self.board.columns:
+            return pairs
+        if key not in self._let_out:
+            column, systems = self.board.columns[key], self.stored_tests.systems
+            rows = {row.system.pk: row for row in self.rows}
+            tests = adjusted_if_let_out(
+                pairs.by_pair.values(),
+                lambda test: self.pair_withheld(column, rows[systems[test.a]], rows[systems[test.b]]),
+            )
+            self._let_out[key] = TestedPairs(tests)
+        return self._let_out[key]
+
+    @cached_property
+    def _let_out(self) -> dict[str, TestedPairs]:
+        return {}
 
     def test(self, key: str, a: int, b: int) -> ShownTest | None:
         pairs, numbers = self._stored(key), self._numbers
@@ -206,10 +222,10 @@ class BoardComparison(Comparison):
             exact = _exact_wins(self.stored_tests.contents[key], higher)
             wins = frozenset((systems[first], systems[second]) for first, second in exact)
             return [systems[number] for number in pairs.tested], wins
-        rows, tested, found = {row.system.pk: row for row in self.rows}, set(), set()
+        tested, found = set(), set()
         for (a, b), test in pairs.by_pair.items():
             pair = systems[a], systems[b]
-            if test.p is None or self.pair_withheld(column, *(rows[system] for system in pair)):
+            if test.p is None:
                 continue
             tested |= {*pair}
             winner = None if withheld(policy, key) else winner_exactly(test, higher_is_better=higher)

@@ -36,6 +36,7 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     UNVARIED,
     ShownTest,
     StoredTest,
+    adjusted_if_let_out,
     shown_test,
     stored_key,
 )
@@ -144,10 +145,12 @@ class Comparison:
         """Put stored tests, by key of system, into the order of the rows."""
         systems = self.stored.systems if self.stored else []
         order = {row.system.pk: place for place, row in enumerate(self.rows)}
-        shown = []
-        for test in stored:
-            placed = test.between(order[systems[test.a]], order[systems[test.b]])
-            shown.append(self._shown_test(column, placed))
+        placed = [test.between(order[systems[test.a]], order[systems[test.b]]) for test in stored]
+        if column is not None and self.board.policy.hidden:
+            placed = adjusted_if_let_out(
+                placed, lambda test: self.pair_withheld(column, self.rows[test.a], self.rows[test.b])
+            )
+        shown = [self._shown_test(column, test) for test in placed]
         return sorted(shown, key=lambda test: (test.a, test.b))
 
     def _shown_test(self, column: Column | None, test: StoredTest) -> ShownTest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -87,6 +88,21 @@ class ShownTest:
             None if x is None else -x for x in (self.difference, self.high, self.low, self.d)
         )
         return replace(self, a=self.b, b=self.a, difference=difference, low=low, high=high, d=d)
+
+
+def adjusted_if_let_out(
+    tests: Collection[StoredTest], withheld: Callable[[StoredTest], str]
+) -> list[StoredTest]:
+    """Adjust p after Holm over the tests that are let out; the others lose theirs.
+
+    Adjusted over all, p would tell where those of withheld pairs stand.
+    """
+    p_of = {test: test.p for test in tests if test.p is not None and not withheld(test)}
+    holm, highest = dict[StoredTest, float](), 0.0
+    for before, (test, p) in enumerate(sorted(p_of.items(), key=lambda each: each[1])):
+        highest = max(highest, min(1.0, p * (len(p_of) - before)))
+        holm[test] = highest
+    return [msgspec.structs.replace(test, p=p_of.get(test), p_holm=holm.get(test)) for test in tests]
 
 
 def shown_test(

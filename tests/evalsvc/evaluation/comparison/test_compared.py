@@ -178,6 +178,20 @@ def test_hidden_gold_lets_out_no_test_where_rows_show_chosen_runs(
     assert shown.verdict("accuracy", 0, 1) == "·"
 
 
+def test_hidden_gold_adjusts_p_over_the_tests_let_out_alone(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The adjusted p of a pair told the order of those of pairs that are withheld."""
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.1)
+    benchmark.systems.filter(name="Tree").update(team=cast.lugworm)
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
+    found = computed(cast, benchmark, "Net", "Tree", "Rules", "Copy")
+    shown = [test for test in found.tests["accuracy"] if not test.reason]
+    assert [(test.p_text, test.p_holm_text) for test in shown] == [("< .05", "< .05")]
+    organisers = computed(cast, benchmark, "Net", "Tree", "Rules", "Copy", person=cast.olga)
+    assert organisers.tests["accuracy"][2].p_holm != organisers.tests["accuracy"][2].p  # all six pairs
+
+
 def test_hidden_gold_tests_the_run_that_is_the_median_by_the_figures_shown(
     cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:

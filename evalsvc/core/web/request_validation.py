@@ -32,7 +32,19 @@ WRITES = ("POST", "PUT", "PATCH", "DELETE")
 WITH_EVERY_FORM = frozenset({"csrfmiddlewaretoken"})
 # of buttons and pages
 SUBMIT_NAMES = frozenset(
-    {"action", "admit", "approve", "change", "decline", "do", "next", "remove", "retire", "withdraw"}
+    {
+        "action",
+        "admit",
+        "approve",
+        "change",
+        "decline",
+        "do",
+        "next",
+        "remove",
+        "rename",
+        "retire",
+        "withdraw",
+    }
 )
 
 

@@ -83,7 +83,7 @@ def view_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return redirect(f"{reverse('board', args=[slug])}?{view.query}")
 
 
-@page("GET", "POST", rename=("title",), remove=(), save=("title", "query", "shared"))
+@page("GET", "POST", rename=("title",), remove=("title",), save=("title", "query", "shared"))
 def views_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Saved views of a board, with the form that saves the one in the query."""
     benchmark, person = roles.benchmark_for(request.user, slug), users.person(request)

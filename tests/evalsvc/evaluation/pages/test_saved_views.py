@@ -86,7 +86,7 @@ def test_a_view_is_renamed_and_deleted_by_whoever_may(
     assert client.post(url, {"rename": shared.pk, "title": "Mine"}).status_code == 403
     with pytest.raises(NotAllowed):
         saved_views.remove(shared, by=cast.kim)
-    client.post(url, {"remove": own.pk})
+    client.post(url, {"remove": own.pk, "title": own.title})
     assert list(SavedView.objects.all()) == [shared]
     client.force_login(cast.olga)
     renamed = client.post(

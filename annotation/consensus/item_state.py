@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -184,14 +185,16 @@ def update_state(item: Item, *, project: Project | None = None, records: ItemRec
 def rehearse(item: Item, *, project: Project, records: ItemRecords) -> None:
     """Derive and write the state of a hidden check as if it was an ordinary item, and undo that.
 
-    Otherwise a reply, to a long answer above all, would come sooner for checks.
+    Otherwise a reply, to a long answer above all, would come sooner for checks. Answers that are asked again
+    stay marked.
     """
-    twin = copy(item)
+    twin, changes = copy(item), DecisionChanges()
     twin.use = Item.Use.WORK
     with transaction.atomic():
-        derive_state(twin, records, Rules(project), DecisionChanges())
+        derive_state(twin, records, Rules(project), changes)
         _save([twin])
         transaction.set_rollback(True)
+    changes.save()
     surplus_annotators(twin, records.answers, project)
 
 
@@ -202,13 +205,11 @@ def answers_needed(item: Item, project: Project) -> int:
 
 def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: DecisionChanges) -> None:
     """Set the item's state in memory, and note its decisions that change."""
+    if item.use in (Item.Use.WORK, Item.Use.CHECK):  # else annotators could tell them apart
+        _mark_asked_again(records.answers, rules, changes)
     if item.use:  # a gold question is never decided, and open to everybody
         return
     item.extra = item.asked
-    for answer in records.answers:
-        if (again := rules.is_asked_again(answer)) != answer.again:
-            answer.again = again
-            (changes.asked_again if again else changes.answered).append(answer.pk)
     counted, mapped, verdict = _decide(item, records, rules)
     while (
         verdict.state == majority.DISPUTED and rules.project.calls_extra and may_extend(item, rules.project)
@@ -225,6 +226,13 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
     _apply_decision(item, records.decisions, rules, changes)
     leased = {lease.annotator_id for lease in records.leases} - {answer.annotator_id for answer in counted}
     item.free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
+
+
+def _mark_asked_again(answers: Sequence[Answer], rules: Rules, changes: DecisionChanges) -> None:
+    for answer in answers:
+        if (again := rules.is_asked_again(answer)) != answer.again:
+            answer.again = again
+            (changes.asked_again if again else changes.answered).append(answer.pk)
 
 
 def may_extend(item: Item, project: Project) -> bool:
@@ -298,11 +306,20 @@ def is_recomputing(project: Project) -> bool:
 
 def recompute(project: Project, progress: Progress | None = None) -> None:
     """Recompute every item, in short transactions."""
-    keys = list(project.items.order_by("rank", "pk").values_list("pk", flat=True))
+    keys = _in_order(project)
     for start in range(0, len(keys), CHUNK):
         recompute_items(project, keys[start : start + CHUNK])
         if progress:
             progress(min(start + CHUNK, len(keys)), len(keys), "recomputing items")
+
+
+def _in_order(project: Project) -> list[int]:
+    """Return the items by rank, hidden checks anywhere among them: their turn would tell their number."""
+    rows = list(project.items.order_by("rank", "pk").values_list("pk", "use"))
+    places = (
+        (secrets.randbelow(len(rows)) if use == Item.Use.CHECK else at) for at, (_, use) in enumerate(rows)
+    )
+    return [key for _, (key, _) in sorted(zip(places, rows, strict=True))]
 
 
 @transaction.atomic

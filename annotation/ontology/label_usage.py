@@ -125,9 +125,9 @@ def votes_with_label(project: Project, name: str, *, since: Any) -> int:
     return _count_with_label(votes, name)
 
 
-def is_in_gold_question(project: Project, name: str) -> bool:
+def is_in_gold_question(project: Project, name: str, **which: str) -> bool:
     """Tell if a gold question's answer uses this label."""
-    return _count_with_label(KnownAnswer.objects.filter(item__project=project), name) > 0
+    return _count_with_label(KnownAnswer.objects.filter(item__project=project, **which), name) > 0
 
 
 def _count_with_label(rows: QuerySet[Any], name: str) -> int:

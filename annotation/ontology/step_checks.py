@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotation.consensus.label_mapping import LabelMapping, Replay
-from annotation.models import OntologyStep, Project
+from annotation.models import Item, OntologyStep, Project
 from annotation.ontology import label_usage
 from annotation.ontology.labels import inventory, mapping_of, parts_of
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -40,18 +40,22 @@ def check_step(project: Project, step: OntologyStep, part: str) -> None:
 
 
 def _check_split(project: Project, step: OntologyStep) -> None:
-    """Reject a split unless it gives several other labels, and no gold question has the label."""
+    """Reject a split unless it gives several other labels, and no question of the round has the label.
+
+    Hidden checks may have it: a rejection, or none, would say so. Any part of it is right in their answers.
+    """
     if len(step.sources) > 1:
         raise DomainError("bad_step", "One label is split at a time.", field="sources")
     if len(step.targets) < 2 or step.sources[0] in step.targets:
         detail = f"A split of {step.sources[0]} needs at least two other labels."
         raise DomainError("bad_step", detail, field="targets")
     mapping = mapping_of(project)
-    for name in {step.sources[0], *project.labels.values_list("name", flat=True)}:
-        if step.sources[0] in mapping.inventory([name]) and label_usage.is_in_gold_question(project, name):
+    names = {step.sources[0], *project.labels.values_list("name", flat=True)}
+    for name in (name for name in names if step.sources[0] in mapping.inventory([name])):
+        if label_usage.is_in_gold_question(project, name, item__use=Item.Use.QUALIFY):
             raise Conflict(
                 "label_in_gold_question",
-                f"A gold question has the answer {name}, which the split would leave open.",
+                f"A qualification sentence has the answer {name}, which the split would leave open.",
                 hint="Make the gold question an ordinary sentence first.",
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from django.db import transaction
@@ -11,7 +12,7 @@ from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Payload
+from annotation.consensus.label_mapping import LabelMapping, Payload, empty_answer
 from annotation.models import Annotator, Item, KnownAnswer, Lease, Mark, Oversight, Project, Vote
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.lease_endings import return_all
@@ -157,7 +158,7 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
     mapping = item_state.Rules(project).mapping
     chosen = None if payload is None else choices_in(mapping.payload(payload).payload)
     expected = choices_in(mapping.payload(known.payload).payload)
-    right = chosen == expected
+    right = payload is not None and is_right(payload, known.payload, mapping)
     created = Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": right})[1]
     if item.use == Item.Use.CHECK:
         if created:
@@ -184,8 +185,10 @@ def rehearse_grade(item: Item, participant: Participant, payload: Payload | None
     annotator, project = participant.annotator, participant.project
     KnownAnswer.objects.filter(pk=item.pk).first()
     mapping = item_state.Rules(project).mapping
+    none = empty_answer()
     for _ in ("chosen", "expected"):
-        choices_in(mapping.payload(payload or {"spans": [], "relations": []}).payload)
+        choices_in(mapping.payload(payload or none).payload)
+    is_right(payload or none, none, mapping)
     if not first:
         Mark.objects.filter(item=item, annotator=annotator).first()
         return
@@ -193,6 +196,27 @@ def rehearse_grade(item: Item, participant: Participant, payload: Payload | None
         Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": True})
         list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
         transaction.set_rollback(True)
+
+
+def is_right(payload: Payload, known: Payload, mapping: LabelMapping) -> bool:
+    """True if the choices are those of the known answer; for a label that was split, any of its parts."""
+    chosen, expected = (_current_choices(each, mapping) for each in (payload, known))
+    pairs = ((chosen, expected), (expected, chosen))
+    return all(any(options & other for other in others) for one, others in pairs for options in one)
+
+
+def _current_choices(payload: Payload, mapping: LabelMapping) -> list[frozenset[Any]]:
+    """Return what each choice may mean in current labels; deleted ones are left out."""
+
+    def current(choice: Any) -> frozenset[Any]:
+        if isinstance(choice, str):
+            return frozenset(mapping.inventory([choice]))
+        if isinstance(choice[0], tuple):
+            return frozenset(product(*map(current, choice)))
+        start, end, label = choice
+        return frozenset((start, end, name) for name in current(label))
+
+    return [options for choice in choices_in(payload) if (options := current(choice))]
 
 
 def choices_in(payload: Payload) -> frozenset[Any]:

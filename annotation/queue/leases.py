@@ -70,10 +70,16 @@ def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 
 
 def asked_again(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items whose answer by this annotator no longer counts, and that need one, in order of work."""
+    """Return items and checks whose answer by this annotator no longer counts, in the order of the answers.
+
+    In projects with hidden checks, on or off, sentences that others have filled are among them like checks.
+    """
     own = Answer.objects.filter(annotator=annotator, again=True)
-    items = _imported(project).filter(free__gt=0, pk__in=own.values("item"))
-    return _not_leased(items, annotator).order_by("rank")
+    has_checks = Item.objects.filter(project=project, use=Item.Use.CHECK).exists()
+    wanted = Q(use__in=(Item.Use.WORK, Item.Use.CHECK)) if has_checks else Q(free__gt=0)
+    items = _imported(project).filter(wanted, pk__in=own.values("item"))
+    answered = own.filter(item=OuterRef("pk")).values("vote")[:1]
+    return _not_leased(items, annotator).order_by(Subquery(answered))
 
 
 def _imported(project: Project) -> ItemQuerySet:

@@ -82,8 +82,7 @@ WHERE id = %(annotator)s"""
 VOTED_ITEMS_WITH_ROOM = """
 SELECT COUNT(*)
 FROM (SELECT DISTINCT item_id FROM annotation_vote WHERE annotator_id = %(annotator)s AND item_id >= (
-        SELECT MIN(id) FROM annotation_item WHERE project_id = %(project)s AND free > 0)
-    EXCEPT SELECT item_id FROM annotation_answer WHERE annotator_id = %(annotator)s AND again) voted
+        SELECT MIN(id) FROM annotation_item WHERE project_id = %(project)s AND free > 0)) voted
     CROSS JOIN annotation_item item {by item_room}
 WHERE item.project_id = %(project)s AND item.id = voted.item_id AND item.free > 0 AND item.use = ''
     AND +item.batch_id IN (SELECT id FROM annotation_batch

@@ -13,7 +13,7 @@ from django.db.models.functions import Now, TruncDay
 from annotation.adjudication import unanswerable_items
 from annotation.models import Annotator, Answer, Item, ItemCount, Lease, Project, Vote
 from annotation.queue import gold_questions, sql, votes
-from annotation.queue.leases import deferred_items, returned_items
+from annotation.queue.leases import asked_again, deferred_items, returned_items
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 
@@ -100,6 +100,7 @@ def _available_items(
     if annotator:
         leased = _leases(annotator).count()
         again = _returned(project, annotator) + deferred
+        again += asked_again(project, annotator).order_by().values("pk").count()
     work = _unleased_work(project, annotator)
     qualifying = gold_questions.must_qualify(project, user, role=role)
     questions = _gold_questions(project, annotator, Item.Use.QUALIFY) if qualifying else 0

@@ -69,7 +69,7 @@ ANNOTATION: dict[str, str] = {
     "import_not_done": "The import that adds this sentence is not complete. Wait until it is.",
     "import_running": "Another import into this project is still running. Wait until it is complete.",
     "labels_changed": "The labels changed while you ordered them. Reload the page.",
-    "label_in_gold_question": "A gold question has the label. Make it an ordinary sentence first.",
+    "label_in_gold_question": "A qualification sentence has the label. Make it an ordinary sentence first.",
     "last_curator": "A project needs at least one curator. Make someone else a curator first.",
     "lease_ended": "Your reservation of this sentence has ended. Request the next sentence.",
     "no_items": "The project has no sentences. Import some first.",

@@ -15,15 +15,19 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from annotation import projects
 from annotation.consensus import majority
 from annotation.consensus.majority import decide
-from annotation.models import Item, Lease, Project
+from annotation.models import Answer, Item, Lease, Mark, Project
+from annotation.ontology import guideline_versions, inventory
 from annotation.queue import gold_questions, lease_endings, leases, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 from tests.cast.replay import replayed
+from tests.errors import code
 
 pytestmark = pytest.mark.django_db
 
@@ -251,17 +255,123 @@ def test_an_answer_to_a_check_is_decided_like_one_to_a_sentence_so_that_neither_
     assert work[Item.Use.CHECK] == work[Item.Use.WORK]
 
 
+@pytest.mark.parametrize("again", [False, True])
 def test_answers_to_checks_and_to_sentences_write_and_read_as_much(
-    project: Project, people: list[User]
+    project: Project, people: list[User], again: bool
 ) -> None:
     """A sentence is graded, and a check decided, within a savepoint that is rolled back."""
     kinds = r"SAVEPOINT|RELEASE|ROLLBACK|INSERT INTO \S+|UPDATE \S+|SELECT"
     statements: dict[str, set[tuple[tuple[str, int], ...]]] = {}
-    for lease in reserve(project, people[0]):
-        with CaptureQueriesContext(connection) as queries:
+    held = reserve(project, people[0])
+    if again:
+        for lease in held:
             answer_item(lease.item, people[0], "A")
+        inventory.split(project, "A", targets=["A1", "A2"], by=curator())
+    for lease in held:
+        with CaptureQueriesContext(connection) as queries:
+            answer_item(lease.item, people[0], "A", base=votes.last_vote_number(lease))
         found = Counter(re.search(kinds, query["sql"]).group() for query in queries)  # type: ignore[union-attr]
         statements.setdefault(lease.item.use, set()).add(tuple(sorted(found.items())))
     assert len(statements) == 2
     assert statements[Item.Use.CHECK] == statements[Item.Use.WORK]
     assert len(statements[Item.Use.CHECK]) == 1
+
+
+def ask_with_the_label(project: Project) -> str:
+    projects.set_guideline(project, guideline="Second", by=curator())
+    guideline_versions.ask_again(project, 1, labels=["A"], by=curator())
+    return "B"
+
+
+def ask_all(project: Project) -> str:
+    projects.set_guideline(project, guideline="Second", by=curator())
+    guideline_versions.ask_again(project, 1, by=curator())
+    return "B"
+
+
+def split_the_label(project: Project) -> str:
+    inventory.split(project, "A", targets=["A1", "A2"], by=curator())
+    return "A1"
+
+
+def switch_checks_off(project: Project) -> None:
+    gold_questions.set_quality_options(project, by=curator(), check_every=0)
+
+
+ASK_AGAIN = [ask_with_the_label, ask_all, split_the_label]
+Change = Callable[[Project], Any]
+
+
+@pytest.mark.parametrize("after", [None, switch_checks_off])
+@pytest.mark.parametrize("change", ASK_AGAIN)
+def test_answers_to_checks_are_asked_again_in_the_order_of_those_to_sentences(
+    project: Project, people: list[User], change: Change, after: Change | None
+) -> None:
+    """Whatever a person was not asked again would be a check, and whatever others cannot fill."""
+    first = [lease.item.external_id for lease in reserve(project, people[0])]
+    finish(project, *people[:2])
+    marks = list(Mark.objects.order_by("pk").values())
+    label = change(project)
+    if after:
+        after(project)
+    project.refresh_from_db()
+    for user in people[1:]:
+        while lease := leases.lease_next(project, user):
+            answer_item(lease.item, user, label, base=votes.last_vote_number(lease))
+    order, waiting = [], [progress_of(project, people[0])["waiting"]]
+    while lease := leases.lease_next(project, people[0]):
+        order.append(lease.item.external_id)
+        answer_item(lease.item, people[0], label, base=votes.last_vote_number(lease))
+        waiting.append(progress_of(project, people[0])["waiting"])
+    assert order == first
+    assert waiting == [*range(len(first), -1, -1)]
+    assert {vote.number for vote in votes.history(project, people[0])} == {2}
+    mine = Mark.objects.filter(annotator__user__in=people[:2]).order_by("pk")
+    assert list(mine.values()) == marks
+
+
+@pytest.mark.parametrize("done", [2, 5, 8])
+def test_remaining_sentences_are_those_that_come_when_some_come_again(
+    project: Project, people: list[User], done: int
+) -> None:
+    for _ in range(done):
+        lease = leases.lease_next(project, people[0])
+        assert lease is not None
+        answer_item(lease.item, people[0], "A")
+    split_the_label(project)
+    waiting, came = progress_of(project, people[0])["waiting"], 0
+    while lease := leases.lease_next(project, people[0]):
+        answer_item(lease.item, people[0], "A2", base=votes.last_vote_number(lease))
+        came += 1
+    assert waiting == came == SENTENCES + CHECKS
+
+
+def test_late_answers_under_a_guideline_that_is_asked_again_change_counts_alike(
+    project: Project, people: list[User]
+) -> None:
+    held = reserve(project, people[0])
+    answer_item(held[0].item, people[0], "C")
+    ask_all(project)
+    changes = set()
+    for lease in held[1:]:
+        before = progress_of(project, people[0])
+        answer_item(lease.item, people[0], "A", guideline=1)
+        after = progress_of(project, people[0])
+        changes.add(tuple(after[name] - before[name] for name in ("total", "waiting", "answered", "skipped")))
+    assert len(changes) == 1
+    assert Answer.objects.filter(again=True).count() == len(held)
+
+
+def test_any_part_of_a_split_label_is_right_in_a_check(project: Project, people: list[User]) -> None:
+    split_the_label(project)
+    check = project.items.get(external_id="c0")
+    for user, label in zip(people, ("A1", "A2", "B"), strict=True):
+        answer_item(check, user, label)
+    assert list(Mark.objects.order_by("pk").values_list("right", flat=True)) == [True, True, False]
+
+
+def test_a_label_in_the_qualification_round_is_not_split(project: Project) -> None:
+    """Its answers are known to annotators; whether a check has the label would be told by the rejection."""
+    import_lines(project, [sentence("q", relations=["B"])], known="qualify")
+    with pytest.raises(Conflict, check=code("label_in_gold_question")):
+        inventory.split(project, "B", targets=["B1", "B2"], by=curator())

@@ -84,6 +84,16 @@ def due_gold_question(participant: Participant) -> Item | None:
     return None if items_before_check(participant) else check
 
 
+def has_checks(project: Project) -> bool:
+    """True if the project has hidden checks, on or off: answers to them are asked again."""
+    return Item.objects.filter(project=project, use=Item.Use.CHECK).exists()
+
+
+def are_alike(project: Project, *, first: bool) -> bool:
+    """True if a vote on a sentence must take as long as one on a hidden check."""
+    return project.check_every > 0 or (not first and has_checks(project))
+
+
 # ---- places of hidden checks ----------------------------------------------------------------------
 # Items come in blocks of `check_every` ordinary ones and one check at a random place among them, so that
 # neither a count nor the interval reveals which one it is.
@@ -189,12 +199,12 @@ def rehearse_grade(item: Item, participant: Participant, payload: Payload | None
     for _ in ("chosen", "expected"):
         choices_in(mapping.payload(payload or none).payload)
     is_right(payload or none, none, mapping)
-    if not first:
-        Mark.objects.filter(item=item, annotator=annotator).first()
-        return
     with transaction.atomic():
-        Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": True})
-        list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
+        if first:
+            Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": True})
+            list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
+        else:
+            Mark.objects.filter(item=item, annotator=annotator).first()
         transaction.set_rollback(True)
 
 

@@ -75,8 +75,8 @@ def asked_again(project: Project, annotator: Annotator) -> ItemQuerySet:
     In projects with hidden checks, on or off, sentences that others have filled are among them like checks.
     """
     own = Answer.objects.filter(annotator=annotator, again=True)
-    has_checks = Item.objects.filter(project=project, use=Item.Use.CHECK).exists()
-    wanted = Q(use__in=(Item.Use.WORK, Item.Use.CHECK)) if has_checks else Q(free__gt=0)
+    uses = Q(use__in=(Item.Use.WORK, Item.Use.CHECK))
+    wanted = uses if gold_questions.has_checks(project) else Q(free__gt=0)
     items = _imported(project).filter(wanted, pk__in=own.values("item"))
     answered = own.filter(item=OuterRef("pk")).values("vote")[:1]
     return _not_leased(items, annotator).order_by(Subquery(answered))

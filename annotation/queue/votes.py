@@ -144,13 +144,14 @@ def _vote(
         **request.stored(participant.project),
     )
     _update_answer(item, participant.annotator, vote, payload, records)
+    alike = gold_questions.are_alike(participant.project, first=number == 1)
     if item.use:
         hidden = item.use == Item.Use.CHECK
         if hidden:
             item_state.rehearse(item, project=participant.project, records=records)
         graded = reason != "later" if hidden else number == 1
         return VoteResult(vote, feedback=gold_questions.grade(item, participant, payload) if graded else None)
-    if participant.project.check_every and reason != "later":
+    if alike and reason != "later":
         gold_questions.rehearse_grade(item, participant, payload, first=number == 1)
     item_state.update_state(item, project=participant.project, records=records)
     surplus = item_state.surplus_annotators(item, records.answers, participant.project)

@@ -16,7 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
-from annotation.consensus import majority
+from annotation.consensus import item_state, majority
 from annotation.consensus.majority import decide
 from annotation.models import Answer, Item, Lease, Mark, Project
 from annotation.ontology import guideline_versions, inventory
@@ -255,9 +255,9 @@ def test_an_answer_to_a_check_is_decided_like_one_to_a_sentence_so_that_neither_
     assert work[Item.Use.CHECK] == work[Item.Use.WORK]
 
 
-@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize(("again", "off"), [(False, False), (True, False), (True, True)])
 def test_answers_to_checks_and_to_sentences_write_and_read_as_much(
-    project: Project, people: list[User], again: bool
+    project: Project, people: list[User], again: bool, off: bool
 ) -> None:
     """A sentence is graded, and a check decided, within a savepoint that is rolled back."""
     kinds = r"SAVEPOINT|RELEASE|ROLLBACK|INSERT INTO \S+|UPDATE \S+|SELECT"
@@ -267,9 +267,13 @@ def test_answers_to_checks_and_to_sentences_write_and_read_as_much(
         for lease in held:
             answer_item(lease.item, people[0], "A")
         inventory.split(project, "A", targets=["A1", "A2"], by=curator())
+    if off:
+        switch_checks_off(project)
+    label = "A1" if again else "A"
+    assert item_state.label_names(item_state.Rules(project.pk).project, "relation")  # read once for all
     for lease in held:
         with CaptureQueriesContext(connection) as queries:
-            answer_item(lease.item, people[0], "A", base=votes.last_vote_number(lease))
+            answer_item(lease.item, people[0], label, base=votes.last_vote_number(lease))
         found = Counter(re.search(kinds, query["sql"]).group() for query in queries)  # type: ignore[union-attr]
         statements.setdefault(lease.item.use, set()).add(tuple(sorted(found.items())))
     assert len(statements) == 2

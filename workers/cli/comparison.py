@@ -240,8 +240,8 @@ def sentences(result: Significance) -> list[str]:
         row = pair.rows[0]
         outcome = _outcome(row, pair)
         a, b = _sides(result, pair, row.measure)
-        said = sentence(title(row.measure, result.computed), MEASURES[row.measure], a, b, outcome)
-        found.append(f"{said} {remark(outcome)}".rstrip())
+        words = sentence(title(row.measure, result.computed), MEASURES[row.measure], a, b, outcome)
+        found.append(f"{words} {remark(outcome)}".rstrip())
     return found
 
 

@@ -375,7 +375,7 @@ def test_any_part_of_a_split_label_is_right_in_a_check(project: Project, people:
 
 
 def test_a_label_in_the_qualification_round_is_not_split(project: Project) -> None:
-    """Its answers are known to annotators; whether a check has the label would be told by the rejection."""
+    """Its answers are known to annotators; the rejection would show whether a check has the label."""
     import_lines(project, [sentence("q", relations=["B"])], known="qualify")
     with pytest.raises(Conflict, check=code("label_in_gold_question")):
         inventory.split(project, "B", targets=["B1", "B2"], by=curator())

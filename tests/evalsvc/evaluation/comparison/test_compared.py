@@ -181,7 +181,7 @@ def test_hidden_gold_lets_out_no_test_where_rows_show_chosen_runs(
 def test_hidden_gold_adjusts_p_over_the_tests_let_out_alone(
     cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The adjusted p of a pair told the order of those of pairs that are withheld."""
+    """The adjusted p of a pair showed the order of those of pairs that are withheld."""
     monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.1)
     benchmark.systems.filter(name="Tree").update(team=cast.lugworm)
     Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
@@ -195,7 +195,7 @@ def test_hidden_gold_adjusts_p_over_the_tests_let_out_alone(
 def test_hidden_gold_tests_the_run_that_is_the_median_by_the_figures_shown(
     cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which of two runs with the same figure was tested told which of them is right more often."""
+    """Which of two runs with the same figure was tested showed which of them is right more often."""
     monkeypatch.setattr(
         Policy, "step", lambda self, key, claims=None: 0.4
     )  # 4 and 5 of 6 are both shown as .8

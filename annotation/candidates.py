@@ -14,8 +14,9 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
+from annotation.consensus.label_mapping import is_empty
 from annotation.models import Adjudication, Batch, Item, ItemCount, Lease, Project, SourceLabels, Vote
-from annotation.ontology.inventory import lock_project, require_no_running_import
+from annotation.ontology.inventory import lock_project, mapping_of, require_no_running_import
 from annotation.roles import CURATOR, require_to_change
 from annotation.splits.splitting import uniform
 from annotation.testset import TestSet
@@ -32,7 +33,7 @@ from evalsvc.core.web.places import reading
 CHUNK = 1_000
 MOST_IN_WEB = 100_000
 CRITERIA = {
-    "positive": "has a source label other than N/A",
+    "positive": "has a source label other than N/A, after the steps of the ontology",
     "top": "among the best scores of a prediction file",
     "random": "drawn at random",
     "ids": "on the list of ids",
@@ -163,7 +164,9 @@ def choose(
     sealed = SourceLabels.objects.filter(item__in=project.items.corpus()).values_list(
         "item__external_id", "labels"
     )
-    positive = {name for name, labels in sealed if labels["relations"] or labels["spans"]}
+    mapping = mapping_of(project)
+    mapped = ((name, mapping.payload(labels)) for name, labels in sealed)
+    positive = {name for name, now in mapped if now.unclear or not is_empty(now.payload)}
     selected = select(list(corpus), positive, wanted)
     begun = set(Vote.objects.filter(item__project=project).values_list("item", flat=True))
     begun |= set(Adjudication.objects.filter(item__project=project).values_list("item", flat=True))

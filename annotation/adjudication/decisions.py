@@ -196,7 +196,7 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
         by_policy=verdicts,
         votes_key=item.votes_key,
         open_parts=parts,
-        precedents=precedents(item, parts),
+        precedents=precedents(item, parts, for_user=for_user),
         may_ask_one_more=may_ask_one_more(item, rules.project),
         surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
         passes=unanswerable_items.skip_notes(item) if item.state == Item.State.OPEN else [],

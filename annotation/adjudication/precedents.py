@@ -12,8 +12,9 @@ from uuid import UUID
 
 from annotation.consensus.label_mapping import empty_answer
 from annotation.consensus.majority import OpenParts, Span
-from annotation.models import Item
+from annotation.models import Item, SecondReading
 from annotation.testset import Kind
+from evalsvc.core.accounts.models import User
 
 READ = 1_000
 MAX_WORDS, MAX_ITEMS = 12, 5
@@ -49,10 +50,14 @@ class Precedent:
             self.items.append(item.key)
 
 
-def precedents(item: Item, parts: OpenParts | None) -> list[Precedent]:
-    """Return what was decided for the same words in the last `READ` decided items."""
+def precedents(item: Item, parts: OpenParts | None, *, for_user: User) -> list[Precedent]:
+    """Return what was decided for the same words in the last `READ` decided items.
+
+    Decisions that wait for the person's second reading are none.
+    """
     decided = Item.objects.filter(project=item.project_id, state=Item.State.ADJUDICATED).live()
-    last = decided.exclude(pk=item.pk).order_by("-rank")
+    unread = SecondReading.objects.filter(by=None).exclude(decision__by=for_user).values("decision__item")
+    last = decided.exclude(pk=item.pk).exclude(pk__in=unread).order_by("-rank")
     rows = last.only("key", "text", "tokens", "head", "tail", "gold")[:READ]
     found = _of_pair(item, rows) if item.project.kind == Kind.RELATIONS else _of_words(item, parts, rows)
     return [precedent for precedent in found if precedent.items]

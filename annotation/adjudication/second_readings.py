@@ -98,6 +98,11 @@ def waiting(project: Project, user: User) -> QuerySet[SecondReading]:
     return _readings(project).filter(by=None).exclude(decision__by=user)
 
 
+def hidden_decisions(project: Project, user: User) -> set[int]:
+    """Return the decisions that a person may not see before reading the items again."""
+    return set(waiting(project, user).values_list("decision", flat=True))
+
+
 def waiting_for(item: Item, user: User) -> SecondReading | None:
     """Return the reading of an item that a person may do."""
     return waiting(item.project, user).filter(decision__item=item).first()

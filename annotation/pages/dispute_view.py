@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from annotation.adjudication.decisions import DisputeDetails
 from annotation.adjudication.precedents import Outcome
@@ -17,6 +18,7 @@ from annotation.models.project import RULE_TITLES
 from annotation.ontology.inventory import Choice
 from annotation.pages.project_page import answer_text, choices_by_name, labels_of
 from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.markdown import section_html, to_html
 
 MAX_RELATIONS = 8
 FULL_SIZE_BOXES = 5
@@ -61,7 +63,6 @@ class DisputeView:
         self.titles = {name: choice.title for name, choice in self.choices.items()}
         chosen = [label for column in details.columns for label in labels_of(column.payload)]
         self.labels = sorted(dict.fromkeys(chosen), key=lambda label: -chosen.count(label))
-        self.voted = [self.choices[name] for name in self.labels if name in self.choices]
         self.comments = [(column.letter, column.comment) for column in details.columns if column.comment]
         self.people = counted(n, "person", "people")
         self.next_person = ORDINALS.get(details.k + 1, f"{details.k + 1}th")
@@ -81,6 +82,16 @@ class DisputeView:
     def reason(self) -> str:
         """Return the key of the reason for the dispute."""
         return "na_not_unanimous" if 2 * self.details.na > self.details.n else "no_majority"
+
+    @property
+    def guides(self) -> list[tuple[Choice, SafeString, SafeString]]:
+        """Return the voted labels that something is written on: definition, section of the guideline."""
+        voted = [self.choices[name] for name in self.labels if name in self.choices]
+        guideline = self.project.guideline
+        texts = (
+            (each, to_html(each.definition), section_html(guideline, each.name, each.title)) for each in voted
+        )
+        return [(each, own, section) for each, own, section in texts if own or section or each.avoid]
 
     @property
     def all(self) -> list[Choice]:

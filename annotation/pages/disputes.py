@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from annotation import roles
-from annotation.adjudication import decisions
+from annotation.adjudication import decisions, second_readings
 from annotation.adjudication.decisions import DisputeDetails, DisputeFilters, FormerDecision
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
@@ -62,9 +62,9 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     """List the disputes, or with `?decided` the decisions."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
     if "decided" in request.GET:
-        titles = label_titles(project)
+        titles, hidden = label_titles(project), second_readings.hidden_decisions(project, person(request))
         entries = [
-            (decision, decision_text(decision.finding, decision.item.gold, titles))
+            (decision, decision_text(decision.finding, decision.item.gold, titles), decision.pk in hidden)
             for decision in decisions.active_decisions(project)[:MAX_LISTED]
         ]
         context = project_context(project, role, entries=entries, **_counts(project, DisputeFilters()))
@@ -161,6 +161,8 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
             item.refresh_from_db()
         else:
             return redirect(_next_address(project, item, filters))
+    elif second_readings.waiting_for(item, user):
+        return redirect("second-reading", slug, key)
     last = decisions.active_decisions(project).filter(by=user).first()
     context = project_context(
         project,

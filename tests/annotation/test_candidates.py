@@ -16,6 +16,7 @@ from annotation.adjudication import decisions
 from annotation.candidates import Wanted, best, select
 from annotation.freezing import builder
 from annotation.models import Item, Project
+from annotation.ontology import plans
 from annotation.queue import leases
 from annotation.testset import TestSet, read_rows
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
@@ -94,6 +95,12 @@ def test_the_rest_is_not_asked_and_not_frozen_but_has_its_source_labels(corpus: 
     assert test_set.manifest["beside"] == 4
     twin = TestSet.objects.get(twin=test_set)
     assert sorted(line["id"] for line in read_rows(twin)) == IDS
+
+
+def test_a_label_that_the_ontology_deletes_makes_no_sentence_positive(corpus: Project) -> None:
+    import_lines(corpus, [sentence(6, relations=["B"])])
+    plans.apply_plan(corpus, plans.planned([{"operation": "delete", "sources": ["A"]}]), by=curator())
+    assert candidates.choose(corpus, POSITIVE, by=curator(), preview=True).by_criterion == {"positive": 1}
 
 
 def test_choosing_again_brings_sentences_back_and_keeps_those_that_were_answered(corpus: Project) -> None:

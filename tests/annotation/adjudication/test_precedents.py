@@ -7,9 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from annotation.adjudication import decisions, precedents
+from annotation import projects
+from annotation.adjudication import decisions, precedents, second_readings
 from annotation.models import Item, Project
-from tests.cast.basics import sentence
+from evalsvc.core.accounts.models import User
+from tests.cast.basics import person, sentence
 from tests.cast.projects import ProjectCast
 
 pytestmark = pytest.mark.django_db
@@ -83,6 +85,11 @@ def test_only_the_last_decisions_of_the_project_are_read(
         outcomes(cast)
 
 
+def second_reader(cast: ProjectCast) -> User:
+    projects.set_member(cast.project, user=person("jo"), role="adjudicator", by=cast.people["curator"])
+    return person("jo")
+
+
 def test_the_same_two_entities_are_found_in_their_direction() -> None:
     cast = ProjectCast.create()
     cast.import_lines(*(sentence(at) for at in (1, 2)))
@@ -93,5 +100,8 @@ def test_the_same_two_entities_are_found_in_their_direction() -> None:
     Item.objects.filter(pk=first.pk).update(head=second.head, tail=second.tail)
     (found,) = outcomes(cast).values()
     assert found == [("born_in", "", 1)]
+    judge = second_reader(cast)
+    second_readings.ask(cast.project, n=1, seed="x", by=cast.people["curator"])
+    assert not decisions.dispute_details(first, for_user=judge).precedents  # it is read again without it
     Item.objects.filter(pk=first.pk).update(head=second.tail, tail=second.head)
     assert outcomes(cast) == {}

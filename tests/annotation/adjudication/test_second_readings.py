@@ -88,6 +88,21 @@ def test_annotators_neither_draw_nor_read_and_readers_see_no_figures(project: Pr
         read(project, "s0", "A", person("ann0"))
 
 
+def test_whoever_is_to_read_a_decision_again_cannot_open_it_before(
+    project: Project, judy: User, client: Client
+) -> None:
+    second_readings.ask(project, n=1, seed="x", by=curator())
+    drawn = second_readings.waiting(project, judy)[0].decision.item
+    client.force_login(judy)
+    url, form = (reverse(name, args=[project.slug, drawn.key]) for name in ("dispute", "second-reading"))
+    assert client.get(url).headers["Location"] == form
+    listed = client.get(reverse("disputes", args=[project.slug]) + "?decided").content.decode()
+    assert listed.count("waits for your second reading") == 1
+    assert listed.count("so clear") == 3
+    read(project, drawn.external_id, "B", judy)
+    assert "so clear" in client.get(url).content.decode()
+
+
 def test_pages_api_and_command_draw_and_read(
     project: Project, judy: User, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:

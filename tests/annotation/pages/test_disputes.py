@@ -86,6 +86,22 @@ def test_each_voted_relation_both_and_none_have_a_key(client: Client, cast: Proj
     assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "/", "B", "E"]
 
 
+def test_the_section_of_the_guideline_on_a_voted_label_is_beside_the_dispute(
+    client: Client, cast: ProjectCast
+) -> None:
+    text = "# General\nRead twice.\n\n## born_in\nA *place*, no date.\n\n## died_in\nNot voted."
+    projects.set_guideline(cast.project, guideline=text, na_means="none", by=cast.people["curator"])
+    item = cast.dispute(1)
+    label = cast.project.labels.get(name="born_in")
+    inventory.set_texts(label, definition="From **birth**.", by=cast.people["curator"])
+    client.force_login(cast.people["judy"])
+    page = client.get(address(item)).content.decode()
+    assert "<p>A <em>place</em>, no date.</p>" in page
+    assert "<p>From <strong>birth</strong>.</p>" in page
+    assert "Not voted." not in page
+    assert "Read twice." not in page
+
+
 def test_one_more_person_is_offered_while_somebody_can_answer(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])

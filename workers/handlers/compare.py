@@ -306,6 +306,7 @@ def _stored(a: int, b: int, name: str, row: ComparedMeasure) -> list[object]:
         word=row.word,
         detectable=score.number(row.detectable),
         reason=row.reason,
+        differing=row.differing,
     )
     built: list[object] = msgspec.to_builtins(test)
     return built

@@ -253,6 +253,35 @@ def wrf_of_sums(sums: Floats, weights: Sequence[Floats]) -> list[tuple[float, fl
     return [(float(wrf(pooled, gamma)), float(mean)) for gamma, mean in zip(weights, means, strict=True)]
 
 
+def differing_items(a: Tallies, b: Tallies, columns: ArrayLike) -> int:
+    """Count the items to which two systems contribute differently.
+
+    Parameters
+    ----------
+    a, b : Tallies
+        Over the same items and columns.
+    columns : array_like of int
+        Those that are compared.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> differing_items(table_tallies([[1, 0], [1, 1]]), table_tallies([[1, 2], [0, 1]]), [0])
+    1
+    """
+    chosen = np.zeros(a.n_columns, dtype=bool)
+    chosen[np.asarray(columns, dtype=np.int64)] = True
+    kept = [chosen[side.column] for side in (a, b)]
+    cells = [(side.item * a.n_columns + side.column)[keep] for side, keep in zip((a, b), kept, strict=True)]
+    cell, at = np.unique(np.concatenate(cells), return_inverse=True)
+    values = np.concatenate([a.value[kept[0]], -b.value[kept[1]]])
+    changed = np.bincount(at, weights=values, minlength=len(cell)) != 0
+    return len(np.unique(cell[changed] // a.n_columns))
+
+
 def bootstrap(
     tallies: Tallies, figure: Figure, *, seed: int = 0, replicates: Iterable[int] = range(REPLICATES)
 ) -> Floats:

@@ -7,20 +7,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.evaluation.measures.families import class_key
 from workers.metrics.classification import accuracy, averaged_classes, confusion_counts
-from workers.metrics.counts import Counts, integers
+from workers.metrics.counts import Counts, Ints, integers
 from workers.metrics.encoding import distinct
 from workers.metrics.matching import PairingCounts, document_pairings
 from workers.metrics.ratios import Floats, f_score
 from workers.metrics.relations import MODES as RELATION_MODES
-from workers.metrics.reranking import bootstrap_ranking, randomise_ranking, sort_claims
+from workers.metrics.reranking import SortedClaims, bootstrap_ranking, randomise_ranking, sort_claims
 from workers.metrics.resampling import (
     Interval,
     Tallies,
     bootstrap,
+    differing_items,
     label_tallies,
     link_tallies,
     percentile_interval,
@@ -47,7 +49,7 @@ BothTallies = tuple[Tallies, Tallies]
 Figures = Callable[[Floats], dict[str, float]]
 RANKED = ("ap", "auc", "max_f1")
 ENDS = ("", "_mean")
-
+MUC_RIGHT = {"strict": 5, "exact": 3, "partial": 3, "type": 4}  # places in `PairingCounts`
 
 DETECTED = 2.80  # standard errors that a test at .05 detects in 80 % of cases
 EVERY = 50  # replicates between two reports of progress
@@ -56,14 +58,27 @@ EVERY = 50  # replicates between two reports of progress
 class ResampledMeasure(NamedTuple):
     """Both figures of a measure, interval and p of their difference.
 
-    Differences under `detectable` would mostly go unseen.
+    Differences under `detectable` would mostly go unseen. `differing` items have other right answers of
+    one system than of the other.
     """
 
     a: float
     b: float
     interval: Interval
     p: float
-    detectable: float = float("nan")
+    detectable: float
+    differing: int
+
+
+class Family(NamedTuple):
+    """Measures of the same sums: tallies of both runs by item, figures of their sums.
+
+    `right` returns the columns that count right answers, by measure.
+    """
+
+    tallies: BothTallies
+    figures: Figures
+    right: Callable[[str], Ints]
 
 
 @dataclass(frozen=True)
@@ -92,15 +107,14 @@ def resampled(
     if "ranking" in (a.suite, b.suite):
         return _ranked(a, b, [name for name in measures if name in RANKED], draws)
     results: dict[str, ResampledMeasure] = {}
-    for tallies, figures in _families(a, b):
-        computed = figures(tallies[0].sums())
+    for family in _families(a, b):
+        computed = family.figures(family.tallies[0].sums())
         known = [name for name in measures if name in computed]
-        results |= _counted(tallies, figures, known, draws) if known else {}
+        results |= _counted(family, known, draws) if known else {}
     return results
 
 
-def _families(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures]]:
-    """Return tallies of both runs by item, and figures of their sums."""
+def _families(a: ScoringCase, b: ScoringCase) -> list[Family]:
     options = a.options
     if a.form in TEXT_FORMS or b.form in TEXT_FORMS:
         return _texts(a, b)
@@ -109,17 +123,33 @@ def _families(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures
     if a.suite == b.suite == "single labels":
         labels = options.labels if options.negative is None else [*options.labels, options.negative]
         rows = _both(a, b, lambda case: label_tallies(*case.answers, n_labels=len(labels)))
-        return [(rows, lambda sums: _single(sums, labels, options))]
-    return [(_both(a, b, _set_tallies), lambda sums: _averages(sums, options, ""))]
+        diagonal = np.arange(len(labels)) * (len(labels) + 2)
+        return [Family(rows, lambda sums: _single(sums, labels, options), lambda name: diagonal)]
+    sets = _both(a, b, _set_tallies)
+    return [Family(sets, lambda sums: _averages(sums, options, ""), _first(a.facts.n_relations))]
 
 
-def _entities(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures]]:
+def _first(size: int) -> Callable[[str], Ints]:
+    """Return the columns of right answers where they come first."""
+    return lambda name: np.arange(size)
+
+
+def _pairings(tallies: BothTallies) -> Family:
+    """Return the measures of paired spans, whose right ones are counted by schema."""
+
+    def figures(sums: Floats) -> dict[str, float]:
+        return _values(muc_figures(PairingCounts(*integers(sums).tolist())))
+
+    return Family(tallies, figures, lambda name: np.array([MUC_RIGHT[name.split("_")[1]]]))
+
+
+def _entities(a: ScoringCase, b: ScoringCase) -> list[Family]:
     truth, options, size = a.gold_spans, a.options, len(a.options.labels)
     exact = _both(a, b, lambda case: span_tallies(truth, case.predicted_spans, n_labels=size))
     pairs = _both(a, b, lambda case: table_tallies(document_pairings(truth, case.predicted_spans)))
-    families: list[tuple[BothTallies, Figures]] = [
-        (exact, lambda sums: _averages(sums, options, "conll_")),
-        (pairs, lambda sums: _values(muc_figures(PairingCounts(*integers(sums).tolist())))),
+    families = [
+        Family(exact, lambda sums: _averages(sums, options, "conll_"), _first(size)),
+        _pairings(pairs),
     ]
     for mode in RELATION_MODES if options.relations else ():
         families.append(_links(a, b, mode))
@@ -130,11 +160,11 @@ def _entities(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures
         def tallies(case: ScoringCase) -> Tallies:
             return word_tallies(target, words_of_spans(case.predicted_spans, words), weights, n_labels=size)
 
-        families.append((_both(a, b, tallies), lambda sums: _wrf(sums, weights)))
+        families.append(Family(_both(a, b, tallies), lambda sums: _wrf(sums, weights), _first(size)))
     return families
 
 
-def _texts(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures]]:
+def _texts(a: ScoringCase, b: ScoringCase) -> list[Family]:
     """Return tallies of answers without offsets: of sets, of places in the text, and of words.
 
     Places are compared with the spans of another system too.
@@ -146,9 +176,9 @@ def _texts(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures]]:
     codes = max(label_codes_used(case.predicted_in_characters, size) for case in (a, b))
     exact = _both(a, b, lambda case: span_tallies(truth, case.predicted_in_characters, n_labels=codes))
     pairs = _both(a, b, lambda case: table_tallies(document_pairings(truth, case.predicted_in_characters)))
-    families: list[tuple[BothTallies, Figures]] = [
-        (exact, lambda sums: _with_foreign(sums, size, options, "conll_")),
-        (pairs, lambda sums: _values(muc_figures(PairingCounts(*integers(sums).tolist())))),
+    families = [
+        Family(exact, lambda sums: _with_foreign(sums, size, options, "conll_"), _first(codes)),
+        _pairings(pairs),
     ]
     if len(forms) > 1:
         return families
@@ -158,13 +188,14 @@ def _texts(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures]]:
     return [
         _sets_of_texts(a, b, "string_"),
         *families,
-        ((left, right), lambda sums: _wrf(sums, weights)),
+        Family((left, right), lambda sums: _wrf(sums, weights), _first(size)),
     ]
 
 
-def _sets_of_texts(a: ScoringCase, b: ScoringCase, prefix: str) -> tuple[BothTallies, Figures]:
+def _sets_of_texts(a: ScoringCase, b: ScoringCase, prefix: str) -> Family:
     size, options = a.gold_texts.n_labels, a.options
-    return _both(a, b, _answer_tallies), lambda sums: _with_foreign(sums, size, options, prefix)
+    tallies = _both(a, b, _answer_tallies)
+    return Family(tallies, lambda sums: _with_foreign(sums, size, options, prefix), _first(size + 1))
 
 
 def _with_foreign(sums: Floats, size: int, options: ScoringOptions, prefix: str) -> dict[str, float]:
@@ -185,13 +216,14 @@ def _answer_tallies(case: ScoringCase) -> Tallies:
     return Tallies(documents, column, np.ones(len(rows)), len(case.documents), 3 * (size + 1))
 
 
-def _links(a: ScoringCase, b: ScoringCase, mode: str) -> tuple[BothTallies, Figures]:
+def _links(a: ScoringCase, b: ScoringCase, mode: str) -> Family:
     size, options = len(a.options.relations), a.options
 
     def tallies(case: ScoringCase) -> Tallies:
         return link_tallies(a.gold_links, case.predicted_links, mode=mode, n_relations=size)
 
-    return _both(a, b, tallies), lambda sums: _averages(sums, options, f"relation_{mode}_")
+    prefix = f"relation_{mode}_"
+    return Family(_both(a, b, tallies), lambda sums: _averages(sums, options, prefix), _first(size))
 
 
 def _both(a: ScoringCase, b: ScoringCase, tallies: Callable[[ScoringCase], Tallies]) -> BothTallies:
@@ -203,27 +235,32 @@ def _wrf(sums: Floats, weights: list[Floats]) -> dict[str, float]:
     return {f"wrf_{mode}{end}": value for mode, two in figures for end, value in zip(ENDS, two, strict=True)}
 
 
-def _counted(
-    tallies: BothTallies, figures: Figures, measures: Sequence[str], draws: Draws
-) -> dict[str, ResampledMeasure]:
+def _counted(family: Family, measures: Sequence[str], draws: Draws) -> dict[str, ResampledMeasure]:
+    tallies = family.tallies
+
     def vector(sums: Floats) -> Any:
-        values = figures(sums)
+        values = family.figures(sums)
         return np.array([values[name] for name in measures])
 
     at_once = cast(Callable[[Floats], float], vector)
     left, right = (bootstrap(side, at_once, **draws.keywords) for side in tallies)
     swapped = randomise(tallies[0], tallies[1], at_once, **draws.keywords)
     a, b = (vector(side.sums()) for side in tallies)
+    drawn = left - right
     return {
-        name: _tested(a[at], b[at], (left - right)[:, at], swapped[:, at]) for at, name in enumerate(measures)
+        name: _tested(
+            a[at], b[at], drawn[:, at], swapped[:, at], differing_items(*tallies, family.right(name))
+        )
+        for at, name in enumerate(measures)
     }
 
 
-def _tested(a: float, b: float, drawn: Floats, swapped: Floats) -> ResampledMeasure:
+def _tested(a: float, b: float, drawn: Floats, swapped: Floats, differing: int) -> ResampledMeasure:
     a, b = float(a), float(b)
     real = drawn[~np.isnan(drawn)]
     detectable = DETECTED * float(real.std(ddof=1)) if len(real) > 1 else float("nan")
-    return ResampledMeasure(a, b, percentile_interval(drawn), randomisation_p(a - b, swapped), detectable)
+    p = randomisation_p(a - b, swapped)
+    return ResampledMeasure(a, b, percentile_interval(drawn), p, detectable, differing)
 
 
 def _ranked(
@@ -233,12 +270,19 @@ def _ranked(
     sides = [sort_claims(case.claims, facts) for case in (a, b)]
     both = sort_claims(a.claims, facts, against=b.claims)
     ones, results = np.ones(facts.n_pairs, dtype=np.int64), {}
+    one, other = (np.bincount(_first_hits(side, len(facts)), minlength=facts.n_pairs) for side in sides)
+    differing = int(np.count_nonzero(one != other))
     for name in measures:
         left, right = (side.figure(ones.take(side.pair), len(facts), name) for side in sides)
         drawn = [bootstrap_ranking(side, name=name, **draws.keywords) for side in sides]
         swapped = randomise_ranking(both, name=name, **draws.keywords)
-        results[name] = _tested(left, right, drawn[0] - drawn[1], swapped)
+        results[name] = _tested(left, right, drawn[0] - drawn[1], swapped, differing)
     return results
+
+
+def _first_hits(ranked: SortedClaims, claims: int) -> NDArray[np.intp]:
+    """Return the pairs of the right ones among the first claims."""
+    return ranked.pair[ranked.hit_at[ranked.hit_at < claims]]
 
 
 def _values(figures: dict[str, Any]) -> dict[str, float]:

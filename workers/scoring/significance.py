@@ -34,6 +34,7 @@ class ComparedMeasure(NamedTuple):
     word: str | None = None
     reason: str | None = None
     detectable: float = NAN
+    differing: int | None = None
 
 
 def _over_runs(name: str, left: Sequence[float], right: Sequence[float]) -> ComparedMeasure:
@@ -128,4 +129,5 @@ def _over_items(name: str, tested: ResampledMeasure | None, a: float, b: float) 
         high=high,
         p=tested.p,
         detectable=tested.detectable,
+        differing=tested.differing,
     )

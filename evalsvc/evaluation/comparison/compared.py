@@ -48,7 +48,7 @@ from evalsvc.evaluation.roles import Person
 
 KIND, PARTS = "compare", "compare parts"
 HELPERS = 3  # jobs beside the first that test pairs over items, which takes longest
-FORMAT = 4  # of stored tests; those of another one are computed again
+FORMAT = 5  # of stored tests; those of another one are computed again
 LEAST, MOST = 2, 10
 AT_ONCE = 3  # comparisons of a person that wait or run
 REPLICATES, SEED = 1_000, 0

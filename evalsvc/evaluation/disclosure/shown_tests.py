@@ -17,6 +17,8 @@ ONE_TEAM = "both are of one team, which could read single labels from tests of f
 NOT_BEST = "while the gold is hidden, only the best system of each team is tested against others"
 CHOSEN_RUNS = "while the gold is hidden, only systems that show all their runs are tested"
 UNVARIED = "the runs of both sides do not vary"
+FEW = 20
+FEW_DIFFER = f"while the gold is hidden, a test over items needs {FEW} that are right for one side alone"
 
 
 AS_SHOWN = "shown:"  # before the measure of tests between figures as a hidden gold lets them out
@@ -33,7 +35,8 @@ def stored_key(policy: Policy, key: str) -> str:
 class StoredTest(msgspec.Struct, frozen=True, array_like=True):
     """Test of a measure between the systems at two places.
 
-    Without p there is a reason. Differences under `detectable` would mostly go unseen.
+    Without p there is a reason. Differences under `detectable` would mostly go unseen. A test over items
+    has the number of those that are `differing`, right for one system alone.
     """
 
     a: int
@@ -48,6 +51,7 @@ class StoredTest(msgspec.Struct, frozen=True, array_like=True):
     word: str | None = None
     detectable: float | None = None
     reason: str | None = None
+    differing: int | None = None
 
     def between(self, a: int, b: int) -> StoredTest:
         """Return the same test at other places, of B − A where these are turned."""
@@ -97,7 +101,9 @@ def adjusted_if_let_out(
 
     Adjusted over all, p would tell where those of withheld pairs stand.
     """
-    p_of = {test: test.p for test in tests if test.p is not None and not withheld(test)}
+    p_of = {
+        test: test.p for test in tests if test.p is not None and not _few_differ(test) and not withheld(test)
+    }
     holm, highest = dict[StoredTest, float](), 0.0
     for before, (test, p) in enumerate(sorted(p_of.items(), key=lambda each: each[1])):
         highest = max(highest, min(1.0, p * (len(p_of) - before)))
@@ -120,7 +126,7 @@ def shown_test(
     the pair while it is hidden, empty for one that is tested.
     """
     step = policy.step(key) if policy.hidden else None
-    if reason := _withheld(policy, step, pair):
+    if reason := _withheld(policy, step, pair or _few_differ(stored)):
         return _untested(stored, difference, reason)
     if stored.p is None or stored.p_holm is None:
         exact = stored.difference if not policy.hidden else difference
@@ -141,6 +147,11 @@ def shown_test(
         None, None, rules.p_range(stored.p), rules.p_range(stored.p_holm),
         None, "", detectable, "", winner,
     )  # fmt: skip
+
+
+def _few_differ(test: StoredTest) -> str:
+    """Return why a test over few items is withheld: its p would count them."""
+    return FEW_DIFFER if test.differing is not None and test.differing < FEW else ""
 
 
 def withheld(policy: Policy, key: str, pair: str = "") -> str:

@@ -274,6 +274,66 @@ def local_case(gold, path):
     return read_local_gold(gold, Options(task="entities"), column=-1).case(path)
 
 
+def test_items_differ_where_one_system_alone_is_right(write):
+    """Whatever else is claimed: a hidden gold withholds tests by this number."""
+    tokens = ["Ada", "saw", "Rome"]
+    documents = [{"id": f"{at}", "tokens": tokens, "spans": [[0, 1, "P"], [2, 3, "Q"]]} for at in range(30)]
+    right = [{"id": line["id"], "spans": line["spans"]} for line in documents]
+    texts = [{"id": line["id"], "entities": [["Ada", "P"], ["Rome", "Q"]]} for line in documents]
+
+    def found(task, gold, *sides, measures):
+        source = read_local_gold(write("gold.jsonl", gold), Options(task=task), column=-1)
+        cases = [source.case(write(f"{at}.jsonl", lines)) for at, lines in enumerate(sides)]
+        tests = resampled(*cases, measures=measures, draws=Draws(2))
+        return [tests[name].differing for name in measures]
+
+    assert found("classification", GOLD, run(0, 1, 2), run(2, 3), measures=["accuracy"]) == [3]
+
+    spans = ["conll_micro_f1", "muc_exact_f1", "muc_type_f1", "muc_strict_f1", "wrf_strict"]
+
+    def spoilt(lines, key, index, change):
+        changed = [{**line, key: [*line[key][:1], change]} for line in lines[:index]]
+        return [*changed, *lines[index:]]
+
+    wrong_type = spoilt(right, "spans", 4, [2, 3, "P"])
+    wrong_bounds = spoilt(right, "spans", 5, [1, 3, "Q"])
+    assert found("entities", documents, right, wrong_type, measures=spans) == [4, 0, 4, 4, 4]
+    assert found("entities", documents, right, wrong_bounds, measures=spans) == [5, 5, 0, 5, 0]
+    other = spoilt(texts, "entities", 3, ["Rome", "P"])
+    of_texts = ["string_micro_f1", "conll_micro_f1", "muc_exact_f1", "muc_type_f1", "wrf_strict"]
+    assert found("entities", documents, texts, other, measures=of_texts) == [3, 3, 0, 3, 3]
+
+
+def test_pairs_differ_by_the_first_claims_of_a_ranking(write):
+    """Claims that complete rankings make further down differ in nearly every pair."""
+    gold = [
+        {
+            "id": str(at),
+            "h": {"id": f"h{at}", "name": "h"},
+            "t": {"id": f"t{at}", "name": "t"},
+            "relations": ["r"] * (at < 10),
+        }
+        for at in range(40)
+    ]
+    source = read_local_gold(write("gold.jsonl", gold), Options(task="bags"), column=-1)
+
+    def ranked(*order):
+        lines = [
+            {"h": f"h{at}", "t": f"t{at}", "relation": "r", "score": 1 - place / 100}
+            for place, at in enumerate(order)
+        ]
+        return source.case(write("ranked.jsonl", lines))
+
+    perfect = ranked(*range(40))
+    for order, differing in (
+        ((9, *range(9), *range(10, 40)), 0),
+        ((10, *range(10), *range(11, 40)), 1),
+        (range(39, -1, -1), 10),
+    ):
+        tests = resampled(perfect, ranked(*order), measures=["ap", "auc"], draws=Draws(2))
+        assert {test.differing for test in tests.values()} == {differing}
+
+
 def test_an_unknown_measure_is_rejected(write, options, capsys):
     same = write("same.jsonl", run(3))
     assert main(["compare", str(same), "--against", str(same), *map(str, options), "--measures", "bleu"]) == 2

@@ -178,6 +178,29 @@ def test_hidden_gold_lets_out_no_test_where_rows_show_chosen_runs(
     assert shown.verdict("accuracy", 0, 1) == "·"
 
 
+def test_hidden_gold_lets_out_no_test_over_few_items_that_differ(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether five or six outcomes differ decides p < .05, so that one known guess decided a label."""
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.2)
+    scored(cast, benchmark, "Rival", 6)
+    benchmark.systems.exclude(name="Rules").update(team=cast.lugworm)
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
+    shown = computed(cast, benchmark, "Rival", "Rules")
+    assert {test.reason for tests in shown.tests.values() for test in tests} == {shown_tests.FEW_DIFFER}
+    [test] = shown.tests["accuracy"]
+    assert (test.low, test.high, test.p_text, test.p_holm_text, test.detectable) == (None, None, "", "", None)
+    assert f"nothing is claimed: {shown_tests.FEW_DIFFER}." in words.paragraph(shown)[0]
+    assert {row[-1].text for row in words.tests_table(shown).rows} == {shown_tests.FEW_DIFFER}
+    organisers = of(cast, benchmark, "Rival", "Rules", person=cast.olga).tests["accuracy"]
+    assert [test.p is not None for test in organisers] == [True]
+    monkeypatch.setattr(shown_tests, "FEW", 2)
+    [test] = of(cast, benchmark, "Rival", "Rules").tests["accuracy"]
+    assert (test.reason, test.p_text) == ("", "≥ .05")
+    monkeypatch.setattr(compared, "FORMAT", 4)  # stored without the number
+    assert of(cast, benchmark, "Rival", "Rules").state == "absent"
+
+
 def test_hidden_gold_adjusts_p_over_the_tests_let_out_alone(
     cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,15 @@ from annotation.models.oversight import (
     ProjectFigures,
     Suggestion,
 )
-from annotation.models.project import GuidelineVersion, Member, OntologyLabel, OntologyStep, Policy, Project
+from annotation.models.project import (
+    GuidelineVersion,
+    Member,
+    OntologyLabel,
+    OntologyStep,
+    PlanDraft,
+    Policy,
+    Project,
+)
 from annotation.models.release import Acceptance, Card, Download, MadeExport, Publication, PublicationReader
 from annotation.models.voting import Adjudication, Annotator, Answer, LastAnswer, Lease, SecondReading, Vote
 from annotation.testset import TestSet, TestSetRow
@@ -36,6 +44,7 @@ __all__ = [
     "OntologyLabel",
     "OntologyStep",
     "Oversight",
+    "PlanDraft",
     "Policy",
     "Project",
     "ProjectFigures",

@@ -184,3 +184,16 @@ class OntologyStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.operation} {', '.join(self.sources)}"
+
+
+class PlanDraft(models.Model):
+    """Steps on the ontology that curators put together and have not made."""
+
+    project = models.OneToOneField(Project, on_delete=models.CASCADE, primary_key=True, related_name="draft")
+    steps = models.JSONField(default=list, blank=True)
+    version = models.PositiveIntegerField(default=0, help_text="One more with each change.")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"draft of {self.project}"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
 from annotation import roles
-from annotation.models import Item, OntologyStep, Project
-from annotation.ontology import plans
+from annotation.models import Item, OntologyStep, PlanDraft, Project
+from annotation.ontology import drafts, plans
 from annotation.ontology.plans import PlannedStep
 from annotation.pages.ontology import MAX_NAME, split_names
 from annotation.pages.project_page import choices_by_name, project_context, project_for
@@ -60,6 +60,24 @@ class PlanForm(PageForm):
         "For a split two or more, separated by semicolons.",
     )
 
+    draft = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    stamp = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def requested(self, draft: PlanDraft, action: str) -> tuple[list[PlannedStep], int]:
+        """Return the steps after the pressed button, and the version of the draft that they replace.
+
+        “mine” and “theirs” answer a clash, with the version that it has shown.
+        """
+        what, _, number = action.partition(" ")
+        if what == "theirs":
+            return drafts.steps_of(draft), draft.version
+        if what == "discard":
+            return [], self.cleaned_data["draft"] or 0
+        text = self.cleaned_data["plan"].strip()
+        steps = edited(self, plans.read_plan(text) if text not in ("", "[]") else [], action)
+        shown = int(number) if what == "mine" and number.isascii() and number.isdigit() else None
+        return steps, self.cleaned_data["draft"] or 0 if shown is None else shown
+
     def new_step(self) -> PlannedStep:
         values = self.cleaned_data
         operation, target = values["operation"] or "add", values["target"]
@@ -70,8 +88,8 @@ class PlanForm(PageForm):
 
 def as_json(steps: Sequence[PlannedStep]) -> str:
     """Return a plan as `read_plan` takes it, a step a line."""
-    rows = [{name: value for name, value in msgspec.to_builtins(step).items() if value} for step in steps]
-    return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in rows) + "\n]" if rows else ""
+    rows = ",\n".join(msgspec.json.encode(row).decode() for row in drafts.builtins_of(steps))
+    return f"[\n{rows}\n]" if steps else ""
 
 
 def edited(form: PlanForm, steps: list[PlannedStep], action: str) -> list[PlannedStep]:
@@ -91,37 +109,38 @@ def edited(form: PlanForm, steps: list[PlannedStep], action: str) -> list[Planne
 def plan_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Put a plan together, show its effect, and make its steps."""
     project, role = project_for(request, slug, roles.CURATOR)
-    user, form, action = person(request), PlanForm(request.POST or None), request.POST.get("action", "")
-    steps: list[PlannedStep] = []
-    effects, failed = None, 0
+    user, action = person(request), request.POST.get("action", "")
+    form, draft = PlanForm(request.POST or None), drafts.draft_of(project, by=user)
+    steps, effects, failed, clash, seen = drafts.steps_of(draft), None, 0, None, draft.version
     if form.is_valid():
+        seen = form.cleaned_data["draft"] or 0
         try:
-            text = form.cleaned_data["plan"].strip()
-            steps = plans.read_plan(text) if text not in ("", "[]") else []
-            steps = edited(form, steps, action)
+            steps, seen = form.requested(draft, action)
+            draft = drafts.save(project, steps, seen=seen, by=user)
+            seen = draft.version
             if action == "apply":
-                return _applied(request, project, steps, by=user)
-            effects = effects_of(project, steps, by=user) if steps else None
+                return _applied(request, project, draft, stamp=form.cleaned_data["stamp"], by=user)
+        except drafts.DraftChanged as error:
+            clash = error.draft
         except DomainError as error:
             failed = error.extra.get("step", 0)
             add_form_error(form, error, "plan" if not steps else "target")
-    labels = effects.after.labels if effects else {n: c.title for n, c in choices_by_name(project).items()}
-    shown, sent = form, request.POST
-    if steps:
-        kept = {
-            "operation": sent.get("operation"),
-            "sources": sent.getlist("sources"),
-            "target": sent.get("target"),
-        }
-        shown = PlanForm(initial={"plan": as_json(steps)} | (kept if form.errors else {}))
-    shown.fields["sources"].choices = [*labels.items()]  # type: ignore[attr-defined]
-    titles = {name: choice.title for name, choice in choices_by_name(project).items()} | dict(labels)
+        if steps and not clash and not failed:
+            effects, failed = _effects(form, project, steps, by=user)
+    titles = {name: choice.title for name, choice in choices_by_name(project).items()}
+    labels = effects.after.labels if effects else titles
+    titles |= labels
     context = {
-        "form": shown,
+        "form": _next_form(
+            form, request.POST, steps, labels, {"draft": seen, "stamp": project.inventory_stamp}
+        ),
         "errors": form.errors,
         "steps": [
             (number, described(step, titles), number == failed) for number, step in enumerate(steps, 1)
         ],
+        "draft": draft,
+        "clash": clash,
+        "theirs": [described(step, titles) for step in drafts.steps_of(clash)] if clash else [],
         "effects": effects,
         "past": past_plans(project),
         **(_effect_context(project, effects) if effects else {}),
@@ -129,12 +148,40 @@ def plan_page(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/ontology_plan.html", project_context(project, role, **context))
 
 
+def _effects(
+    form: PlanForm, project: Project, steps: Sequence[PlannedStep], *, by: User
+) -> tuple[PlanEffects | None, int]:
+    """Return the effect of the steps, or the number of the one that cannot be made."""
+    try:
+        return effects_of(project, steps, by=by), 0
+    except DomainError as error:
+        add_form_error(form, error, "target")
+        return None, error.extra.get("step", 0)
+
+
+def _next_form(
+    form: PlanForm,
+    sent: QueryDict,
+    steps: Sequence[PlannedStep],
+    labels: Mapping[str, str],
+    hidden: dict[str, Any],
+) -> PlanForm:
+    """Return the form for the next step; what was sent stays if it has errors."""
+    kept: dict[str, Any] = {}
+    if form.errors:
+        kept = {name: sent.get(name) for name in ("operation", "target", "plan")}
+        kept["sources"] = sent.getlist("sources")
+    shown = PlanForm(initial=kept | ({"plan": as_json(steps)} if steps else {}) | hidden)
+    shown.fields["sources"].choices = [*labels.items()]  # type: ignore[attr-defined]
+    return shown
+
+
 def _applied(
-    request: HttpRequest, project: Project, steps: Sequence[PlannedStep], *, by: User
+    request: HttpRequest, project: Project, draft: PlanDraft, *, stamp: str, by: User
 ) -> HttpResponse:
-    made = plans.apply_plan(project, steps, by=by)
-    undo = f" Undo it as the plan from step {made[0].number}." if made else ""
-    messages.info(request, f"{counted(len(steps), 'step')} made; the answers are replayed.{undo}")
+    first = drafts.make(project, draft, stamp=stamp, by=by)
+    undo = f" Undo it as the plan from step {first}." if first else ""
+    messages.info(request, f"{counted(len(draft.steps), 'step')} made; the answers are replayed.{undo}")
     return redirect("ontology-plan", project.slug)
 
 

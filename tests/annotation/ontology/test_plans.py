@@ -20,8 +20,9 @@ from annotation.models import Adjudication, Item, Project
 from annotation.ontology import inventory, plans
 from annotation.ontology.plans import apply_plan, planned, read_plan, undo_plan
 from annotation.reports.plan_effects import effects_of
+from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from tests.cast.basics import run_job, sentence
+from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import answered_item, curator, import_lines, project_with_items, response_of
 
 STEPS = [
@@ -123,11 +124,14 @@ def test_an_invalid_plan_names_its_step(text: str, message: str) -> None:
         read_plan(text)
 
 
-def press(project: Project, action: str, **values: Any) -> Any:
-    """Press a button of the page of plans."""
+def press(project: Project, action: str, *, by: User | None = None, **values: Any) -> Any:
+    """Press a button of the page of plans, as it is now unless `values` are those of an older one."""
     client = Client()
-    client.force_login(curator())
-    return client.post(reverse("ontology-plan", args=[project.slug]), {"action": action} | values)
+    client.force_login(by or curator())
+    page = reverse("ontology-plan", args=[project.slug])
+    form = client.get(page).context["form"].initial
+    now = {name: form[name] for name in ("draft", "stamp")}
+    return client.post(page, now | {"action": action} | values)
 
 
 def test_a_curator_builds_sees_makes_and_undoes_a_plan_on_the_page(project: Project) -> None:
@@ -164,6 +168,48 @@ def test_a_curator_builds_sees_makes_and_undoes_a_plan_on_the_page(project: Proj
     undone = client.post(reverse("ontology", args=[project.slug]), {"action": "undo_plan", "number": 1})
     assert undone.status_code == 302
     assert names(project) == ["A", "B", "C"]
+
+
+def test_a_plan_is_there_again_after_its_page_was_left(project: Project) -> None:
+    press(project, "add", operation="merge", sources=["A", "B"], target="AB")
+    page = response_of(project, "ontology-plan")
+    assert [text for _, text, _ in page.context["steps"]] == ["Merge A, B into AB"]
+    assert "draft by curator" in page.content.decode()
+    press(project, "discard")
+    assert response_of(project, "ontology-plan").context["steps"] == []
+
+
+def test_two_curators_of_one_draft_choose_between_their_steps(project: Project) -> None:
+    other = person("olga")
+    projects.set_member(project, user=other, role="curator", by=curator())
+    press(project, "add", operation="merge", sources=["A", "B"], target="AB")
+    form = response_of(project, "ontology-plan").context["form"].initial
+    press(project, "add", by=other, plan=form["plan"], operation="delete", sources=["C"])
+    clash = press(project, "add", **form, operation="rename", sources=["C"], target="D")
+    assert clash.context["theirs"] == ["Merge A, B into AB", "Delete C"]
+    assert [text for _, text, _ in clash.context["steps"]] == ["Merge A, B into AB", "Rename C to D"]
+    assert "olga changed the draft" in clash.content.decode()
+    mine = clash.context["form"].initial
+    assert press(project, "apply", **mine).context[
+        "clash"
+    ]  # nothing is made of a draft that isn't the stored one
+    assert project.steps.count() == 0
+    taken = press(project, "theirs", **mine)
+    assert [text for _, text, _ in taken.context["steps"]] == ["Merge A, B into AB", "Delete C"]
+    kept = press(project, f"mine {clash.context['clash'].version}", **mine)
+    assert [text for _, text, _ in kept.context["steps"]] == ["Merge A, B into AB", "Rename C to D"]
+
+
+def test_a_plan_is_not_made_on_other_labels_than_its_preview_had(project: Project) -> None:
+    shown = press(project, "add", operation="merge", sources=["A", "B"], target="AB").context["form"].initial
+    inventory.rename(project, "C", target="D", by=curator())
+    answer = press(project, "apply", **shown)
+    assert "The last change is “rename step 1” by" in answer.content.decode()
+    assert [step.operation for step in project.steps.all()] == ["rename"]
+    now = answer.context["form"].initial
+    assert press(project, "apply", plan=now["plan"], stamp=now["stamp"]).status_code == 302
+    assert names(project) == ["AB", "D"]
+    assert response_of(project, "ontology-plan").context["steps"] == []
 
 
 def test_the_quality_of_source_labels_is_compared_on_what_is_frozen_only(db: None) -> None:

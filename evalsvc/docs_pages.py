@@ -44,6 +44,21 @@ KEYS = {
         ("S", "later"),
         ("↵", "decide"),
     ),
+    "Sentences of a project": (
+        ("J K", "next, previous sentence; also ↓ ↑"),
+        ("↵", "open"),
+        ("X", "select; also space"),
+        ("D", "decide"),
+        ("O E", "reopen, exclude the selected sentences"),
+        ("/", "search"),
+    ),
+    "Errors of systems": (
+        ("J K", "next, previous sentence or document; at the end, the next page"),
+        ("1 … 9", "kind of error, on and off"),
+        ("A B X", "with two systems: only A right, only B right, neither"),
+        ("⇧X", "swap A and B"),
+        ("/", "search the text"),
+    ),
 }
 
 

@@ -55,8 +55,33 @@ def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
     assert "right" in articles.first.inner_text()
     assert barriers(page) == []
     look_at(page, SCREEN)
+    _walk_by_keys(page)
     articles.first.locator("a.mono").click()
     page.locator("article").wait_for()
     assert page.locator("article").count() == 1
     page.get_by_role("link", name="Show the board").click()
     page.locator(".board tbody tr").first.wait_for()
+
+
+def _walk_by_keys(page: Page) -> None:
+    """Move between sentences, drop and set a filter, and switch the keys off."""
+    here = "document.activeElement.getAttribute('aria-label')"
+    page.keyboard.press("j")
+    first = page.evaluate(here)
+    page.keyboard.press("j")
+    assert page.evaluate(here) not in (first, None)
+    page.keyboard.press("k")
+    assert page.evaluate(here) == first
+    page.keyboard.press("x")
+    page.wait_for_url("**who=neither**")
+    page.keyboard.press("a")
+    page.wait_for_url("**who=a**")
+    page.get_by_label("Single-key shortcuts").uncheck()
+    page.reload()
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    assert page.evaluate(here) is None
+    page.get_by_label("Single-key shortcuts").check()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.name") == "text"
+    page.keyboard.press("Escape")

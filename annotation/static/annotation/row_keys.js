@@ -1,6 +1,8 @@
 // Keys of a list: J and K or arrows move between the links of its rows, Enter opens one, X or space selects it,
 // D decides it; O and E reopen and exclude the selected rows, or the one in focus. / searches.
 
+import { listen } from "../web/single_keys.js";
+
 const links = [...document.querySelectorAll("#rows tbody th a")];
 const boxes = [...document.querySelectorAll("#rows tbody input[name=item]")];
 const search = document.querySelector("input[name=q]");
@@ -50,20 +52,9 @@ function decide() {
 
 const walk = (step) => (row() ? move(step) : false); // elsewhere the arrows scroll the page
 
-const commands = {
+listen({
   j: () => move(1), k: () => move(-1), ArrowDown: () => walk(1), ArrowUp: () => walk(-1),
   x: select, " ": select, d: decide, o: () => press("reopen"), e: () => press("exclude"), "/": () => search?.focus(),
-};
-
-const isTyping = (target) => target.matches?.("input:not([type=checkbox]), select, textarea");
-
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape" && event.target === search) search.blur();
-  if (isTyping(event.target)) return;
-  if (event.key === " " && event.target.matches?.("input, button, summary")) return; // these have it themselves
-  const command = commands[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-  if (command && command() !== false) event.preventDefault();
 });
 
 if (all) {

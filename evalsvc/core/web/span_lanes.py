@@ -106,8 +106,8 @@ def _cluster_html(item: SpanText, cluster: list[Lane], colours: Mapping[str, str
     )
     rows = format_html_join(
         "",
-        '<span class="lane sp--{}{}{}">'
-        '<span class="sr"> ({}: </span>{}{} <i>{}</i><span class="sr">)</span></span>',
+        '<span class="lane sp--{}{}{}"><span>'
+        '<span class="sr"> ({}: </span>{}{} <i>{}</i><span class="sr">)</span></span></span>',
         (
             (
                 colours.get(lane.span[2], COLOURS[-1]),
@@ -121,4 +121,6 @@ def _cluster_html(item: SpanText, cluster: list[Lane], colours: Mapping[str, str
             for lane in cluster
         ),
     )
-    return format_html('<span class="lay{}">{}{}</span>', " lay--plain" if plain else "", words, rows)
+    return format_html(
+        '<span class="lay {}">{}{}</span>', "lay--plain" if plain else f"c{len(cuts) - 1}", words, rows
+    )

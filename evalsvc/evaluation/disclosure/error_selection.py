@@ -18,6 +18,8 @@ from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Claims, Outcome
 ERRORS = sum(1 << code for code in range(len(KINDS)) if code != RIGHT)
 WHO = ("a", "b", "neither")
 ORDERS = ("f1", "errors", "file")
+BINS = 10
+SINGLE = 1e-6  # F1 of items is stored in single precision: .7 as .69999999
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class Wanted:
     order: str = "f1"
     text: str = ""
     having: frozenset[int] | None = None
+
+    @property
+    def is_narrowed(self) -> bool:
+        """True if items are chosen by F1."""
+        return (self.low, self.high) != (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,24 @@ class Selection:
         return found
 
     @cached_property
+    def by_f1(self) -> list[int]:
+        """Number of items by F1 of A in ten bins, the last with 1, under the other filters."""
+        counts = [0] * BINS
+        for at in Selection(self.a, self.b, replace(self.wanted, low=0.0, high=1.0)).chosen:
+            if not isnan(f1 := self.a.f1_scores[at]):
+                counts[min(int((f1 + SINGLE) * BINS), BINS - 1)] += 1
+        return counts
+
+    def claims_alone(self, item: int) -> Counter[str]:
+        """Count the gold claims of an item that only A, only B or neither gets right."""
+        counts: Counter[str] = Counter()
+        if self.b is not None and self.a.gold.places is not None:
+            for a, b in ((self.a.gold, self.b.gold), (self.a.gold_links, self.b.gold_links)):
+                if a is not None and b is not None:
+                    counts.update(filter(None, (_alone(*kinds) for kinds in _kinds_of(a, b, item))))
+        return counts
+
+    @cached_property
     def but_kinds(self) -> list[int]:
         """The items that all filters but that of kinds leave."""
         wanted, f1 = self.wanted, self.a.f1_scores
@@ -123,8 +148,9 @@ class Selection:
         if wanted.label:
             having = set().union(*(_having(side, wanted.label) for side in self.sides))
             items = (at for at in items if at in having)
-        if (wanted.low, wanted.high) != (0.0, 1.0):
-            items = (at for at in items if wanted.low <= f1[at] <= wanted.high)
+        if wanted.is_narrowed:
+            low, high = wanted.low - SINGLE, wanted.high + SINGLE
+            items = (at for at in items if low <= f1[at] <= high)
         return list(items)
 
     @cached_property
@@ -143,14 +169,26 @@ class Selection:
         return mask
 
 
+def _alone(of_a: int, of_b: int) -> str:
+    """Say who alone is right about a gold claim; empty if both are."""
+    if of_a == of_b == RIGHT:
+        return ""
+    return "a" if of_a == RIGHT else "b" if of_b == RIGHT else "neither"
+
+
+def _kinds_of(a: Claims, b: Claims, item: int) -> Iterator[tuple[int, int]]:
+    """Yield what A and B made of each gold claim of an item."""
+    of_a, of_b = a.columns[2], b.columns[2]
+    return ((of_a[row], of_b[row]) for row in a.rows(item))
+
+
 def _rows_alone(a: Claims, b: Claims) -> dict[str, list[int]]:
     """Return the gold claims that only A, only B or neither gets right."""
-    found: dict[str, list[int]] = {who: [] for who in WHO}
-    for at, (of_a, of_b) in enumerate(zip(a.columns[2], b.columns[2], strict=True)):
-        if of_a != RIGHT or of_b != RIGHT:
-            who = "a" if of_a == RIGHT else "b" if of_b == RIGHT else "neither"
-            found[who].append(at)
-    return found
+    rows: dict[str, list[int]] = {who: [] for who in WHO}
+    for at, kinds in enumerate(zip(a.columns[2], b.columns[2], strict=True)):
+        if who := _alone(*kinds):
+            rows[who].append(at)
+    return rows
 
 
 def _items_of(claims: Claims, rows: Sequence[int]) -> Iterable[int]:

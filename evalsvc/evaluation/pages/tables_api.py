@@ -15,7 +15,7 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import query_choices
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO
 from evalsvc.evaluation.pages import boards, errors, system
-from evalsvc.evaluation.pages.errors import KIND_TITLES
+from evalsvc.evaluation.pages.error_request import KIND_TITLES
 
 SETTING = OpenApiParameter("setting", str, description="Key; default: the first.")
 VERSION = OpenApiParameter("version", int, description="Version of the setting; default: the newest.")

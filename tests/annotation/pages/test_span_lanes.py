@@ -16,7 +16,8 @@ from evalsvc.core.web.span_lanes import MAX_COLUMNS, MAX_LENGTH, Lane, text_with
 COLOURS = {"PER": "person"}
 WORD = r'<span class="w k(\d+)">(.*?)</span>'
 LANE = re.compile(
-    r'<span class="lane sp--(\w+)([^"]*)"><span class="sr"> \((.*?): </span>(.*?)</span></span>', re.DOTALL
+    r'<span class="lane sp--(\w+)([^"]*)"><span><span class="sr"> \((.*?): </span>(.*?)</span></span></span>',
+    re.DOTALL,
 )
 
 

@@ -13,11 +13,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.disclosure.outcomes import KINDS, MISSED, SPURIOUS
 from evalsvc.evaluation.models import Benchmark, EvaluationOutcomes, Score, Setting, Submission
-from evalsvc.evaluation.pages import errors
+from evalsvc.evaluation.pages import error_items, error_request
 from tests.cast.benchmarks import ENTITY_GOLD, BenchmarkCast
 from workers.metrics.text_answers import Answer
 from workers.runner import run_next
@@ -74,19 +75,19 @@ def test_two_systems_are_split_into_who_alone_is_right(
     client.force_login(cast.lars)
     both = {"a": "kelpie/Net", "b": "kelpie/Tree"}  # the median runs have 5 and 1 right
     context, _ = page(client, **both)
-    assert [(title, n) for title, n, *_ in context["who"]] == [
+    assert [(title, n) for (title, n, *_), _ in context["who"]] == [
         *(("All errors", 5), ("Only A right", 4), ("Only B right", 0), ("Neither right", 1))
     ]
     assert sorted(shown(page(client, who="a", **both)[0])) == ["s2", "s3", "s4", "s5"]
     assert shown(page(client, who="neither", **both)[0]) == ["s6"]
     none, html = page(client, who="b", kind="spurious", **both)
-    assert "No error matches all filters." in html
-    assert [(title, left) for title, left, _ in none["drops"]] == [
-        ("spurious", "0 sentences"), ("Only B right", "2 sentences"),
+    assert "No error matches all 2 filters." in html
+    assert [(title, left) for title, _, left in none["used"]] == [
+        ("spurious", "0 sentences"), ("only B right", "2 sentences"),
     ]  # fmt: skip
     swapped = client.get(f"/boards/rel/errors/{none['swapped']}")
     assert (swapped.context["a"].name, swapped.context["wanted"].who) == ("Tree", "a")
-    counts = {name: n for name, _, n in page(client, **both)[0]["labels"]}
+    counts = {title: n for title, n, *_ in page(client, **both)[0]["classes"]}
     assert counts["works_for"] == len(shown(page(client, label="works_for", **both)[0]))
 
 
@@ -94,18 +95,44 @@ def test_spans_lie_on_lanes_under_one_text(client: Client, cast: BenchmarkCast, 
     client.force_login(cast.lars)
     context, html = page(client, "ner", a="kelpie/A", b="kelpie/B", order="file")
     assert shown(context) == ["d1", "d2", "d3"]
-    lanes = re.findall(r'class="lane sp--\w+[^"]*?(lane--[^"]+)"><span class="sr">[^>]*>(.*?)</i>', html)
+    lanes = re.findall(
+        r'class="lane sp--\w+[^"]*?(lane--[^"]+)"><span><span class="sr">[^>]*>(.*?)</i>', html
+    )
     assert ("lane--g", "LOC <i>gold") in lanes
     assert ("lane--a lane--wrong", "A LOC <i>wrong bounds") in lanes
     assert ("lane--b", "B <i>✓") in lanes
     assert ("lane--miss", "A <i>missed") in lanes
     assert ("lane--b lane--wrong", "B LOC <i>spurious") in lanes
-    assert [(title, n) for title, n, *_ in context["who"]][1:] == [
+    assert [(title, n) for (title, n, *_), _ in context["who"]][1:] == [
         *(("Only A right", 0), ("Only B right", 1), ("Neither right", 1))
     ]
     assert context["against"]["sentence"].startswith("WRF (strict) of A lies above CoNLL F1 in")
     between, _ = page(client, "ner", a="kelpie/A", low="0.6", high="1")
     assert shown(between) == ["d3"]
+    alone = {item.id: item.alone for item in context["shown"]}
+    assert alone == {"d1": ["1 only B right"], "d2": [], "d3": ["1 neither right"]}
+
+
+def test_items_are_counted_by_their_f1_and_chosen_by_it_to_the_digit(
+    client: Client, cast: BenchmarkCast, entities: Benchmark
+) -> None:
+    client.force_login(cast.lars)
+    context, html = page(client, "ner", a="kelpie/A")
+    assert shown(context) == ["d1", "d3"]  # F1 of 1/2 and 2/3
+    assert 'aria-label="By F1 of A: 1 from 0.5, 1 from 0.6"' in html
+    chosen, html = page(client, "ner", a="kelpie/A", low="0.3", high="0.5")
+    assert shown(chosen) == ["d1"]
+    assert 'aria-label="By F1 of A: 1 from 0.5, 1 from 0.6"' in html  # the filter itself is left out
+    assert "F1 of A from 0.3 to 0.5" in html
+    spans: list[list[Any]] = [
+        [0, 1, "PER"],
+        [1, 2, "PER"],
+        [3, 4, "LOC"],
+    ]  # 1 of 3 right, 1 of 2 found: F1 .4
+    lines = [{"id": line["id"], "spans": spans if line["id"] == "d1" else []} for line in ENTITY_GOLD]
+    cast.submit(entities, lines, system="C")
+    assert run_next("score")
+    assert shown(page(client, "ner", a="kelpie/C", low="0.1", high="0.4")[0]) == ["d1"]
 
 
 def test_relations_between_entities_stand_below_their_text(client: Client, cast: BenchmarkCast) -> None:
@@ -119,10 +146,10 @@ def test_relations_between_entities_stand_below_their_text(client: Client, cast:
     client.force_login(cast.kim)
     context, _ = page(client, "joint")
     assert shown(context) == ["d1"]
-    rows = [[(cell.text, cell.wrong) for cell in row] for row in context["shown"][0].rows]
+    rows = [[(strip_tags(cell.text), cell.wrong) for cell in row] for row in context["shown"][0].rows]
     assert rows == [
-        [("Ada – left – New Turin", ""), ("yes", ""), ("", "missed")],
-        [("New Turin – left – Ada", ""), ("–", ""), ("", "wrong direction")],
+        [("Ada left New Turin", ""), ("yes", ""), ("", "missed")],
+        [("New Turin left Ada", ""), ("–", ""), ("", "wrong direction")],
     ]
 
 
@@ -246,9 +273,8 @@ def test_a_bag_shows_its_sentences_and_the_claims_of_both_systems(
     [first, *_] = context["shown"]
     assert (first.id, len(first.texts)) == ("Q3 → Q4", 1)
     assert "canary-s3" in html
-    assert [(cell.text, cell.wrong) for cell in first.rows[0]] == [
-        ("works_for", ""), ("N/A", "missed"), ("part_of", "wrong relation")
-    ]  # fmt: skip
+    gold, *claims = [(row[1].text, row[2].wrong) for row in first.rows]
+    assert (gold, claims) == (("works_for", ""), [("N/A", "missed"), ("part_of", "wrong relation")])
     both, _ = page(client, a="kelpie/A", item="Q1 → Q2")
     assert len(both["shown"][0].texts) == 2  # s1 and s2
     file = client.get(reverse("board-errors-file", args=["rel", "csv"]), {"a": "kelpie/A"}).content.decode()
@@ -260,7 +286,7 @@ def test_a_bag_shows_its_sentences_and_the_claims_of_both_systems(
 def test_a_long_bag_shows_its_first_sentences(
     client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(errors, "OF_BAG", 1)
+    monkeypatch.setattr(error_items, "OF_BAG", 1)
     client.force_login(cast.kim)
     benchmark = cast.relations("bag", "ap")
     cast.submit(benchmark, [{"h": "Q9", "t": "Q2", "relation": "part_of", "score": 0.5}], system="A")
@@ -285,7 +311,7 @@ def test_answers_without_offsets_show_in_a_table(client: Client, cast: Benchmark
         pass
     context, html = page(client, "ner", a="kelpie/A", b="kelpie/B", item="d1")
     [item] = context["shown"]
-    assert item.heads == ["Answer", "Gold", "A: A", "B: B"]
+    assert item.heads == ["Answer", "Gold", "A", "B"]
     rows = {
         row[0].text: [cell.text or cell.wrong or ("right" if cell.right else "") for cell in row[1:]]
         for row in item.rows
@@ -303,7 +329,7 @@ def test_answers_without_offsets_show_in_a_table(client: Client, cast: Benchmark
     cast.submit(benchmark, [{"id": line["id"], "spans": []} for line in ENTITY_GOLD], system="C")
     run_next("score")
     context, _ = page(client, "ner", a="kelpie/A", b="kelpie/C")
-    assert context["reason"] == errors.TWO_FORMS
+    assert context["reason"] == error_request.TWO_FORMS
 
 
 def test_triples_without_offsets_are_turned_or_another_relation() -> None:
@@ -343,4 +369,4 @@ def test_a_search_keeps_the_items_with_the_words_in_any_case_or_spacing(
     assert shown(page(client, "ner", a="kelpie/A", text="left  new")[0]) == ["d1"]
     none, _ = page(client, a="kelpie/Tree", text="spans")  # a key of the lines, in no text
     assert not shown(none)
-    assert ("“spans”", "5 sentences") in [(title, left) for title, left, _ in none["drops"]]
+    assert ("“spans”", "5 sentences") in [(title, left) for title, _, left in none["used"]]

@@ -20,7 +20,7 @@ from evalsvc.core.errors.exceptions import Conflict
 
 NOT_RESERVE = 3  # the oldest leases of a person; later ones may go to others
 MAX_LEASES = 60
-TRIES = 5
+TRIES = 50
 SEARCHES_HOLD = timedelta(hours=6)  # then all items are searched again
 SLICE = 10_000  # items searched by one request, about 50 ms; the next request goes on
 LAST_RANK = 2**31 - 1
@@ -28,6 +28,13 @@ LAST_RANK = 2**31 - 1
 
 class StillSearching(Exception):
     """No item found in this slice; the same request again searches the next."""
+
+
+class _Locked(Exception):
+    """The item to lease is locked by another transaction."""
+
+    def __init__(self, item: Item) -> None:
+        self.item = item.pk
 
 
 # ---- items to assign ------------------------------------------------------------------------------
@@ -101,10 +108,18 @@ def _not_leased(items: ItemQuerySet, annotator: Annotator) -> ItemQuerySet:
     return items.exclude(Exists(leases))
 
 
-def _lock(items: ItemQuerySet, *, skip_locked: bool) -> Item | None:
+# ---- locks ----------------------------------------------------------------------------------------
+# Votes, imports and exclusions lock items and then annotators, a lease its annotator and then an item. So
+# leasing waits for no item while it holds a row: it ends, waits for the item alone, and begins anew.
+def _lock_unless_locked(items: ItemQuerySet) -> Item | None:
     if connection.features.has_select_for_update_skip_locked:
-        items = items.select_for_update(skip_locked=skip_locked, no_key=True)
+        items = items.select_for_update(skip_locked=True, no_key=True)
     return items.first()
+
+
+def _wait_for(item: int) -> None:
+    with transaction.atomic():
+        Item.objects.select_for_update(no_key=True).filter(pk=item).values_list("pk").first()
 
 
 # ---- leasing --------------------------------------------------------------------------------------
@@ -127,19 +142,23 @@ def lease_several(
 
 def _lease(project: Project, user: User, current_leases: Collection[int], *, n: int) -> list[Lease]:
     for _ in range(TRIES):
-        leases = _try_to_lease(project.pk, user, set(current_leases), n)
+        try:
+            leases = _try_to_lease(project.pk, user, set(current_leases), n)
+        except _Locked as locked:
+            _wait_for(locked.item)
+            continue
         if isinstance(leases, StillSearching):
             raise leases
         if leases is not None and (leases or not expire_overdue()):
             return leases
-    return []
+    raise StillSearching
 
 
 @transaction.atomic
 def _try_to_lease(
     project: int, user: User, current_leases: set[int], n: int
 ) -> list[Lease] | StillSearching | None:
-    """Return None if somebody else took one of the items first.
+    """Return None if somebody else took one of the items first. Raises _Locked.
 
     StillSearching is returned, not raised, so that the position of the search is stored.
     """
@@ -159,7 +178,7 @@ def _try_to_lease(
             hint="Answer, skip or return some of them first.",
         )
     try:
-        new = _lease_new(participant, room) if room > 0 else []
+        new = _lease_new(participant, room, must_find=not again) if room > 0 else []
     except StillSearching as searching:
         return again or searching
     if new is None:
@@ -170,24 +189,28 @@ def _try_to_lease(
     return [*again, *new]
 
 
-def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
-    """Lease up to n items; None if somebody else was faster."""
+def _lease_new(participant: Participant, n: int, *, must_find: bool) -> list[Lease] | None:
+    """Lease up to n items; None if somebody else was faster.
+
+    With `must_find` a locked item is waited for, rather than reporting that none is left.
+    """
     annotator, leases = participant.annotator, list[Lease]()
     while len(leases) < n:
+        must_find = must_find and not leases
         gold_question = gold_questions.due_gold_question(participant)
         if gold_question is not None:
             if gold_question.use == Item.Use.CHECK:
-                _next_items(participant, 1, may_wait=not leases)  # a check takes as long as a sentence
+                _next_items(participant, 1, must_find=must_find)  # a check takes as long as a sentence
                 gold_questions.count_items(participant, 1)
             leases.append(_grant(participant, gold_question))
             continue
         if gold_questions.is_qualifying(participant):
             break
-        items = _next_items(participant, n - len(leases), may_wait=not leases)
+        items = _next_items(participant, n - len(leases), must_find=must_find)
         if not _take(items):
             return None
         if not items:
-            if not leases and (again := _item_again(participant)):
+            if not leases and (again := _item_again(participant, must_find=must_find)):
                 leases.append(_grant(participant, again))
             break
         leases += [_grant(participant, item) for item in items]
@@ -211,11 +234,8 @@ def _expire_together(leases: list[Lease]) -> None:
         lease.expires_at = expires_at
 
 
-def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Item]:
-    """Lock the items after the person's last, else any.
-
-    With `may_wait` an item locked by somebody else is waited for, rather than reporting that none is left.
-    """
+def _next_items(participant: Participant, n: int, *, must_find: bool) -> list[Item]:
+    """Lock the items after the person's last, else any. Raises _Locked, StillSearching with `must_find`."""
     annotator = participant.annotator
     if participant.project.check_every:  # no more than come before the next hidden check
         n = max(1, min(n, gold_questions.items_before_check(participant)))
@@ -223,27 +243,28 @@ def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Ite
     where["once"] = participant.project.check_every > 0
     held = annotator.searched_at and timezone.now() - annotator.searched_at < SEARCHES_HOLD
     if held and sql.value(sql.AFTER_FREED_SLICE, **where, size=SLICE) is None:
-        items = sql.fetch(Item, sql.NEXT_FREED_UNLOCKED_ITEMS, **where, n=n)
-        return items or (_wait_for_freed(annotator, where) if may_wait else [])
-    if may_wait:
+        return _search_freed(annotator, where, n, must_find=must_find)
+    if must_find:
         return _search_all(annotator, where, n)
     items, end = _search_slice(where, annotator.cursor, n)
     return items if items or end else _search_slice(where, 0, n)[0]
 
 
-def _wait_for_freed(annotator: Annotator, where: dict[str, Any]) -> list[Item]:
-    """Search what was freed, waiting for locked items; if none is left, look at none of these again."""
+def _search_freed(annotator: Annotator, where: dict[str, Any], n: int, *, must_find: bool) -> list[Item]:
+    """Search what was freed; if none is left, look at none of these again."""
+    items = sql.fetch(Item, sql.NEXT_FREED_UNLOCKED_ITEMS, **where, n=n)
+    if items or not must_find:
+        return items
     time = sql.value(sql.SEARCH_TIME)
-    items = sql.fetch(Item, sql.NEXT_FREED_ITEMS, **where, n=1)
-    if not items:
-        sql.execute(sql.SAVE_SEARCH, annotator=annotator.pk, time=time)
-    return items
+    _require_none(sql.fetch(Item, sql.NEXT_FREED_ITEMS, **where, n=1))
+    sql.execute(sql.SAVE_SEARCH, annotator=annotator.pk, time=time)
+    return []
 
 
 def _search_all(annotator: Annotator, where: dict[str, Any], n: int) -> list[Item]:
     """Search from the person's last item to the end, then a round from the first item on, slice by slice.
 
-    Only the round waits for locked items. If it finds none, what is freed later is searched alone: whoever
+    Only the round looks for locked items. If it finds none, what is freed later is searched alone: whoever
     has answered every open item of a large project asks again and again.
     """
     if not annotator.round_since:
@@ -254,12 +275,20 @@ def _search_all(annotator: Annotator, where: dict[str, Any], n: int) -> list[Ite
             _go_on(annotator, end)
         sql.execute(sql.START_ROUND, annotator=annotator.pk)
         annotator.cursor = 0
-    items, end = _search_slice(where, annotator.cursor, 1, statement=sql.NEXT_ITEMS)
-    if not items and end:
+    items, end = _search_slice(where, annotator.cursor, 1)
+    if items:
+        return items
+    _require_none(_search_slice(where, annotator.cursor, 1, statement=sql.NEXT_ITEMS)[0])
+    if end:
         _go_on(annotator, end)
-    if not items:
-        sql.execute(sql.END_ROUND, annotator=annotator.pk)
-    return items
+    sql.execute(sql.END_ROUND, annotator=annotator.pk)
+    return []
+
+
+def _require_none(items: list[Item]) -> None:
+    """Raise _Locked for the first of these items, which a search of unlocked ones did not find."""
+    if items:
+        raise _Locked(items[0])
 
 
 def _search_slice(
@@ -284,16 +313,22 @@ def _take(items: list[Item]) -> bool:
     return wanting.update(free=F("free") - 1) == len(items)
 
 
-def _item_again(participant: Participant) -> Item | None:
-    """Lock and take an item that the person returned or deferred, or is asked again.
+def _item_again(participant: Participant, *, must_find: bool) -> Item | None:
+    """Lock and take an item that the person returned or deferred, or is asked again. Raises _Locked.
 
     It moves no position: a new sentence among those that come again would be a hidden check.
     """
     for again in (asked_again, returned_items, deferred_items):
-        item = _lock(again(participant.project, participant.annotator), skip_locked=False)
+        items = again(participant.project, participant.annotator)
+        first = items.first()
+        if first is None:
+            continue
+        item = _lock_unless_locked(items.filter(pk=first.pk))
         if item is not None:
             sql.execute(sql.TAKE_ITEM, item=item.pk)
             return item
+        if must_find:
+            raise _Locked(first)
     return None
 
 
@@ -328,7 +363,7 @@ def _take_over_reserve(participant: Participant) -> Lease | None:
         reserves = active.filter(annotator=owner).order_by("pk")[NOT_RESERVE:]
         for lease in reversed(list(reserves)):
             own = _untouched(Item.objects.filter(pk=lease.item_id), participant.annotator)
-            item = _lock(own, skip_locked=True)
+            item = _lock_unless_locked(own)
             if item and (_is_shared_once(item, project) if project.check_every else _take_back(lease)):
                 gold_questions.count_items(participant, 1)
                 _save_position(participant.annotator)

@@ -44,20 +44,16 @@ WHERE item.project_id = %(project)s AND item.free > 0
     AND NOT EXISTS (SELECT 1 FROM annotation_lease lease
         WHERE lease.item_id = item.id AND lease.annotator_id = %(annotator)s
             AND (lease.ending = '' OR %(once)s))
-ORDER BY item.rank LIMIT %(n)s
-FOR NO KEY UPDATE OF item"""
-NEXT_UNLOCKED_ITEMS = f"{NEXT_ITEMS} SKIP LOCKED"
+ORDER BY item.rank LIMIT %(n)s"""
+UNLOCKED = "\nFOR NO KEY UPDATE OF item SKIP LOCKED"
+NEXT_UNLOCKED_ITEMS = NEXT_ITEMS + UNLOCKED
 # after a search of all items that found none: those since wanted more
-FREED_ITEMS = NEXT_ITEMS.replace(
+NEXT_FREED_ITEMS = NEXT_ITEMS.replace(
     "item.rank BETWEEN %(first)s AND %(last)s",
     """item.freed_at >= (
         SELECT none_since FROM annotation_annotator WHERE id = %(annotator)s)""",
-)
-FREED_FIRST = FREED_ITEMS.replace("ORDER BY item.rank", "ORDER BY item.freed_at, item.rank")
-NEXT_FREED_UNLOCKED_ITEMS = f"{FREED_FIRST} SKIP LOCKED"
-# Whoever waits for rows does so in the order of all others. The sum keeps the index of ranks, which has
-# every item, out of it.
-NEXT_FREED_ITEMS = FREED_ITEMS.replace("ORDER BY item.rank", "ORDER BY item.rank + 0")
+).replace("ORDER BY item.rank", "ORDER BY item.freed_at, item.rank")
+NEXT_FREED_UNLOCKED_ITEMS = NEXT_FREED_ITEMS + UNLOCKED
 # What follows a slice of the items that want answers; nothing if these are fewer.
 AFTER_SLICE = """
 SELECT rank FROM annotation_item WHERE project_id = %(project)s AND free > 0 AND rank >= %(first)s

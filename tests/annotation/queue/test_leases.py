@@ -17,7 +17,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
-from annotation.models import Item, Lease, Project
+from annotation.models import Annotator, Item, Lease, Project
 from annotation.queue import lease_endings, leases, participants, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
@@ -225,6 +225,36 @@ def test_a_lease_waits_for_the_last_item_while_it_is_locked(
             return lease
 
     assert all(in_threads(2, take_or_hold))
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("kind", ["new", "freed", "deferred"])
+def test_a_lease_holds_nothing_while_it_waits_for_an_item(postgres: dict[str, Any], kind: str) -> None:
+    project = project_with_items(2, k=2)
+    (user,) = annotators(project, 1)
+    answer_item(project.items.get(external_id="s1"), user, "A")
+    item = project.items.get(external_id="s0")
+    if kind == "deferred":
+        votes.skip(item, user, client_id=uuid4(), reason="later")
+    elif kind == "freed":
+        project.items.filter(pk=item.pk).update(free=0)
+        assert leases.lease_next(project, user) is None
+        project.items.filter(pk=item.pk).update(free=2, freed_at=Now())
+    held = Event()
+
+    def lease_or_exclude(i: int) -> Lease | None:
+        if i:
+            assert held.wait(30)
+            return leases.lease_next(project, user)
+        with transaction.atomic():  # items before annotators, as votes, imports and exclusions lock them
+            Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+            held.set()
+            until(is_any_lock_awaited)
+            Annotator.objects.select_for_update().get(project=project, user=user)
+        return None
+
+    _, lease = in_threads(2, lease_or_exclude)
+    assert lease.item == item
 
 
 def test_one_person_in_many_tabs_writes_one_answer(either_database: str) -> None:

@@ -4,6 +4,7 @@ from django.urls import path
 
 from annotation.api import (
     building,
+    bulk_actions,
     candidates,
     disputes,
     effects,
@@ -88,6 +89,11 @@ api_patterns = [
     path("projects/<slug:slug>/disputes/bulk/undo", disputes.BulkUndo.as_view(), name="api-disputes-undo"),
     path("projects/<slug:slug>/disputes", stored_nowhere(disputes.Disputes.as_view()), name="api-disputes"),
     path("projects/<slug:slug>/items", stored_nowhere(items.Items.as_view()), name="api-items"),
+    path(
+        "projects/<slug:slug>/items/bulk",
+        stored_nowhere(bulk_actions.BulkAction.as_view()),
+        name="api-items-bulk",
+    ),
     path("projects/<slug:slug>/items.csv", items.ItemTable.as_view(), name="api-items-csv"),
     path("projects/<slug:slug>/comments", stored_nowhere(disputes.Comments.as_view()), name="api-comments"),
     path("items/<uuid:id>/dispute", stored_nowhere(disputes.OneDispute.as_view()), name="api-dispute"),

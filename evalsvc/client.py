@@ -343,6 +343,17 @@ class Client:
 
         self._request(f"benchmarks/{_quote(benchmark)}/archive", {}, read=save)
 
+    def change_items(
+        self, project: str, action: str, *, items: Sequence[str] = (), **values: Any
+    ) -> dict[str, Any]:
+        """Reopen, exclude or include items of a project, or make them gold questions; for curators.
+
+        `filters` are those of the list, for `all=True`; `preview=True` returns the effect, and its `key`.
+        """
+        filters = values.pop("filters", {})
+        path = f"projects/{_quote(project)}/items/bulk"
+        return self._post(path, {"action": action, "items": [*items], **values}, filters)
+
     def _change(self, submission: int, change: str) -> Submission:
         with tempfile.TemporaryFile() as empty:
             return self._request(f"submissions/{submission:d}/{change}", {}, body=empty)
@@ -398,10 +409,11 @@ class Client:
         path = f"benchmarks/{_quote(benchmark)}/measures/{_quote(name)}/{version:d}/retire"
         return self._post(path, {})
 
-    def _post(self, path: str, values: Mapping[str, Any]) -> Any:
+    def _post(self, path: str, values: Mapping[str, Any], query: Mapping[str, str] | None = None) -> Any:
         with tempfile.TemporaryFile() as body:
             body.write(json.dumps(values).encode())
-            return self._request(path, {}, headers={"Content-Type": "application/json"}, body=body)
+            headers = {"Content-Type": "application/json"}
+            return self._request(path, query or {}, headers=headers, body=body)
 
     def _request(
         self,

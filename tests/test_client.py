@@ -30,8 +30,9 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.openapi import Generator
-from tests.cast.basics import jsonl
+from tests.cast.basics import jsonl, sentence
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
+from tests.cast.projects import ProjectCast
 from tests.conftest import StartWorker
 from tests.workers.handlers.test_score import LABEL_LINES
 from workers.runner import run_next
@@ -373,6 +374,21 @@ def test_a_shared_task_is_run_by_the_client(
     with zipfile.ZipFile(packed) as archive:
         assert {"rel-archive/runs.jsonl", "rel-archive/SHA256SUMS"} <= set(archive.namelist())
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_items_of_a_project_are_changed_together(live: str) -> None:
+    cast = ProjectCast.create()
+    cast.import_lines(sentence(1), sentence(2))
+    cast.open()
+    curator = Client(live, issue(cast.curator, name="desk", scope="full")[1])
+    only = {"q": "s2"}
+    seen = curator.change_items("harbour", "exclude", all=True, filters=only, preview=True)
+    assert (seen["changed"], cast.item(2).state) == (1, "open")
+    values = {"finding": "broken", "key": seen["key"]}
+    made = curator.change_items("harbour", "exclude", all=True, filters=only, **values)
+    assert (made["changed"], cast.item(1).state, cast.item(2).state) == (1, "open", "unusable")
+    back = curator.change_items("harbour", "include", items=[str(cast.item(2).key)])
+    assert (back["changed"], cast.item(2).state) == (1, "open")
 
 
 def test_systems_are_compared_and_the_tests_waited_for(

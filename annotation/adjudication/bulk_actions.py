@@ -40,6 +40,15 @@ CHANGEABLE = {
     GOLD: (OPEN,),
 }
 """States of the items that an action can change."""
+PREVIEW_VALUES: dict[str, dict[str, Any]] = {
+    EXCLUDE: {"finding": Adjudication.Finding.BROKEN},
+    GOLD: {"use": Item.Use.CHECK, "payload": {"spans": [], "relations": []}},
+}
+
+
+def limit_of(action: str) -> int:
+    """Return how many items an action changes at once."""
+    return MAX_NAMED if action == GOLD else MAX_ITEMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +97,10 @@ def apply(
     return effects
 
 
-def preview(
-    project: Project, keys: Collection[UUID], action: str, *, by: User, **values: Any
-) -> list[ItemEffect]:
+def preview(project: Project, keys: Collection[UUID], action: str, *, by: User) -> list[ItemEffect]:
     """Change the items, return what changed, and roll it back."""
     with transaction.atomic():
-        effects = _apply(project, keys, action, by, values)
+        effects = _apply(project, keys, action, by, PREVIEW_VALUES.get(action, {}))
         transaction.set_rollback(True)
     return effects
 
@@ -102,7 +109,7 @@ def _apply(
     project: Project, keys: Collection[UUID], action: str, by: User, values: dict[str, Any]
 ) -> list[ItemEffect]:
     require_to_change(project, by, CURATOR)
-    limit = MAX_NAMED if action == GOLD else MAX_ITEMS
+    limit = limit_of(action)
     if len(keys) > limit:
         detail = f"{len(keys):,} sentences are selected; the limit is {limit:,}."
         raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=limit)

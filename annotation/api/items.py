@@ -89,7 +89,8 @@ def _labels(project: Project) -> list[str]:
     return [choice.name for part in parts_of(project) for choice in inventory(project, part)]
 
 
-def _filters(project: Project, request: Request) -> ItemFilters:
+def filters_in(project: Project, request: Request) -> ItemFilters:
+    """Return the filters in the address."""
     query = request.query_params
     filters = query_choices(request, state=Item.State.values, use=USES, remark=[*REMARKS])
     name = query.get("annotator", "")
@@ -121,7 +122,8 @@ FILTERS = [
 ]
 
 
-def _order(request: Request) -> str:
+def order_in(request: Request) -> str:
+    """Return the order in the address."""
     return query_choices(request, order=[*ORDERS]).get("order", "")
 
 
@@ -150,9 +152,9 @@ class Items(APIView):
         roles.require(project, user, roles.CURATOR)
         found = item_search.search(
             project,
-            _filters(project, request),
+            filters_in(project, request),
             for_user=user,
-            order=_order(request),
+            order=order_in(request),
             after=_place(project, request, "after"),
             before=_place(project, request, "before"),
             size=whole_number(request, "page_size", most=MAX_PAGE) or item_search.PER_PAGE,
@@ -171,6 +173,6 @@ class ItemTable(APIView):
         """Download all items that match as CSV, with their answers counted. For curators."""
         project, user = project_of(request, slug), person(request)
         roles.require(project, user, roles.CURATOR)
-        filters = _filters(project, request)
-        rows = item_table.rows(project, filters, for_user=user, order=_order(request))
+        filters = filters_in(project, request)
+        rows = item_table.rows(project, filters, for_user=user, order=order_in(request))
         return long_csv_file(f"{project.slug}-items.csv", item_table.HEADS, rows)

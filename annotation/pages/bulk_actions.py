@@ -16,17 +16,8 @@ from rest_framework.exceptions import ValidationError
 
 from annotation import roles
 from annotation.adjudication import bulk_actions
-from annotation.adjudication.bulk_actions import (
-    CHANGEABLE,
-    EXCLUDE,
-    GOLD,
-    INCLUDE,
-    MAX_ITEMS,
-    MAX_NAMED,
-    REOPEN,
-    ItemEffect,
-)
-from annotation.models import Adjudication, Item, Project
+from annotation.adjudication.bulk_actions import EXCLUDE, GOLD, INCLUDE, REOPEN, ItemEffect
+from annotation.models import Project
 from annotation.ontology.inventory import inventory
 from annotation.pages.project_page import project_context, project_for
 from annotation.pages.quality import GoldAnswerForm
@@ -58,11 +49,6 @@ ACTIONS: dict[str, tuple[str, str, str]] = {
         "They leave the queue: answers to them are checked against yours and never count as votes.",
     ),
 }
-PREVIEW_VALUES: dict[str, dict[str, Any]] = {
-    EXCLUDE: {"finding": Adjudication.Finding.BROKEN},
-    GOLD: {"use": Item.Use.CHECK, "payload": {"spans": [], "relations": []}},
-}
-
 
 LISTED = 100  # rows of the effect
 
@@ -112,7 +98,7 @@ def selected(request: HttpRequest, slug: str) -> HttpResponse:
         messages.info(request, f"None of the sentences that match can be {ACTIONS[action][1]}.")
         return redirect(back)
     try:
-        effects = bulk_actions.preview(project, keys, action, by=user, **PREVIEW_VALUES.get(action, {}))
+        effects = bulk_actions.preview(project, keys, action, by=user)
     except DomainError as error:
         messages.info(request, f"{error.detail} {error.hint}".strip())
         return redirect(back)
@@ -134,12 +120,7 @@ def _all_matching(project: Project, request: HttpRequest, action: str) -> tuple[
     form = FilterForm(request.GET, project=project)
     values = form.cleaned_data if form.is_valid() else {}
     filters, order = filters_of(project, request, values), values.get("order", "")
-    most = MAX_NAMED if action == GOLD else MAX_ITEMS
-    if filters.use:  # gold questions have no state
-        return [], False
-    return item_search.matching(
-        project, filters, for_user=person(request), states=CHANGEABLE[action], most=most, order=order
-    )
+    return item_search.matching(project, filters, action=action, for_user=person(request), order=order)
 
 
 def _found_by(request: HttpRequest) -> dict[str, str]:

@@ -21,6 +21,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
+from annotation.adjudication import bulk_actions
 from annotation.adjudication.item_filters import REMARKS, with_label, with_remark
 from annotation.models import Annotator, Batch, Item, ItemCount, LastAnswer, Project, Vote
 from annotation.roles import CURATOR, require
@@ -116,15 +117,20 @@ def matching(
     project: Project,
     filters: ItemFilters,
     *,
+    action: str,
     for_user: User,
-    states: Sequence[str],
-    most: int,
     order: str = "",
 ) -> tuple[list[UUID], bool]:
-    """Return the keys of matching items in these states, up to `most`; True if there may be more."""
+    """Return the keys of matching items that an action can change; True if there may be more.
+
+    Gold questions have no state that an action could change.
+    """
     require(project, for_user, CURATOR)
+    states, most = bulk_actions.CHANGEABLE[action], bulk_actions.limit_of(action)
     found: list[int] = []
     scanned = 0
+    if filters.use:
+        return [], False
     for state in states if not filters.state else {*states} & {filters.state}:
         wanted = replace(filters, state=state)
         places = _places(project, wanted, "", None, descending=False, step=CHUNK)

@@ -387,6 +387,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-second-readings": harbour,
     "api-guideline-again": lambda cast: harbour(cast) | {"number": 99},
     "api-items": harbour,
+    "api-items-bulk": harbour,
     "api-items-csv": harbour,
     "api-project-effects": harbour,
     **dict.fromkeys(
@@ -617,6 +618,7 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-projects": lambda cast: {"title": "New one", "kind": "relations"},
     "api-test-set-split": lambda cast: SPLIT,
     "api-disputes-bulk": lambda cast: {"pattern": "1–1", "answer": "na", "preview": True},
+    "api-items-bulk": lambda cast: {"action": "exclude", "all": True, "preview": True},
     "api-disputes-undo": lambda cast: {"client_id": str(uuid4())},
     "api-test-set-companions": lambda cast: {"set": cast.test_set.slug, "role": "training"},
     "api-test-set-mapping": lambda cast: {"name": "Mapped", "version": "1", "names": {"born_in": "other"}},

@@ -16,7 +16,6 @@ from annotation import projects
 from annotation.adjudication import bulk_actions
 from annotation.models import Item
 from annotation.ontology import inventory
-from annotation.pages import bulk_actions as bulk_pages
 from annotation.queue import votes
 from annotation.reports import item_history, item_table
 from evalsvc.core.activity.models import entries
@@ -307,7 +306,7 @@ def test_all_that_match_change_together_once_the_effect_was_shown(cast: ProjectC
 def test_all_that_match_are_bounded_and_the_rest_follows(
     cast: ProjectCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk_pages, "MAX_ITEMS", 2)
+    monkeypatch.setattr(bulk_actions, "MAX_ITEMS", 2)
     monkeypatch.setattr(bulk_actions, "MAX_NAMED", 1)
     first = select_all(cast, "exclude", "?q=seen", finding="broken").content.decode()
     assert "2 sentences excluded. More may match: select all again" in first

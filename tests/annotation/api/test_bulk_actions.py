@@ -1,0 +1,87 @@
+"""One action on several items by the API: its effect, the change, and what guards it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from annotation.adjudication import bulk_actions
+from annotation.models import KnownAnswer
+from evalsvc.core.activity.models import entries
+from tests.cast.basics import sentence
+from tests.cast.projects import ProjectCast
+
+pytestmark = pytest.mark.django_db
+ADDRESS = "/api/v1/projects/harbour/items/bulk"
+
+
+@pytest.fixture
+def cast() -> ProjectCast:
+    cast = ProjectCast.create()
+    cast.import_lines(*(sentence(at) for at in (1, 2, 3)))
+    cast.open().dispute(1)
+    return cast
+
+
+def send(cast: ProjectCast, action: str, *at: int, query: str = "", **values: Any) -> Any:
+    client = APIClient()
+    client.force_login(cast.curator)
+    body = {"action": action, "items": [str(cast.item(number).key) for number in at], **values}
+    return client.post(ADDRESS + query, body, format="json")
+
+
+def states(cast: ProjectCast) -> list[str]:
+    return [item.use or item.state for item in cast.project.items.order_by("rank")]
+
+
+def test_items_are_excluded_and_included_together_once_the_effect_was_read(cast: ProjectCast) -> None:
+    seen = send(cast, "exclude", 1, 2, preview=True).json()
+    assert (seen["changed"], seen["kept"], states(cast)) == (2, 0, ["disputed", "open", "open"])
+    assert [(row["before"], row["after"]) for row in seen["effects"]] == [
+        ("disputed", "unusable"),
+        ("open", "unusable"),
+    ]
+    cast.answer("ann", 2, "born_in")
+    late = send(cast, "exclude", 1, 2, finding="broken", key=seen["key"])
+    assert (late.status_code, late.json()["code"]) == (409, "votes_changed")
+    key = send(cast, "exclude", 1, 2, preview=True).json()["key"]
+    made = send(cast, "exclude", 1, 2, finding="broken", reason="No text.", key=key).json()
+    assert (made["changed"], made["key"]) == (2, "")
+    assert states(cast) == ["unusable", "unusable", "open"]
+    back = send(cast, "include", 1, 2, 3).json()
+    assert (back["changed"], back["kept"]) == (2, 1)
+    assert back["effects"][2]["problem"] == "This sentence is not excluded."
+    assert states(cast) == ["disputed", "open", "open"]
+
+
+def test_all_that_match_change_with_the_filters_of_the_list(
+    cast: ProjectCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_actions, "MAX_ITEMS", 1)
+    monkeypatch.setattr(bulk_actions, "MAX_NAMED", 0)
+    first = send(cast, "exclude", query="?state=open", all=True, finding="broken").json()
+    assert (first["changed"], first["more"], states(cast)) == (1, True, ["disputed", "unusable", "open"])
+    assert entries(cast.project)[0].after == {"sentences": 1, "state": "open"}
+    rest = send(cast, "exclude", query="?state=open", all=True, finding="broken").json()
+    assert (rest["changed"], rest["more"]) == (1, False)
+    none = send(cast, "exclude", query="?state=open", all=True, finding="broken").json()
+    assert (none["changed"], none["effects"]) == (0, [])
+    assert send(cast, "exclude", 1, 2, finding="broken").json()["code"] == "too_many_items"
+
+
+def test_unanswered_items_become_gold_questions_together(cast: ProjectCast) -> None:
+    values = {"use": "check", "payload": {"relations": ["born_in"]}, "explains": "It is stated."}
+    made = send(cast, "gold", 1, 2, **values).json()
+    assert (made["changed"], made["kept"], states(cast)) == (1, 1, ["disputed", "check", "open"])
+    assert KnownAnswer.objects.get().payload["relations"] == ["born_in"]
+
+
+def test_an_action_without_its_values_or_items_changes_nothing(cast: ProjectCast) -> None:
+    missing = send(cast, "gold", 2).json()
+    assert {problem["field"] for problem in missing["errors"]} == {"use", "payload"}
+    assert send(cast, "exclude", 1).status_code == 400
+    assert send(cast, "reopen").json()["code"] == "nothing_chosen"
+    assert send(cast, "exclude", query="?label=nowhere", all=True, finding="broken").status_code == 400
+    assert states(cast) == ["disputed", "open", "open"]

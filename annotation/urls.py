@@ -13,6 +13,7 @@ from annotation.api import (
     labelling,
     labels,
     monitoring,
+    ontology_versions,
     projects,
     releases,
     second_readings,
@@ -36,6 +37,11 @@ api_patterns = [
         "projects/<slug:slug>/steps/<int:plan>/undo",
         effects.UndonePlan.as_view(),
         name="api-ontology-plan-undo",
+    ),
+    path(
+        "projects/<slug:slug>/ontology-versions",
+        ontology_versions.OntologyVersions.as_view(),
+        name="api-ontology-versions",
     ),
     path("projects/<slug:slug>/guidelines", guidelines.Guidelines.as_view(), name="api-guidelines"),
     path(

@@ -18,7 +18,7 @@ from annotation import projects, roles
 from annotation.api.projects import project_of
 from annotation.consensus.effects import preview
 from annotation.models import OntologyStep, Policy, Project
-from annotation.ontology import guideline_versions, inventory, plans
+from annotation.ontology import guideline_versions, inventory, plans, versions
 from annotation.queue import exclusions
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -67,6 +67,10 @@ CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], obje
         lambda project, by, values: inventory.undo(
             get_object_or_404(project.steps, number=values["step"]), by=by
         ),
+    ),
+    "restore": (
+        ("version",),
+        lambda project, by, values: versions.restore(project, values["version"], by=by),
     ),
     "k": (("k",), lambda project, by, values: projects.set_k(project, k=values["k"], by=by)),
     "rule": (
@@ -171,6 +175,7 @@ class ChangeSerializer(serializers.Serializer[Any]):
     )
     steps = PlannedStepSerializer(many=True, required=False, help_text="Of a plan.")
     step = serializers.IntegerField(required=False, help_text="Number of the ontology step to undo.")
+    version = serializers.IntegerField(required=False, help_text="Version of the ontology to restore.")
     guideline = serializers.IntegerField(required=False, help_text="Version whose answers are asked again.")
     labels = serializers.ListField(child=serializers.CharField(max_length=200), required=False)
     again = serializers.BooleanField(required=False, help_text="false: count them again.")

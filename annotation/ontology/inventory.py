@@ -197,7 +197,7 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
     steps.append(_add_step(project, Operation.DELETE, deleted, "", by))
     made = [step for step in steps if step]
     OntologyStep.objects.filter(pk__in=[step.pk for step in made]).update(
-        plan=made[0].number if made else None
+        plan=made[0].number if made else None, at=Now()
     )
     item_state.recompute_after_change(project)
     return inventory(project, preset.part)
@@ -303,9 +303,18 @@ def _add_step(
 @transaction.atomic
 def undo(step: OntologyStep, *, by: User) -> None:
     """Undo a step that no later one needs, unless answers use its new label."""
+    require_to_change(step.project, by, CURATOR)
+    lock_project(step.project)
+    undo_step(step, by=by)
+    item_state.recompute_after_change(step.project)
+
+
+def undo_step(step: OntologyStep, *, by: User, kept: Collection[str] = ()) -> None:
+    """Undo a step of a locked project, whose items the caller computes anew.
+
+    Answers may use the names in `kept`: steps that follow make them again.
+    """
     project = step.project
-    require_to_change(project, by, CURATOR)
-    lock_project(project)
     step = OntologyStep.objects.select_for_update().get(pk=step.pk)
     if step.undone_at is not None:
         raise Conflict("already_undone", f"Step {step.number} is undone.", hint="Reload the page.")
@@ -316,14 +325,13 @@ def undo(step: OntologyStep, *, by: User) -> None:
             hint=f"Undo step {later.number} first.",
         )
     require_no_running_import(project)  # its answers may have the labels of this step
-    require_unused(step, since=step.at)
+    require_unused(step, since=step.at, kept=kept)
     label_usage.wait_for_running_votes(project)
-    require_unused(step, since=Now() - label_usage.JUST_NOW)
+    require_unused(step, since=Now() - label_usage.JUST_NOW, kept=kept)
     OntologyStep.objects.filter(pk=step.pk).update(undone_at=Now())
     renew_stamp(project)
     about, now = f"step {step.number}", step.targets or step.target
     record(project, f"{step.operation} undone", by=by, about=about, before=now, after=step.sources)
-    item_state.recompute_after_change(project)
 
 
 def answers_emptied(project: Project) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from django.db import transaction
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from annotation.consensus import item_state
 from annotation.models import OntologyStep, Project
@@ -101,7 +102,7 @@ def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> l
             raise
     if made:
         keys = [step.pk for step in made]
-        OntologyStep.objects.filter(pk__in=keys).update(plan=made[0].number)
+        OntologyStep.objects.filter(pk__in=keys).update(plan=made[0].number, at=Now())
         item_state.recompute_after_change(project)
     return list(OntologyStep.objects.filter(pk__in=[step.pk for step in made]))
 
@@ -120,5 +121,7 @@ def undo_plan(project: Project, plan: int, *, by: User) -> int:
     if not active:
         raise Conflict("not_the_last_step", f"There is no plan {plan} with active steps.")
     for step in active:
-        inventory.undo(step, by=by)
+        inventory.undo_step(step, by=by)
+    project.steps.filter(pk__in=[step.pk for step in active]).update(undone_at=Now())  # one time for all
+    item_state.recompute_after_change(project)
     return len(active)

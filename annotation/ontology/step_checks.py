@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from annotation.consensus.label_mapping import LabelMapping, Replay
@@ -80,11 +81,11 @@ def dependent_step(project: Project, step: OntologyStep) -> OntologyStep | None:
     return None
 
 
-def require_unused(step: OntologyStep, *, since: Any) -> None:
-    """Reject if a target of the step was used since; raw labels may stay."""
+def require_unused(step: OntologyStep, *, since: Any, kept: Collection[str] = ()) -> None:
+    """Reject if a target of the step was used since; raw labels and those in `kept` may stay."""
     project = step.project
     for name in [step.target] * bool(step.target) + step.targets:
-        if project.labels.filter(name=name, derived=False).exists():
+        if name in kept or project.labels.filter(name=name, derived=False).exists():
             continue
         n = label_usage.votes_with_label(project, name, since=since)
         if n:

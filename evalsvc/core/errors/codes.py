@@ -79,6 +79,8 @@ ANNOTATION: dict[str, str] = {
     "not_handed_out": "The sentence is not reserved for you. Request the next sentence.",
     "not_settled": "Some sentences are unanswered or in dispute. Settle them, or leave them out.",
     "not_the_last_step": "A later step of the ontology needs this one. Undo the later step first.",
+    "unknown_ontology": "The ontology has no version of this number.",
+    "version_in_use": "The ontology is at this version.",
     "nothing_chosen": "No answer is selected. Select one first.",
     "nothing_settled": "No sentence is settled yet, so there is nothing to freeze.",
     "project_missing": "This kind of import needs a project. Specify one.",

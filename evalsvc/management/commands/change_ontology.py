@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management import CommandError, CommandParser
 
 from annotation.consensus.effects import preview
-from annotation.ontology import inventory, plans
+from annotation.ontology import inventory, plans, versions
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
 
 
@@ -21,6 +21,7 @@ class Command(ActingCommand):
         what.add_argument("--plan", metavar="FILE", help=f"JSON, such as {plans.EXAMPLE}")
         what.add_argument("--undo", type=int, metavar="NUMBER", help="number of the plan's first step")
         what.add_argument("--undo-step", type=int, metavar="NUMBER", help="number of one step")
+        what.add_argument("--restore", type=int, metavar="NUMBER", help="number of an earlier version")
         parser.add_argument("--preview", action="store_true", help="show the effect, and change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,6 +33,9 @@ class Command(ActingCommand):
                     raise CommandError(f"There is no step {options['undo_step']}.")
                 inventory.undo(step, by=by)
                 self.write(f"step {step.number} undone")
+            elif options["restore"] is not None:
+                versions.restore(project, options["restore"], by=by)
+                self.write(f"version {options['restore']} restored")
             elif options["undo"] is not None:
                 n = plans.undo_plan(project, options["undo"], by=by)
                 self.write(f"{n:,} steps undone")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import unified_diff
 
 from django.db import transaction
 from django.db.models import Count, QuerySet
@@ -19,6 +20,8 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.problems import did_you_mean
+
+MOST_LINES = 5_000  # of each text that is compared
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,14 @@ def _first(project: Project) -> GuidelineVersion:
     """Return the version that projects have before any is stored."""
     values = {"text": project.guideline, "by": project.created_by, "at": project.created_at}
     return GuidelineVersion(project=project, number=project.guideline_version, **values)
+
+
+def differences(before: str, after: str) -> list[tuple[str, str]]:
+    """Return the lines that differ, with two around them, each after its sign: −, +, none, or … for a gap."""
+    texts = (text.splitlines()[:MOST_LINES] for text in (before, after))
+    rows = list(unified_diff(*texts, n=2, lineterm=""))[2:]
+    signs = {"-": "−", "+": "+", "@": "…"}
+    return [(signs.get(row[0], ""), "" if row[0] == "@" else row[1:]) for row in rows]
 
 
 def set_text(project: Project, text: str, *, by: User) -> None:

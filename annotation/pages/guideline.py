@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from annotation import projects, roles
 from annotation.models import Project
 from annotation.ontology import guideline_versions
+from annotation.ontology.guideline_versions import Version
 from annotation.pages.project_page import (
     ActionForm,
     choices_by_name,
@@ -83,12 +84,15 @@ def guideline(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("project-guideline", slug)
     stored = {"guideline": project.guideline, "na_means": project.na_means}
     about_text = request.method == "POST" and not again_form.is_bound
+    compared = _compared(request, versions)
+    if compared and compared[0].number != project.guideline_version:
+        stored["guideline"] = compared[0].text
     form = GuidelineForm(request.POST if about_text else None, initial=stored)
     if form.is_valid() and request.POST.get("action") != "show":
         projects.set_guideline(project, by=user, **form.cleaned_data)
         messages.info(request, "Guideline saved. Annotators see it when they reload the page.")
         return redirect("project-guideline", slug)
-    text = request.POST.get("guideline", project.guideline)
+    text = request.POST.get("guideline", stored["guideline"])
     context = project_context(
         project,
         role,
@@ -97,9 +101,18 @@ def guideline(request: HttpRequest, slug: str) -> HttpResponse:
         unsaved=text != project.guideline,
         versions=[(version, to_html(version.text)) for version in versions],
         earlier=earlier,
+        compared=compared,
+        differences=guideline_versions.differences(*(each.text for each in compared)) if compared else [],
         again_form=again_form,
     )
     return render(request, "annotation/guideline.html", context)
+
+
+def _compared(request: HttpRequest, versions: list[Version]) -> tuple[Version, Version] | None:
+    """Return the version in the address and the one to compare it with, by default the current one."""
+    by_number = {str(version.number): version for version in versions}
+    before = by_number.get(request.GET.get("version", ""))
+    return (before, by_number.get(request.GET.get("with", ""), versions[0])) if before else None
 
 
 @page()

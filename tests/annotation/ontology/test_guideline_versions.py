@@ -148,3 +148,23 @@ def test_page_api_and_command_show_versions_and_ask_again(
     assert log.splitlines()[0] == "at,by,action,about,before,after"
     assert "answers asked again,guideline version 1,,A" in log
     assert guideline_versions.versions(project, by=curator())[0].text == "Second, in other words"
+
+
+def test_two_texts_are_compared_and_an_earlier_one_is_restored_as_a_new_version(
+    project: Project, client: Client
+) -> None:
+    write(project, "# One\nFirst\nSame")
+    item = answered_item(project, ["A"], ["A"])
+    write(project, "# One\nSecond\nSame")
+    client.force_login(curator())
+    page = reverse("project-guideline", args=[project.slug])
+    shown = client.get(page, {"version": 1})
+    assert shown.context["differences"][1:] == [("", "# One"), ("−", "First"), ("+", "Second"), ("", "Same")]
+    assert "Not saved yet" in shown.content.decode()
+    assert client.get(page, {"version": 2, "with": 1}).context["differences"][2] == ("−", "Second")
+    answer_item(project.items.get(external_id="s1"), person("ann0"), "B")
+    client.post(page, shown.context["form"].initial | {"action": "keep"})
+    assert [row[:2] for row in numbers(project)] == [
+        (3, "# One\nFirst\nSame"), (2, "# One\nSecond\nSame"), (1, "# One\nFirst\nSame"),
+    ]  # fmt: skip
+    assert read(item) == ("settled", 0)

@@ -65,8 +65,8 @@ def _first(project: Project) -> GuidelineVersion:
 
 def differences(before: str, after: str) -> list[tuple[str, str]]:
     """Return the lines that differ, with two around them, each after its sign: −, +, none, or … for a gap."""
-    texts = (text.splitlines()[:MOST_LINES] for text in (before, after))
-    rows = list(unified_diff(*texts, n=2, lineterm=""))[2:]
+    old, new = (text.splitlines()[:MOST_LINES] for text in (before, after))
+    rows = list(unified_diff(old, new, n=2, lineterm=""))[2:]
     signs = {"-": "−", "+": "+", "@": "…"}
     return [(signs.get(row[0], ""), "" if row[0] == "@" else row[1:]) for row in rows]
 

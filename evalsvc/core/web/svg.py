@@ -20,6 +20,7 @@ LITERAL = (
         "zero": 'stroke="#484d54" fill="none"',
         "halo": 'stroke="#ffffff" stroke-width="1.5"',
         "track": 'fill="#f0eee8"',
+        "tick": 'fill="#1b1d20"',
         "on-dark": 'fill="#ffffff" font-size="12" font-family="sans-serif"',
     }
     | {

@@ -89,13 +89,16 @@ def reported_strip(value: float, *, sd: float, scale: Scale, text: str) -> SafeS
     )
 
 
-def bar(value: float | None, *, width: int = 160) -> SafeString:
-    """Bar of a share; below one half in the second colour."""
+def bar(value: float | None, *, best: float | None = None, width: int = 160) -> SafeString:
+    """Bar of a share, below one half in the second colour, with a tick at the best of the board."""
     if value is None:
         return mark_safe("")
     track = element("rect", class_="track", width=width, height=12, rx=2)
     fill = element("rect", class_="f2" if value < 0.5 else "f1", width=width * value, height=12, rx=2)
-    return drawing(width, 12, percent(value), track, fill, class_="fix")
+    if best is None:
+        return drawing(width, 12, percent(value), track, fill, class_="fix")
+    tick = element("rect", class_="tick", x=min(width * best, width - 2), width=2, height=12)
+    return drawing(width, 12, f"{percent(value)}, best {percent(best)}", track, fill, tick, class_="fix")
 
 
 def progress(done: int, total: int) -> SafeString:
@@ -193,12 +196,26 @@ def path_of(points: Sequence[Point]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in [*kept, points[-1]])
 
 
+DOTTED = "2 3"  # labels of a source
+
+
 def curve(
-    points: Sequence[Point], *, name: str, best: Point | None, tau: str, narrow: bool = False, **more: str
+    points: Sequence[Point],
+    *,
+    name: str,
+    best: Point | None,
+    tau: str,
+    held_out: Sequence[Point] = (),
+    narrow: bool = False,
+    **more: str,
 ) -> SafeString:
-    """Precision against recall, with the point of the best F1 marked."""
+    """Precision against recall, with the point of the best F1 marked; on the labels of a source dotted."""
     frame = NARROW if narrow else WIDE
     parts = unit_grid(frame) + [piece for f1 in (0.4, 0.6, 0.8) for piece in contour(f1, frame)]
+    if held_out:
+        path = path_of([frame.at(r, p) for r, p in held_out])
+        tip = element("title", "held-out")
+        parts.append(element("path", tip, class_="l1", stroke_dasharray=DOTTED, d=path))
     if points:
         parts.append(element("path", class_="l1", d=path_of([frame.at(r, p) for r, p in points])))
     if best is not None:

@@ -11,6 +11,7 @@ from evalsvc.core.web.formatting import percent
 from evalsvc.core.web.svg import Scale, drawing, element
 from evalsvc.evaluation.pages.charts import (
     DASHES,
+    DOTTED,
     MARKS,
     NARROW,
     WIDE,
@@ -21,8 +22,6 @@ from evalsvc.evaluation.pages.charts import (
     path_of,
     unit_grid,
 )
-
-DOTTED = "2 3"  # labels of a source
 
 
 def series_style(place: int) -> tuple[int, str, str | None]:

@@ -86,7 +86,10 @@ class Sheet:
 
 @dataclass(frozen=True)
 class ShownClass:
-    """Figures of a class; `mean` and `sd` are of its F over the runs of a system, as far as it is defined."""
+    """Figures of a class; `mean` and `sd` are of its F over the runs of a system, as far as it is defined.
+
+    `best` is the greatest mean of a system of the board, and `by` its name.
+    """
 
     title: str
     f1: float | None
@@ -98,6 +101,13 @@ class ShownClass:
     training: int | None = None
     mean: float | None = None
     sd: float | None = None
+    best: float | None = None
+    by: str = ""
+
+    @property
+    def drawn(self) -> float | None:
+        """F of the bar: the mean over the runs, if there are several."""
+        return self.f1 if self.mean is None else self.mean
 
     @property
     def false_positives(self) -> int:
@@ -123,6 +133,7 @@ class ClassTable:
     counts: bool = True
     f: str = "F1"
     runs: int = 0
+    best: str = ""
     orders: Sequence[tuple[str, str]] = ORDERS
     settings: list[tuple[str, str]] = field(default_factory=list)
 
@@ -234,12 +245,13 @@ def points_of(evaluation: Disclosed) -> list[tuple[float, float]]:
     return list(zip(curve.get("recall", ()), curve.get("precision", ()), strict=True))
 
 
-def draw(evaluation: Disclosed, **how: Any) -> SafeString:
+def draw(evaluation: Disclosed, *, beside: Disclosed | None = None, **how: Any) -> SafeString:
     values = evaluation.values
     tau = values.get("tau")
     label = "–" if tau is None else number(tau, digits=3)
     name, points = f"{CURVE}: {_where(evaluation)}", points_of(evaluation)
-    return charts.curve(points, name=name, best=_best_point(evaluation), tau=label, **how)
+    held_out = points_of(beside) if beside else ()
+    return charts.curve(points, name=name, best=_best_point(evaluation), tau=label, held_out=held_out, **how)
 
 
 def _where(evaluation: Disclosed) -> str:
@@ -255,21 +267,25 @@ def _best_point(evaluation: Disclosed) -> tuple[float, float] | None:
     return None if recall is None or precision is None else (recall, precision)
 
 
-def curve_figure(evaluation: Disclosed, *, svg_url: str, csv_url: str) -> Figure | None:
-    """Curve of precision against recall, None without ranked claims."""
+def curve_figure(
+    evaluation: Disclosed, *, svg_url: str, csv_url: str, beside: Disclosed | None = None
+) -> Figure | None:
+    """Curve of precision against recall, None without ranked claims; that on labels of a source beside."""
     points, best = points_of(evaluation), _best_point(evaluation)
     if not points:
         return None
     finding = "best F1 at recall {:.2f}, precision {:.2f}".format(*best) if best else lower_first(CURVE)
     last = len(points) - 1  # the table has points at even steps, ends included
     places = sorted({round(i * last / (TABLE_POINTS - 1)) for i in range(TABLE_POINTS)})
+    caption = [f"Solid: {_where(evaluation)}; dotted: {_where(beside)}."] if beside else []
+    if best:
+        caption.append(f"The mark is at τ*. Averages, classes and errors are {_operating_point(evaluation)}.")
+    wide = draw(evaluation, beside=beside, class_="wide-only")
     return Figure(
         title=f"{_where(evaluation)}: {finding}",
-        drawing=draw(evaluation, class_="wide-only") + draw(evaluation, class_="narrow-only", narrow=True),
+        drawing=wide + draw(evaluation, beside=beside, class_="narrow-only", narrow=True),
         name=CURVE,
-        caption=f"The mark is at τ*. Averages, classes and errors are {_operating_point(evaluation)}."
-        if best
-        else "",
+        caption=" ".join(caption),
         table=DataTable(
             ("Recall", "Precision"),
             [(number(points[i][0], digits=3), number(points[i][1], digits=3)) for i in places],
@@ -280,15 +296,22 @@ def curve_figure(evaluation: Disclosed, *, svg_url: str, csv_url: str) -> Figure
 
 
 # ---- classes -------------------------------------------------------------------------------------
-def class_rows(evaluation: Disclosed, benchmark: Benchmark, *, relations: bool = False) -> list[ShownClass]:
-    """Return the figures of each averaged class; of joint benchmarks types or relations."""
+def class_family(
+    evaluation: Disclosed, benchmark: Benchmark, *, relations: bool = False
+) -> tuple[str, dict[str, str]]:
+    """Return the family of the figures per class, and the titles of the averaged classes."""
     families = RELATION_CLASSES if relations else CLASS_FAMILIES[evaluation.setting.kind]
     part = RELATION if relations else ENTITY
     titles = label_titles(label for label in benchmark.labels if label.get("part", part) == part)
     if evaluation.options.get("include_negative") and benchmark.negative:
         titles[benchmark.negative] = benchmark.negative
     present = {row["family"] for row in evaluation.classes}
-    family = next((name for name in families if name in present), "")
+    return next((name for name in families if name in present), ""), titles
+
+
+def class_rows(evaluation: Disclosed, benchmark: Benchmark, *, relations: bool = False) -> list[ShownClass]:
+    """Return the figures of each averaged class; of joint benchmarks types or relations."""
+    family, titles = class_family(evaluation, benchmark, relations=relations)
     return [
         ShownClass(
             titles[row["label"]],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from statistics import fmean, stdev
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -16,83 +14,20 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from evalsvc.core.web.downloads import svg_file
-from evalsvc.core.web.formatting import DASH, counted, day, listed, measured
+from evalsvc.core.web.formatting import DASH, counted, listed, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
-from evalsvc.evaluation import board_reading, leaderboard, roles
-from evalsvc.evaluation.benchmarks.file_contract import settings_of
-from evalsvc.evaluation.comparison import board_tests, words
-from evalsvc.evaluation.comparison.board_tests import Band, BoardComparison
+from evalsvc.evaluation import board_reading, roles
+from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.words import with_deviation
-from evalsvc.evaluation.disclosure.policy import Disclosed
-from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import Measure, board_measures
-from evalsvc.evaluation.models import Setting, Submission
-from evalsvc.evaluation.pages import board_view, charts, score_view
+from evalsvc.evaluation.pages import board_view, charts, score_view, system_figures
 from evalsvc.evaluation.pages.board_tables import board_computation
-from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
+from evalsvc.evaluation.pages.system_request import SystemPage, file_name, requested
 
 COMPARABLE = 8  # systems offered for a comparison, those beside this one on the board
 RUN_COLUMNS = 4
 FORMATS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"), ("md", "Markdown"))
-
-
-@dataclass(frozen=True)
-class SystemPage:
-    """A system on a board, with what its reader may see of its runs.
-
-    `runs` are empty while the gold is hidden: which run is the median would tell more than the board.
-    """
-
-    board: Board
-    row: BoardRow
-    settings: list[Setting]
-    runs: list[tuple[Submission, Disclosed]]
-
-    @property
-    def setting(self) -> Setting:
-        return self.board.setting
-
-    @property
-    def measures(self) -> list[Measure]:
-        """Measures that the board shows, then the others in the order of the menu."""
-        first = [each.key for each in board_measures(self.setting, self.board.columns)]
-        keys = dict.fromkeys([self.board.order_by, *first, *self.board.columns])
-        return [self.board.columns[key].measure for key in keys if self.row.figure(key)]
-
-    @cached_property
-    def tests(self) -> BoardComparison | None:
-        """Tests between the first systems of the board, if they are of the runs shown."""
-        return board_tests.read([self.board], list(self.board.columns)).get(self.setting.pk)
-
-    def band(self, key: str) -> Band | None:
-        """Return the ranks by a measure that tests leave open."""
-        return self.tests.bands(key).get(self.row.system.pk) if self.tests else None
-
-    @property
-    def median(self) -> tuple[Submission, Disclosed] | None:
-        return leaderboard.median_run(self.board, self.runs)
-
-
-def requested(request: HttpRequest, slug: str, pk: int) -> SystemPage:
-    """Return the system on the requested board, by default the first that has it."""
-    benchmark = roles.benchmark_for(request.user, slug)
-    scored = Setting.objects.filter(
-        evaluations__submissions__system__pk=pk,
-        evaluations__submissions__benchmark=benchmark,
-        evaluations__submissions__withdrawn_at=None,
-    )
-    having = set(scored.values_list("pk", flat=True))
-    settings = [each for each in settings_of(benchmark) if each.pk in having]
-    sealed = roles.sealed_from(settings, request.user)
-    settings = [each for each in settings if each.pk not in sealed]
-    key = request.GET.get("setting", "")
-    for setting in settings:
-        if key in ("", setting.key):
-            board = leaderboard.board(setting, person=request.user)
-            if row := next((each for each in board.rows if each.system.pk == pk), None):
-                return SystemPage(board, row, settings, leaderboard.open_runs(board, pk, request.user))
-    raise Http404
 
 
 @require_safe
@@ -106,13 +41,15 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
     page = requested(request, slug, pk)
     name = request.GET.get("table", "scores")
     if name == "curve" and page.median and format == "svg":
-        drawn = score_view.draw(page.median[1]) if score_view.points_of(page.median[1]) else ""
-        return svg_file(drawn, f"{slug}-{pk}-curve.svg")
-    tables = {"scores": _scores_table(page), "runs": _runs_table(page)}
-    tables |= {f"classes-{each.anchor}": _class_file(each) for each in _classes(page, request)}
+        return svg_file(system_figures.curve_drawing(page), f"{slug}-{pk}-curve.svg")
+    tables = {"scores": _scores_table(page), "runs": system_figures.runs_table(page)}
+    tables |= {
+        f"classes-{each.anchor}": system_figures.class_file(each)
+        for each in system_figures.classes(page, request)
+    }
     if name == "curve" and page.median:
-        tables[name] = _curve_table(page.median[1])
-    if name == "confusion" and (confusion := _confusion(page, request)):
+        tables[name] = system_figures.curve_table(page, page.median[1])
+    if name == "confusion" and (confusion := system_figures.confusion(page, request)):
         tables[name] = confusion.table
     if name not in tables:
         raise Http404
@@ -127,7 +64,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
     seen = roles.visible_submissions(request.user).filter(pk__in=[run.pk for run, _ in page.runs])
     files = reverse("system-file", args=[benchmark.slug, row.system.pk, "csv"])
     name = f"{row.system.team_slug}/{row.system.name}"
-    names, runs = board_view.system_names(board), _runs_table(page)
+    names, runs = board_view.system_names(board), system_figures.runs_table(page)
     return {
         "benchmark": benchmark,
         "setting": setting,
@@ -138,7 +75,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "tested": page.band(board.order_by) is not None,
         "held_back": board.held_back,
         "beside": _neighbours(page, names) if page.runs else None,
-        "groups": _groups(page),
+        "groups": _groups(page, names),
         "remarks": score_view.micro_above_macro_in_words(_means(page), page.setting),
         "version": board.version,
         "main": board.ordering.measure,
@@ -148,10 +85,10 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "runs": runs if page.runs else None,
         "run_rows": [(run, cells[1:]) for (run, _), cells in zip(page.runs, runs.rows, strict=True)],
         "visible": set(seen.values_list("pk", flat=True)),
-        "curve": _curve(page, files),
+        "curve": system_figures.curve(page, files),
         "errors": score_view.error_charts(page.median[1], benchmark) if page.median else [],
-        "class_tables": _classes(page, request),
-        "confusion": _confusion(page, request),
+        "class_tables": system_figures.classes(page, request),
+        "confusion": system_figures.confusion(page, request),
         "median": page.median[0] if page.median else None,
         "files": files,
         "query": urlencode({"setting": setting.key}),
@@ -238,9 +175,19 @@ class FamilyRow:
     rank: str
     remark: str
     leads: bool = False
+    best: str = ""
 
 
-def _groups(page: SystemPage) -> list[tuple[str, list[FamilyRow], list[FamilyRow]]]:
+def _best(page: SystemPage, measure: Measure, names: Mapping[int, str]) -> str:
+    """Return the highest mean of the board, and whose it is."""
+    column = page.board.columns[measure.key]
+    if not column.order or (figure := column.figures[column.order[0]]).mean is None:
+        return ""
+    own = column.order[0] == page.row.system.pk
+    return "this system" if own else f"{measured(figure.mean, measure)} {names[column.order[0]]}"
+
+
+def _groups(page: SystemPage, names: Mapping[int, str]) -> list[tuple[str, list[FamilyRow], list[FamilyRow]]]:
     """Part the measures by family: those of the board, and the rest."""
     first = {page.board.order_by, *(each.key for each in board_measures(page.setting, page.board.columns))}
     families: dict[str, tuple[list[FamilyRow], list[FamilyRow]]] = {}
@@ -249,7 +196,8 @@ def _groups(page: SystemPage) -> list[tuple[str, list[FamilyRow], list[FamilyRow
         text = with_deviation(figure, measure)
         remark = measure.explains if text != DASH or figure is None else f"undefined: {figure.reason}"
         band, rank = page.band(measure.key), page.row.rank_by(measure.key)
-        row = FamilyRow(measure, text, str(band or rank or DASH), remark, bool(band and band.leads))
+        best = _best(page, measure, names)
+        row = FamilyRow(measure, text, str(band or rank or DASH), remark, bool(band and band.leads), best)
         shown, rest = families.setdefault(measure.family, ([], []))
         (shown if measure.key in first else rest).append(row)
     ordered = sorted(families.items(), key=lambda each: not each[1][0])
@@ -286,91 +234,7 @@ def _scores_table(page: SystemPage) -> PaperTable:
             Cell(str(band or ""), str(band or DASH)),
         ])  # fmt: skip
     caption = f"{page.row.system.name} on {page.setting}, version {page.board.version.number}."
-    return PaperTable(_file_name(page, "scores"), caption, heads, rows)
-
-
-def _file_name(page: SystemPage, what: str) -> str:
-    return f"{page.setting.benchmark.slug}-{page.row.system.pk}-{what}"
-
-
-# ---- runs, curve, classes ------------------------------------------------------------------------
-def _runs_table(page: SystemPage) -> PaperTable:
-    """List the distinct runs with the first measures of the board."""
-    measures = board_measures(page.setting, page.board.columns)[:RUN_COLUMNS]
-    heads = [Head("run", "Run", numeric=False), Head("submitted", "Submitted", numeric=False)]
-    heads += [Head(measure.key, measure.title) for measure in measures]
-    rows = []
-    for run, scored in page.runs:
-        values = [(measure, scored.values.get(measure.key)) for measure in measures]
-        cells = [Cell(value, DASH if value is None else measured(value, each)) for each, value in values]
-        rows.append([Cell(run.run, run.run), Cell(run.created_at.date(), day(run.created_at)), *cells])
-    caption = f"Runs of {page.row.system.name} on {page.setting} with different answers."
-    return PaperTable(_file_name(page, "runs"), caption, heads, rows)
-
-
-def _curve(page: SystemPage, files: str) -> Any:
-    if page.median is None:
-        return None
-    _, scored = page.median
-    query = f"setting={page.setting.key}&table=curve"
-    svg = reverse("system-file", args=[page.setting.benchmark.slug, page.row.system.pk, "svg"])
-    return score_view.curve_figure(scored, svg_url=f"{svg}?{query}", csv_url=f"{files}?{query}")
-
-
-def _curve_table(scored: Disclosed) -> PaperTable:
-    heads = [Head("recall", "Recall"), Head("precision", "Precision")]
-    rows = [[Cell(value, str(value)) for value in point] for point in score_view.points_of(scored)]
-    return PaperTable("curve", "Precision against recall of the median run.", heads, rows)
-
-
-def _confusion(page: SystemPage, request: HttpRequest) -> Confusion | None:
-    """Return the confusion matrix of the median run."""
-    if page.median is None:
-        return None
-    return confusion_for(page.median[1], request.user, name=_file_name(page, "confusion"))
-
-
-def _classes(page: SystemPage, request: HttpRequest) -> list[score_view.ClassTable]:
-    """Return the classes of the median run."""
-    if page.median is None:
-        return []
-    order = request.GET.get("order", "")
-    tables = score_view.class_tables([page.median[1]], page.setting.benchmark, order=order)
-    return [_over_runs(page, table) for table in tables] if len(page.runs) > 1 else tables
-
-
-def _over_runs(page: SystemPage, table: score_view.ClassTable) -> score_view.ClassTable:
-    """Add mean and deviation of each class over the runs."""
-    values: dict[str, list[float]] = {}
-    for _, scored in page.runs:
-        relations = table.anchor == "relations"
-        for row in score_view.class_rows(scored, page.setting.benchmark, relations=relations):
-            if row.f1 is not None:
-                values.setdefault(row.title, []).append(row.f1)
-    rows = [
-        replace(row, mean=fmean(of_class), sd=stdev(of_class) if len(of_class) > 1 else None)
-        if (of_class := values.get(row.title))
-        else row
-        for row in table.rows
-    ]
-    return replace(table, rows=rows, runs=len(page.runs))
-
-
-def _class_file(table: score_view.ClassTable) -> PaperTable:
-    heads = [Head("class", table.kind, numeric=False)]
-    figures = (*score_view.CLASS_FIGURES, *(("mean", "sd") if table.runs else ()))
-    heads += [Head(key, key.capitalize()) for key in figures]
-    rows = [
-        [
-            Cell(row.title, row.title),
-            *(
-                Cell(value, DASH if value is None else str(value))
-                for value in (getattr(row, key) for key in figures)
-            ),
-        ]
-        for row in table.rows
-    ]
-    return PaperTable(table.anchor, f"{table.title}: {table.caption}.", heads, rows)
+    return PaperTable(file_name(page, "scores"), caption, heads, rows)
 
 
 # ---- what the team declared, what it may be compared with ----------------------------------------

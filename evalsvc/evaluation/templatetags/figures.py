@@ -24,8 +24,8 @@ BADGES = {
 
 
 @register.filter
-def bar(value: float | None) -> SafeString:
-    return charts.bar(value)
+def bar(value: float | None, best: float | None = None) -> SafeString:
+    return charts.bar(value, best=best)
 
 
 @register.simple_tag

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, System
-from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from workers.runner import run_next
 
 
@@ -67,6 +67,41 @@ def test_each_class_has_its_mean_and_deviation_over_the_runs(
     assert (table.runs, len(f1)) == (3, 3)
     assert shown.mean == pytest.approx(fmean(f1))
     assert shown.sd == pytest.approx(stdev(f1))
+
+
+def test_each_score_and_class_stands_beside_the_best_of_the_board(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    page = client.get(address(benchmark, "Tree"))
+    groups = page.context["groups"]
+    assert {row.measure.key: row.best for _, shown, _ in groups for row in shown}["micro_f1"] == "75.0 Net"
+    [own] = client.get(address(benchmark, "Net")).context["class_tables"]
+    [table] = page.context["class_tables"]
+    of_net = {row.title: row.mean for row in own.rows}
+    best = {row.title: (row.best, row.by) for row in table.rows}
+    assert best["born_in"] == (pytest.approx(of_net["born_in"]), "Net")
+    assert {row.title: row.by for row in own.rows}["born_in"] == "this system"
+    assert "best " in page.content.decode()
+
+
+def test_the_curve_on_labels_of_a_source_is_dotted_beside_that_on_labels_by_people(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    human = freeze("human", RELATION_GOLD, by=cast.olga)
+    source = freeze("source", RELATION_GOLD, by=cast.olga, origin="source")
+    settings = [("human", human, "bag", "ap"), ("held", source, "bag", "ap")]
+    benchmark = cast.benchmark(settings=settings)
+    claims = [{"h": "Q1", "t": "Q2", "relation": "born_in", "score": 0.5}]
+    cast.submit(benchmark, [*claims, {"h": "Q3", "t": "Q4", "relation": "part_of", "score": 0.9}])
+    while run_next("score"):
+        pass
+    page = client.get(address(benchmark, "Net", setting="human")).content.decode()
+    assert "Solid: human; dotted: held." in page
+    assert "<title>held-out</title></path>" in page
+    held_out = client.get(address(benchmark, "Net", setting="held")).content.decode()
+    assert "dotted" not in held_out
+    file = client.get(address(benchmark, "Net", "system-file", format="csv", table="curve", setting="human"))
+    assert {line.split(",")[-1] for line in file.content.decode().splitlines()[1:]} == {"human", "held"}
 
 
 def test_gold_stands_against_prediction_in_a_matrix_and_as_a_file(

@@ -1,0 +1,173 @@
+"""Runs, curve, classes and confusions of a system, where its gold is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from statistics import fmean, stdev
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from evalsvc.core.web.formatting import DASH, day, measured
+from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.comparison.board_tests import FIRST
+from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.measures.menu import board_measures
+from evalsvc.evaluation.models import Evaluation
+from evalsvc.evaluation.pages import board_view, score_view
+from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
+from evalsvc.evaluation.pages.system_request import SystemPage, file_name
+
+RUN_COLUMNS = 4
+
+
+def runs_table(page: SystemPage) -> PaperTable:
+    """List the distinct runs with the first measures of the board."""
+    measures = board_measures(page.setting, page.board.columns)[:RUN_COLUMNS]
+    heads = [Head("run", "Run", numeric=False), Head("submitted", "Submitted", numeric=False)]
+    heads += [Head(measure.key, measure.title) for measure in measures]
+    rows = []
+    for run, scored in page.runs:
+        values = [(measure, scored.values.get(measure.key)) for measure in measures]
+        cells = [Cell(value, DASH if value is None else measured(value, each)) for each, value in values]
+        rows.append([Cell(run.run, run.run), Cell(run.created_at.date(), day(run.created_at)), *cells])
+    caption = f"Runs of {page.row.system.name} on {page.setting} with different answers."
+    return PaperTable(file_name(page, "runs"), caption, heads, rows)
+
+
+def curve(page: SystemPage, files: str) -> Any:
+    """Return the curve of the median run, with that on the labels of a source where there is one."""
+    if page.median is None:
+        return None
+    query = f"setting={page.setting.key}&table=curve"
+    svg = reverse("system-file", args=[page.setting.benchmark.slug, page.row.system.pk, "svg"])
+    return score_view.curve_figure(
+        page.median[1], svg_url=f"{svg}?{query}", csv_url=f"{files}?{query}", beside=_held_out(page)
+    )
+
+
+def curve_drawing(page: SystemPage) -> str:
+    """Draw the curve for a file; empty without ranked claims."""
+    if page.median is None or not score_view.points_of(page.median[1]):
+        return ""
+    return score_view.draw(page.median[1], beside=_held_out(page))
+
+
+def _held_out(page: SystemPage) -> Disclosed | None:
+    """Return the run on the labels of a source if it has a curve, and the run here has one."""
+    if page.median is None or not score_view.points_of(page.median[1]) or not page.held_out:
+        return None
+    _, scored = page.held_out
+    return scored if score_view.points_of(scored) else None
+
+
+def curve_table(page: SystemPage, scored: Disclosed) -> PaperTable:
+    heads = [
+        Head("setting", "Setting", numeric=False),
+        Head("recall", "Recall"),
+        Head("precision", "Precision"),
+    ]
+    rows = [
+        [*(Cell(value, str(value)) for value in point), Cell(each.setting.key, each.setting.title)]
+        for each in (scored, _held_out(page))
+        if each
+        for point in score_view.points_of(each)
+    ]
+    return PaperTable("curve", "Precision against recall of the median run.", heads, rows)
+
+
+def confusion(page: SystemPage, request: HttpRequest) -> Confusion | None:
+    """Return the confusion matrix of the median run."""
+    if page.median is None:
+        return None
+    return confusion_for(page.median[1], request.user, name=file_name(page, "confusion"))
+
+
+def classes(page: SystemPage, request: HttpRequest) -> list[score_view.ClassTable]:
+    """Return the classes of the median run."""
+    if page.median is None:
+        return []
+    order = request.GET.get("order", "")
+    tables = score_view.class_tables([page.median[1]], page.setting.benchmark, order=order)
+    if len(page.runs) > 1:
+        tables = [_over_runs(page, table) for table in tables]
+    return _beside_best(page, tables)
+
+
+def _over_runs(page: SystemPage, table: score_view.ClassTable) -> score_view.ClassTable:
+    """Add mean and deviation of each class over the runs."""
+    values: dict[str, list[float]] = {}
+    for _, scored in page.runs:
+        relations = table.anchor == "relations"
+        for row in score_view.class_rows(scored, page.setting.benchmark, relations=relations):
+            if row.f1 is not None:
+                values.setdefault(row.title, []).append(row.f1)
+    rows = [
+        replace(row, mean=fmean(of_class), sd=stdev(of_class) if len(of_class) > 1 else None)
+        if (of_class := values.get(row.title))
+        else row
+        for row in table.rows
+    ]
+    return replace(table, rows=rows, runs=len(page.runs))
+
+
+def _beside_best(page: SystemPage, tables: list[score_view.ClassTable]) -> list[score_view.ClassTable]:
+    """Add the greatest mean F of each class among the first systems of the board."""
+    first = page.board.ordering.order[:FIRST]
+    if page.median is None or len(first) < 2:
+        return tables
+    compared = leaderboard.compared_runs(page.board, first)
+    keys = {run.evaluation for runs in compared.values() for run in runs}
+    stored = dict(Evaluation.objects.filter(pk__in=keys).values_list("pk", "classes"))
+    names = board_view.system_names(page.board) | {page.row.system.pk: "this system"}
+    title = "all systems" if len(page.board.rows) <= FIRST else f"the first {FIRST} systems"
+    beside = []
+    for table in tables:
+        relations = table.anchor == "relations"
+        family, titles = score_view.class_family(page.median[1], page.setting.benchmark, relations=relations)
+        best: dict[str, tuple[float, str]] = {}
+        for system in first:
+            of_runs = (stored[run.evaluation] for run in compared[system])
+            rows = [row for of_run in of_runs for row in of_run if row["family"] == family]
+            for label, mean in _means(rows).items():
+                if label in titles and mean > best.get(titles[label], (-1.0, ""))[0]:
+                    best[titles[label]] = mean, names[system]
+        shown = []
+        for row in table.rows:
+            value, by = best.get(row.title, (None, ""))
+            shown.append(replace(row, best=value, by=by))
+        beside.append(replace(table, rows=shown, best=title))
+    return beside
+
+
+def _means(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
+    """Return the mean F of each class over the runs in which it is defined."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        if row["f1"] is not None:
+            values.setdefault(row["label"], []).append(row["f1"])
+    return {label: fmean(of_class) for label, of_class in values.items()}
+
+
+def class_file(table: score_view.ClassTable) -> PaperTable:
+    heads = [Head("class", table.kind, numeric=False)]
+    figures = (
+        *score_view.CLASS_FIGURES,
+        *(("mean", "sd") if table.runs else ()),
+        *(("best", "by") if table.best else ()),
+    )
+    heads += [Head(key, key.capitalize()) for key in figures]
+    rows = [
+        [
+            Cell(row.title, row.title),
+            *(
+                Cell(value, DASH if value is None else str(value))
+                for value in (getattr(row, key) for key in figures)
+            ),
+        ]
+        for row in table.rows
+    ]
+    return PaperTable(table.anchor, f"{table.title}: {table.caption}.", heads, rows)

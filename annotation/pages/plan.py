@@ -27,7 +27,7 @@ from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.core.web.views import page
 
 MOST_LISTED = 20
-HALF = 120  # width of the longest bar
+ZERO, LONGEST = 145, 95  # place of zero, width of the longest bar; its figure needs about 45
 VERBS = {"add": "Add", "merge": "Merge", "delete": "Delete", "rename": "Rename", "split": "Split"}
 NOUNS = {"merge": "merge", "delete": "deletion", "rename": "renaming", "split": "split"}
 
@@ -260,13 +260,13 @@ def _points(before: float | None, after: float | None) -> str:
 
 
 def _bar(row: LabelChange, widest: int) -> dict[str, Any]:
-    width = round(HALF * abs(row.gain) / widest)
+    width = round(LONGEST * abs(row.gain) / widest)
     return {
         "row": row,
         "gain": signed(row.gain, digits=0),
-        "x": HALF if row.gain > 0 else HALF - width,
+        "x": ZERO if row.gain > 0 else ZERO - width,
         "width": width,
-        "text_x": HALF + width + 6 if row.gain > 0 else HALF - width - 6,
+        "text_x": ZERO + width + 6 if row.gain > 0 else ZERO - width - 6,
     }
 
 

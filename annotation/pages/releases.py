@@ -25,6 +25,7 @@ from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_of
 from annotation.releases.listing import listing, parts_of
 from annotation.testset import TestSet, board_moves, count_hiding, logged_changes
+from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import TooLarge
@@ -84,21 +85,24 @@ def changes(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/release_changes.html", context)
 
 
-@page("GET", "POST")
+@takes()
+@require_http_methods(["GET", "HEAD", "POST"])
 def check_copy(request: HttpRequest) -> HttpResponse:
-    """Compare uploaded files with their checksums, their manifest and each other."""
+    """Compare uploaded files with their checksums, their manifest and each other; needs no login."""
     form = CopyForm(request.POST, request.FILES) if request.method == "POST" else CopyForm()
     context: dict[str, Any] = {"form": form}
     if form.is_valid():
+        if not isinstance(request.user, User):
+            login_throttle.record_check(request)
         files = {file.name: opened(file) for file in form.cleaned_data["copies"]}
-        if result := attempt(form, lambda: _checked(files), "copies"):
+        if result := attempt(form, lambda: _checked(request, files), "copies"):
             context |= {"result": result, "known": _known(request, result)}
     return render(request, "annotation/release_check.html", context)
 
 
-def _checked(files: dict[str, Opened]) -> CheckResult:
-    """Check files while few threads do, for a limited computing time."""
-    with reading():
+def _checked(request: HttpRequest, files: dict[str, Opened]) -> CheckResult:
+    """Check files while few threads do, for a limited computing time; without a login one at a time."""
+    with reading(alone=not isinstance(request.user, User)):
         begun = time.thread_time()
 
         def tick() -> None:
@@ -118,7 +122,12 @@ def opened(file: UploadedFile) -> Opened:
 
 def _known(request: HttpRequest, result: CheckResult) -> TestSet | None:
     """Return the set on this service that has exactly this manifest, if the person sees it."""
-    test_set = visible(request).frozen().filter(slug=result.slug).first()
+    if isinstance(request.user, User):
+        seen = visible(request)
+    else:
+        published = publishing.visible(request.user).values("test_set")
+        seen = TestSet.objects.filter(pk__in=published)
+    test_set = seen.frozen().filter(slug=result.slug).first()
     digests = {manifest_sha256(test_set, with_gold=gold) for gold in (True, False)} if test_set else set()
     return test_set if result.manifest_sha256 in digests else None
 

@@ -1,4 +1,4 @@
-"""Limits on password attempts and mails, per name and network.
+"""Limits on password attempts, mails and checks without a login, per name and network.
 
 An attempt is recorded before the password is checked, so that parallel attempts count like successive ones.
 """
@@ -21,6 +21,7 @@ from evalsvc.core.web.formatting import counted
 
 WINDOW = timedelta(minutes=15)
 MAIL_WINDOW = 4 * WINDOW
+CHECKS_PER_NETWORK, CHECKS_OF_ALL = 20, 200
 MAILS_PER_ADDRESS, MAILS_PER_NETWORK = 3, 30
 
 
@@ -85,6 +86,23 @@ def record_mail(request: HttpRequest, to: str) -> None:
             f"Too many e-mails were requested. You can request another in {_minutes(wait)}.",
             retry_after=wait,
             hint="Check your spam folder. The last link is valid for a day.",
+        )
+
+
+def record_check(request: HttpRequest) -> None:
+    """Record a check of files without a login, or raise beyond a limit."""
+    keys = {
+        "name": keyed("checks without a login"),
+        "network": keyed(f"checks from {network_of(request)}"),
+    }
+    of_all, of_network = Q(name=keys["name"]), Q(network=keys["network"])
+    wait = _record(keys, MAIL_WINDOW, (CHECKS_PER_NETWORK, of_network), (CHECKS_OF_ALL, of_all))
+    if wait:
+        raise QuotaExceeded(
+            "too_many_checks",
+            f"Too many files were checked without a login. You can check again in {_minutes(wait)}.",
+            retry_after=wait,
+            hint="Log in, or use manage.py verify_release.",
         )
 
 

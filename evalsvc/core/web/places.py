@@ -13,23 +13,34 @@ from evalsvc.core.errors.exceptions import QuotaExceeded
 RETRY_SECONDS = 5
 READ_WAIT_SECONDS = 5
 _reading = BoundedSemaphore(max(1, settings.WEB_THREADS // 2))
+_alone = BoundedSemaphore(1)
 _waiting = BoundedSemaphore(max(1, settings.WEB_THREADS // 4))
 
 
 @contextmanager
-def reading() -> Iterator[None]:
+def reading(*, alone: bool = False) -> Iterator[None]:
     """Read a file while at most half of the threads do, so that pages stay available; else answer 429.
 
-    Another quarter of the threads may wait for a place.
+    Another quarter of the threads may wait for a place. Of all `alone`, one reads and none waits.
     """
-    if not (_reading.acquire(blocking=False) or _waited_for_place()):
-        hint = f"Send it again in {RETRY_SECONDS} s."
-        detail = "Other files are being read."
-        raise QuotaExceeded("too_many_checks", detail, retry_after=RETRY_SECONDS, hint=hint)
+    if alone and not _alone.acquire(blocking=False):
+        raise _rejection()
     try:
-        yield
+        if not (_reading.acquire(blocking=False) or (not alone and _waited_for_place())):
+            raise _rejection()
+        try:
+            yield
+        finally:
+            _reading.release()
     finally:
-        _reading.release()
+        if alone:
+            _alone.release()
+
+
+def _rejection() -> QuotaExceeded:
+    hint = f"Send it again in {RETRY_SECONDS} s."
+    detail = "Other files are being read."
+    return QuotaExceeded("too_many_checks", detail, retry_after=RETRY_SECONDS, hint=hint)
 
 
 def _waited_for_place() -> bool:

@@ -10,7 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.pages import releases
-from annotation.releases import folder
+from annotation.releases import folder, publishing
+from evalsvc.core.accounts import login_throttle
 from tests.annotation.releases.test_folder import released
 from tests.cast.projects import curator, error_codes
 
@@ -33,6 +34,24 @@ def test_a_copy_is_checked_and_found_on_this_service(client: Client, tmp_path: P
     response = client.post(CHECK, {"copies": files_of(tmp_path)})
     assert set(response.context["result"].differences) == {"gold.jsonl"}
     assert "gold.jsonl" in response.content.decode()
+
+
+def test_a_copy_is_checked_without_a_login_a_few_times_an_hour(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test_set = released()
+    folder.write_folder(test_set, tmp_path)
+    assert client.get(CHECK).status_code == 200
+    monkeypatch.setattr(login_throttle, "CHECKS_PER_NETWORK", 2)
+    response = client.post(CHECK, {"copies": files_of(tmp_path)})
+    assert response.context["result"].differences == {}
+    assert response.context["known"] is None  # it is not published
+    values = {"access": "anybody", "with_gold": True, "terms": "", "usernames": []}
+    publishing.publish(test_set, by=curator(), **values)
+    response = client.post(CHECK, {"copies": files_of(tmp_path)})
+    assert reverse("release", args=[test_set.slug]) in response.content.decode()
+    rejected = client.post(CHECK, {"copies": files_of(tmp_path)})
+    assert (rejected.status_code, "Retry-After" in rejected.headers) == (429, True)
 
 
 def test_a_check_needs_files_and_has_a_limit(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

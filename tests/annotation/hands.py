@@ -30,7 +30,11 @@ PLACES = """async ([item, span, units]) => {
     return range.getBoundingClientRect();
   };
   const { top, bottom } = boxOf(span);
-  if (top < innerHeight * 0.4 || bottom > innerHeight * 0.75) scrollBy(0, (top + bottom - innerHeight) / 2);
+  const middle = root.getBoundingClientRect().top + root.clientHeight / 2;
+  root.scrollBy(0, (top + bottom) / 2 - middle); // where the text scrolls in a box, then the page
+  const now = boxOf(span);
+  if (now.top < innerHeight * 0.4 || now.bottom > innerHeight * 0.75)
+    scrollBy(0, (now.top + now.bottom - innerHeight) / 2);
   return units.map(boxOf).map(({ x, y, width, height }) => [x + width / 2, y + height / 2]);
 }"""
 

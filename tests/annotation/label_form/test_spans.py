@@ -86,7 +86,8 @@ def test_an_overlapping_span_is_refused_with_the_reason(page: Page) -> None:
     start(page)
     press(page, "ArrowRight", "ArrowRight", "1", "Escape")
     press(page, "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "2")
-    assert "may not overlap" in page.locator("#answer-error").inner_text()
+    reason = "Spans of this project may not overlap. “Ada”, person, is here: select it to change it."
+    assert page.locator("#answer-error").inner_text() == reason
 
 
 def test_a_relation_takes_a_head_a_key_and_a_tail(page: Page) -> None:
@@ -415,6 +416,51 @@ def test_names_of_relations_of_one_span_cover_neither_each_other_nor_arrows(live
         for _, x, y, x_end, y_end in boxes[:at]:
             assert x_end <= left or right <= x or y_end <= top or bottom <= y, boxes
         assert not any(left < x < right and top < y < bottom for x, y in tips), (boxes, tips)
+
+
+def test_arcs_from_line_to_line_cross_no_words(live: str, page: Page) -> None:
+    place_editor(page, {"text": "Ada Roe saw Ulm\nand Turin and then Milan\nor Rome"})
+    spans = [[0, 7, "A"], [12, 15, "B"], [20, 25, "B"], [35, 40, "B"], [44, 48, "B"]]
+    code = """(spans) => {
+      const root = document.getElementById("sentence");
+      const over = { position: "absolute", inset: 0, overflow: "visible" };
+      Object.assign(root.style, { position: "relative", padding: "2rem", lineHeight: 4, whiteSpace: "pre" });
+      Object.assign(root.querySelector(".marks").style, over);
+      own.editor.show({ spans, relations: [[0, "r", 1], [0, "r", 2], [3, "r", 0], [0, "r", 4]] });
+      own.editor.choose(0);
+      const arcs = root.querySelector(".marks__arcs");
+      Object.assign(arcs.style, over);
+      const range = document.createRange();
+      range.selectNodeContents(root.firstChild);
+      const words = [...range.getClientRects()];
+      const origin = arcs.getBoundingClientRect();
+      const isIn = (box, x, y) => box.left < x && x < box.right && box.top + 1 < y && y < box.bottom - 1;
+      const isCrossed = ({ x, y }) => words.some((box) => isIn(box, x + origin.x, y + origin.y));
+      const paths = [...arcs.querySelectorAll("path")];
+      const along = (path, at) => path.getPointAtLength((at * path.getTotalLength()) / 400);
+      const points = paths.flatMap((path) => Array.from({ length: 400 }, (_, at) => along(path, at)));
+      return [paths.length, words.length, points.filter(isCrossed).length];
+    }"""
+    paths, lines, crossed = page.evaluate(code, spans)
+    assert (paths, crossed) == (4, 0)
+    assert lines >= 3
+
+
+def test_labels_messages_and_answer_stay_in_view_beside_a_long_text(page: Page) -> None:
+    cast = ProjectCast.create(kind="entities", k=1, labels=LABELS)
+    cast.import_lines({"id": "s1", "text": "A sentence of seven words stands here. " * 120})
+    cast.open()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_form(page)
+    page.locator("#sentence", has_text="seven").wait_for()
+    press(page, "ArrowLeft", "1")
+    bar = page.locator(".work__bar").evaluate("part => part.getBoundingClientRect().top")
+    for part in ("[data-mark=person]", "#span-note", "#readback", "label:has(#na)", ".marks__chosen"):
+        box = page.locator(part).first.bounding_box()
+        assert box, part
+        assert 0 < box["y"] < box["y"] + box["height"] <= bar + 1, part
+    assert page.evaluate("scrollY") == 0
+    assert page.locator("#sticky").inner_text() == "space and double click: person Esc clears it"
 
 
 def test_removing_one_of_300_spans_draws_the_others_no_more(live: str, page: Page) -> None:

@@ -3,7 +3,13 @@
 // Each change returns a new answer, or throws the reason why it is refused.
 
 export const EMPTY = { spans: [], relations: [] };
-export class Refused extends Error {}
+
+export class Refused extends Error {
+  constructor(message, other = null) {
+    super(message);
+    this.other = other; // the span that is in the way
+  }
+}
 
 const overlap = (a, b) => a[0] < b[1] && b[0] < a[1];
 const same = (a, b) => a.every((part, at) => part === b[at]);
@@ -43,8 +49,7 @@ export function ordered(spans, relations) {
 function requireFree(spans, span, mayOverlap) {
   if (spans.some((other) => same(other, span))) throw new Refused("This span is marked with this label already.");
   const other = spans.find((candidate) => overlap(candidate, span));
-  if (other && !mayOverlap)
-    throw new Refused(`Spans of this project may not overlap, and a ${other[2]} is here. Select it to change it.`);
+  if (other && !mayOverlap) throw new Refused("Spans of this project may not overlap.", other);
 }
 
 export function add(answer, span, mayOverlap) {

@@ -6,6 +6,8 @@ import { runsLeft, wordsOf } from "./text.js";
 
 const LANE = 18; // pixels
 const LETTER = 7; // pixels, about
+const RISE = 8; // pixels from the words to the arcs above them
+const GUTTER = 8; // pixels from the edge to the arcs beside the text
 const COLOURS = ["marks--person", "marks--org", "marks--place", "marks--date", "marks--head", "marks--tail"];
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -98,11 +100,11 @@ export function createDrawing(root) {
     ];
   }
 
-  // On the side of the character where the span begins or ends, which its script decides.
+  // Beside the character, on the side where the span begins or ends, which its script decides.
   function handleOf(edge, place, line) {
     const { x, y, width, height } = boxesOf(place)[0] ?? line;
     const isRight = (edge === "end") !== runsLeft(wordsOf(text, place));
-    return [`marks__handle marks__handle--${edge}`, x + (isRight ? width : 0) - 6, y, 12, height, "", null];
+    return [`marks__handle marks__handle--${edge}`, x + (isRight ? width - 3 : -9), y, 12, height, "", null];
   }
 
   // Relations of the chosen span: one line each way to another span, with the names of all beside that span.
@@ -124,19 +126,23 @@ export function createDrawing(root) {
     else arcs.remove();
   }
 
+  // An arc runs above the line of each end, and from one line to the other beside the text.
   function endsOf({ head, tail, names, isGuess }, spans, selected) {
     const [from, to] = [head, tail].map((at) => boxesOf(spans[at])[0]);
     if (!from || !to) return null;
     const [x1, x2] = [from, to].map((box) => box.x + box.width / 2);
-    const [near, far] = head === selected ? [x1, x2] : [x2, x1];
-    const [name, base] = [names.join(" · "), Math.min(from.y, to.y)];
-    return { from: from.y, to: to.y, x1, x2, near, far, name, isGuess, base, top: base - 9, width: name.length * LETTER };
+    const [near, far, base] = head === selected ? [x1, x2, to.y] : [x2, x1, from.y];
+    const name = names.join(" · ");
+    const isLevel = Math.abs(from.y - to.y) < from.height / 2;
+    const side = isLevel ? null : x1 + x2 < layer.clientWidth ? GUTTER : layer.clientWidth - GUTTER;
+    return { from: from.y, to: to.y, x1, x2, near: side ?? near, far, side, name, isGuess, base, top: base - RISE, width: name.length * LETTER };
   }
 
   // Beside the other span, above all names and arrows that it would cover.
   function placeName(arc, others, isAlone) {
-    const { near, far, width } = arc;
-    arc.left = isAlone ? (near + far - width) / 2 : far > near ? far - width - 8 : far + 8;
+    const { near, far, width, side } = arc;
+    const isRight = far > near ? far - width - 8 < GUTTER : far + width + 8 < layer.clientWidth;
+    arc.left = isAlone && side === null ? (near + far - width) / 2 : isRight ? far + 8 : far - width - 8;
     const covers = ({ base, top, left, width: length, far: end }) =>
       base === arc.base &&
       ((top === arc.top && left < arc.left + width && arc.left < left + length) ||
@@ -144,9 +150,11 @@ export function createDrawing(root) {
     while (others.some(covers)) arc.top -= 15;
   }
 
-  function lineOf({ x1, x2, from, to, top, isGuess }) {
+  function lineOf({ x1, x2, from, to, top, base, side, isGuess }) {
     const path = document.createElementNS(SVG, "path");
-    path.setAttribute("d", `M${x1} ${from}V${top}H${x2}V${to - 1}m-4 -5l4 5l4 -5`);
+    const above = (y) => (Math.abs(y - base) < 1 ? top : y - RISE);
+    const way = side === null ? "" : `H${side}V${above(to)}`;
+    path.setAttribute("d", `M${x1} ${from}V${side === null ? top : above(from)}${way}H${x2}V${to - 1}m-4 -5l4 5l4 -5`);
     path.classList.toggle("marks__guess", isGuess);
     return path;
   }
@@ -169,6 +177,7 @@ export function createDrawing(root) {
     // Show only a part of the text; what lies elsewhere is not drawn.
     look(from, to) {
       view = [from, to];
+      root.scrollTop = 0;
       node.data = text.text.slice(from, to);
       this.forget();
     },

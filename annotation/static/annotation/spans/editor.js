@@ -109,7 +109,8 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
       onChange(answer);
     } catch (error) {
       if (!(error instanceof model.Refused)) throw error;
-      announce(error.message, true);
+      const { message: reason, other } = error;
+      announce(other ? `${reason} ${quoted(other)}, ${titleOf(other[2])}, is here: select it to change it.` : reason, true);
     }
     return true;
   }
@@ -516,5 +517,6 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     },
     get selected() { return selected; },
     get sticky() { return sticky; },
+    get stickyTitle() { return sticky && titleOf(sticky); },
   };
 }

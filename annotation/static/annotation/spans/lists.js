@@ -1,5 +1,5 @@
 // What stands around the text: tables of the spans and relations of an answer, with buttons that choose, turn and
-// remove; the sentence on show; and the switch between words and characters.
+// remove; the sentence on show; the label of the next mark; and the switch between words and characters.
 
 import { keysOf } from "./document.js";
 
@@ -83,6 +83,8 @@ export function wireUnits(editor, act) {
   return () => {
     const place = editor.paging ?? { at: 1, of: 1, isRead: true };
     $("characters").setAttribute("aria-pressed", editor.byCharacter);
+    $("sticky").hidden = !editor.sticky;
+    $("sticky-label").textContent = editor.stickyTitle;
     $("pager").hidden = place.of === 1;
     $("sentence-at").textContent = `Sentence ${place.at} of ${place.of}`;
     $("sentence-back").disabled = place.at === 1;

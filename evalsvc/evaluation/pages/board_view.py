@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
 from typing import Any
 
 from django.utils.html import format_html
@@ -21,17 +20,15 @@ from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.board_reading import NOT_COMPUTED
-from evalsvc.evaluation.comparison import sentences, words
-from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
-from evalsvc.evaluation.leaderboard import TIES, Board, BoardRow, Column, Reversal
+from evalsvc.evaluation.leaderboard import TIES, Board, BoardRow, Column
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import Measure, as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion
-from evalsvc.evaluation.pages import board_reversals, charts
+from evalsvc.evaluation.pages import board_headline, board_reversals, charts
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView, ColumnGroup, offers
 from evalsvc.evaluation.pages.board_rails import Rail, rails
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
@@ -40,7 +37,6 @@ from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
 TAGS_SHOWN = 3
 RANKED_FAMILIES = ("bags", "opennre")
 NOT_PRINTED = "the paper does not print it"
-NOT_TESTED = "these two are not tested"
 NAMED = ("micro", "macro")  # weightings in the headline
 NOTEWORTHY_TIES = 0.1
 KINDS = {
@@ -165,7 +161,7 @@ def board_context(
     names = system_names(board)
     schemes = board_reversals.scheme_columns(board)
     context |= _orders(view, names)
-    context["tested"] = _tested(own, board) if (own := view.tests.get(setting.pk)) else ""
+    context["tested"] = board_headline.tested(own, board) if (own := view.tests.get(setting.pk)) else ""
     return context | (_schemes(board, rows, schemes, names) if schemes and len(board.rows) > 1 else {})
 
 
@@ -182,7 +178,7 @@ def _orders(view: BoardView, names: Names) -> dict[str, Any]:
         [pair for pair in claimed if id(pair.there) in elsewhere],
     ]
     shown = board_reversals.context(view, orders, pairs, names)
-    return {"sentence": sentence(view.board.ordering, groups, names, own), **shown}
+    return {"sentence": board_headline.sentence(view.board.ordering, groups, names, own), **shown}
 
 
 def _scheme(column: Column) -> str:
@@ -418,79 +414,6 @@ def _tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:
     ]
     systems = ", ".join(carried)
     return [f"Share of the AUC that lies under tied scores, which raise it: {systems}"] if carried else []
-
-
-# ---- the finding in words ------------------------------------------------------------------------
-def sentence(
-    column: Column,
-    groups: Sequence[Sequence[Reversal]],
-    names: Names,
-    tests: BoardComparison | None = None,
-) -> str:
-    """Describe the leader, and its widest reversal in each group."""
-    sentences, first = [leader(column, names, tests)], next(iter(column.order), None)
-    for pairs in groups:
-        for pair in [pair for pair in pairs if pair.first == first][:1]:
-            ahead = f"By {pair.here.title} {names[pair.first]} is ahead"
-            # the same measure on another setting is named once
-            elsewhere = pair.there.title.removeprefix(f"{pair.here.title} ")
-            by = "by " if elsewhere == pair.there.title else ""
-            sentences.append(f"{ahead}, {by}{elsewhere} {names[pair.second]}.")
-    return " ".join(sentences)
-
-
-def _tested(tests: BoardComparison, board: Board) -> str:
-    """Describe the tests behind the bands of the ordering column."""
-    key, measure = board.order_by, board.ordering.measure
-    bands = tests.bands(key)
-    if not bands:
-        return ""
-    systems = next(iter(bands.values())).of
-    pairs = counted(systems * (systems - 1) // 2, "pair")
-    described = (
-        f"ranks by tests: Welch’s t over runs, .05 after Holm over {pairs} of the {systems} tested systems"
-    )
-    if ends := tests.detectable(key):
-        described += f"; {_detectable(ends, measure)}"
-    return described
-
-
-def _detectable(ends: tuple[float, float], measure: Measure) -> str:
-    """State the smallest difference that tests mostly detect; no two systems differ by more than 1."""
-    if ends[0] >= 1:
-        return "so few runs that a test would mostly miss any difference"
-    least = measured(ends[0], measure)
-    most = f"{measured(ends[1], measure)} {measure.title}"
-    if ends[1] >= 1:
-        most = f"more than any {measure.title}"
-    return f"the smallest difference that a test mostly detects is {least} to {most}"
-
-
-def leader(column: Column, names: Names, tests: BoardComparison | None = None) -> str:
-    """Compare the first two systems, by their test if there is one."""
-    order = column.order
-    if not order:
-        return f"No system has a defined {column.title} yet."
-    first = column.figures[order[0]].mean or 0.0
-    shown = measured(first, column.measure)
-    if len(order) == 1:
-        figure = column.figures[order[0]]
-        spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
-        value = f"{shown}{spread} over {counted(figure.n, 'run')}"
-        return f"{names[order[0]]} is the only system with {column.title} so far: {value}."
-    same = takewhile(lambda each: measured(column.figures[each].mean or 0.0, column.measure) == shown, order)
-    equal = [names[system] for system in same]
-    if len(equal) > 1:
-        return f"{listed(equal)} have the same {column.title} to the shown digits."
-    key = column.measure.key
-    if tests and tests.of_systems(key, *order[:2]):
-        pair = (tests.places[order[0]], tests.places[order[1]])
-        remark = sentences.remark(words.outcome(tests, column, *pair))
-        return f"{words.sentence(tests, column, *pair)} {remark}".rstrip()
-    means = [column.figures[system].mean or 0.0 for system in order[:2]]
-    lead = measured(abs(means[0] - means[1]), column.measure)
-    ahead = f"{names[order[0]]} stands {lead} {column.title} above {names[order[1]]}"
-    return f"{ahead}; nothing is claimed: {NOT_TESTED}."
 
 
 # ---- weighting schemes ---------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from evalsvc.evaluation.board_reading import NOT_COMPUTED, run_statistics
 from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.leaderboard import Column, reversals
 from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.pages.board_headline import leader, sentence
 from evalsvc.evaluation.pages.board_reversals import Order, agreements, is_shown, reversed_pairs
-from evalsvc.evaluation.pages.board_view import cell, leader, sentence
+from evalsvc.evaluation.pages.board_view import cell
 
 A, B, C = 1, 2, 3
 NAMES = {A: "Alder", B: "Birch", C: "Cedar"}

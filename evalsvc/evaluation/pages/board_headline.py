@@ -1,0 +1,121 @@
+"""Finding of a board in words: who is in front by tests, and where another order disagrees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+
+from evalsvc.core.web.formatting import counted, listed, measured
+from evalsvc.evaluation.comparison import sentences, words
+from evalsvc.evaluation.comparison.board_tests import BoardComparison
+from evalsvc.evaluation.leaderboard import Board, Column, Reversal
+from evalsvc.evaluation.measures.menu import Measure
+
+NOT_TESTED = "these two are not tested"
+PAIR, LISTED = 2, 4  # systems whose test says all; systems named in a row
+
+
+def sentence(
+    column: Column,
+    groups: Sequence[Sequence[Reversal]],
+    names: Mapping[int, str],
+    tests: BoardComparison | None = None,
+) -> str:
+    """Describe the leader, and its widest reversal in each group."""
+    sentences, first = [leader(column, names, tests)], next(iter(column.order), None)
+    for pairs in groups:
+        for pair in [pair for pair in pairs if pair.first == first][:1]:
+            ahead = f"By {pair.here.title} {names[pair.first]} is ahead"
+            # the same measure on another setting is named once
+            elsewhere = pair.there.title.removeprefix(f"{pair.here.title} ")
+            by = "by " if elsewhere == pair.there.title else ""
+            sentences.append(f"{ahead}, {by}{elsewhere} {names[pair.second]}.")
+    return " ".join(sentences)
+
+
+def tested(tests: BoardComparison, board: Board) -> str:
+    """Describe the tests behind the bands of the ordering column."""
+    key, measure = board.order_by, board.ordering.measure
+    bands = tests.bands(key)
+    if not bands:
+        return ""
+    systems = next(iter(bands.values())).of
+    pairs = counted(systems * (systems - 1) // 2, "pair")
+    described = (
+        f"ranks by tests: Welch’s t over runs, .05 after Holm over {pairs} of the {systems} tested systems"
+    )
+    if ends := tests.detectable(key):
+        described += f"; {_detectable(ends, measure)}"
+    return described
+
+
+def _detectable(ends: tuple[float, float], measure: Measure) -> str:
+    """State the smallest difference that tests mostly detect; no two systems differ by more than 1."""
+    if ends[0] >= 1:
+        return "so few runs that a test would mostly miss any difference"
+    least = measured(ends[0], measure)
+    most = f"{measured(ends[1], measure)} {measure.title}"
+    if ends[1] >= 1:
+        most = f"more than any {measure.title}"
+    return f"the smallest difference that a test mostly detects is {least} to {most}"
+
+
+def leader(column: Column, names: Mapping[int, str], tests: BoardComparison | None = None) -> str:
+    """Compare the first two systems, by their test if there is one."""
+    order = column.order
+    if not order:
+        return f"No system has a defined {column.title} yet."
+    first = column.figures[order[0]].mean or 0.0
+    shown = measured(first, column.measure)
+    if len(order) == 1:
+        figure = column.figures[order[0]]
+        spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
+        value = f"{shown}{spread} over {counted(figure.n, 'run')}"
+        return f"{names[order[0]]} is the only system with {column.title} so far: {value}."
+    same = takewhile(lambda each: measured(column.figures[each].mean or 0.0, column.measure) == shown, order)
+    equal = [names[system] for system in same]
+    if len(equal) > 1:
+        return f"{listed(equal)} have the same {column.title} to the shown digits."
+    front = _in_front(column, tests) if tests else []
+    parts = [] if len(front) > PAIR and front[0] == order[0] else [_pair(column, names, tests)]
+    return " ".join([*parts, *(_front_in_words(column, names, tests, front) if tests else ())])
+
+
+def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | None) -> str:
+    """State the test between the first two systems."""
+    order = column.order
+    if tests and tests.of_systems(column.measure.key, *order[:2]):
+        pair = (tests.places[order[0]], tests.places[order[1]])
+        remark = sentences.remark(words.outcome(tests, column, *pair))
+        return f"{words.sentence(tests, column, *pair)} {remark}".rstrip()
+    means = [column.figures[system].mean or 0.0 for system in order[:2]]
+    lead = measured(abs(means[0] - means[1]), column.measure)
+    ahead = f"{names[order[0]]} stands {lead} {column.title} above {names[order[1]]}"
+    return f"{ahead}; nothing is claimed: {NOT_TESTED}."
+
+
+def _in_front(column: Column, tests: BoardComparison) -> list[int]:
+    """Return the systems that no other is better than by a test."""
+    bands = tests.bands(column.measure.key)
+    return [system for system in column.order if system in bands and bands[system].first == 1]
+
+
+def _front_in_words(
+    column: Column, names: Mapping[int, str], tests: BoardComparison, front: Sequence[int]
+) -> Iterator[str]:
+    """Name the systems in front, unless they are a pair, and say how many are tested."""
+    bands = tests.bands(column.measure.key)
+    if len(front) > PAIR:
+        yield f"By {column.title} no test separates {_listed(front, names)}."
+    elif len(bands) > PAIR and len(front) == 1 and bands[front[0]].last == 1:
+        others = "both" if len(bands) == PAIR + 1 else f"all {len(bands) - 1}"
+        yield f"{names[front[0]]} is ahead of {others} other tested systems."
+    if PAIR < len(bands) < len(column.order):
+        yield f"Tested: {counted(len(bands), 'system')} of {len(column.order):,}."
+
+
+def _listed(systems: Sequence[int], names: Mapping[int, str]) -> str:
+    """Name some systems; of many the first, and how many stand with it."""
+    if len(systems) <= LISTED:
+        return listed([names[system] for system in systems])
+    return f"{names[systems[0]]} and {len(systems) - 1} other systems"

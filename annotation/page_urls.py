@@ -99,6 +99,7 @@ page_patterns = [
     path("test-sets/<slug:slug>/lines.jsonl", testsets.lines, name="test-set-lines"),
     path("test-sets/<slug:slug>/release.zip", testsets.release_zip, name="test-set-release"),
     path("test-sets/<slug:slug>/files/<str:name>", testsets.release_part, name="test-set-release-part"),
+    path("test-sets/<slug:slug>/charts/<slug:name>.<slug:format>", testsets.chart, name="test-set-chart"),
     path("test-sets/<slug:slug>/changes/", stored_nowhere(releases.changes), name="test-set-changes"),
     path("test-sets/<slug:slug>/split/", splits.split_page, name="test-set-split"),
     path("test-sets/<slug:slug>/data/", companions.companions_page, name="test-set-companions"),
@@ -109,6 +110,9 @@ page_patterns = [
     path("releases/", releases.published, name="releases"),
     path("releases/<slug:slug>/", releases.release_page, name="release"),
     path("releases/<slug:slug>/release.zip", releases.release_file, name="release-file"),
+    path(
+        "releases/<slug:slug>/charts/<slug:name>.<slug:format>", releases.release_chart, name="release-chart"
+    ),
     path("releases/<slug:slug>/files/<str:name>", releases.release_part, name="release-part"),
     path("test-sets/<slug:slug>/card/", testsets.card, name="test-set-card"),
     path("test-sets/<slug:slug>/export/", testsets.export_page, name="test-set-export"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.urls import reverse
+
 from annotation.pages.interval_chart import Estimate, IntervalColumn, share
 from annotation.releases.composition import Composition
 from annotation.testset import label_titles
@@ -17,16 +19,17 @@ MAX_RELATIONS = 8
 BAR_WIDTH, BAR_START = 230, 150
 
 
-def figures(content: Composition) -> dict[str, Any]:
-    """Return the figures of a page about the set."""
+def figures(content: Composition, *, route: str) -> dict[str, Any]:
+    """Return the figures of a page about the set; `route` names the view that sends their files."""
     return {
-        "patterns": pattern_figure(content),
+        "chart_route": route,
+        "patterns": pattern_figure(content, route=route),
         "quality": quality_table(content),
         "quality_note": contents_note(content),
     }
 
 
-def pattern_figure(content: Composition) -> Figure | None:
+def pattern_figure(content: Composition, *, route: str = "") -> Figure | None:
     """Draw the vote patterns; bars in the second colour were decided by a person."""
     patterns: list[dict[str, Any]] = content.answers.get("patterns") or []
     if not patterns:
@@ -44,11 +47,17 @@ def pattern_figure(content: Composition) -> Figure | None:
         caption=f"{noun} by how the answers split. Orange: decided by one person.",
         drawing=_bars(shown, total),
         name="Vote patterns",
+        **_urls(content, "patterns", route),
         table=DataTable(
             ("Split", noun, "Decided by"),
             [(pattern, f"{n:,}", "the rule" if by_rule else "a person") for pattern, n, by_rule in rows],
         ),
     )
+
+
+def _urls(content: Composition, name: str, route: str) -> dict[str, str]:
+    formats = ("svg", "csv") if route else ()
+    return {f"{each}_url": reverse(route, args=[content.set.slug, name, each]) for each in formats}
 
 
 def _bars(rows: Sequence[tuple[str, int, bool]], total: int) -> str:
@@ -88,6 +97,7 @@ def quality_table(content: Composition) -> dict[str, Any] | None:
             "source_facts": row["source_facts"],
             **{
                 measure: {
+                    "estimate": estimate,
                     "text": _text(estimate),
                     "chart": column.interval(estimate, low=measure == "recall", write=share),
                 }

@@ -9,11 +9,12 @@ from typing import Any
 from django import forms
 from django.contrib.auth.views import redirect_to_login
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.models import Publication
+from annotation.pages.release_charts import chart_file
 from annotation.pages.release_figures import figures
 from annotation.pages.testsets import visible
 from annotation.releases import publishing
@@ -251,8 +252,18 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
         "manifest_sha256": manifest_sha256(test_set, with_gold=with_gold),
     }
     if with_gold:
-        context |= figures(context["content"])
+        context |= figures(context["content"], route="release-chart")
     return render(request, "annotation/release.html", context)
+
+
+@require_safe
+def release_chart(request: HttpRequest, slug: str, name: str, format: str) -> HttpResponse:
+    """Download a chart of a published gold as SVG, or its data as CSV."""
+    publication = publication_or_404(request, slug)
+    if not publication.with_gold:
+        raise Http404
+    content = Composition(publication.test_set, with_gold=True, in_release=True)
+    return chart_file(content, name, format)
 
 
 @require_safe

@@ -16,6 +16,7 @@ from annotation.freezing import builder
 from annotation.models import ItemCount
 from annotation.pages.project_page import job_context, progress_context, project_context, project_for
 from annotation.pages.projects import may_organise
+from annotation.pages.release_charts import chart_file
 from annotation.pages.release_figures import figures
 from annotation.releases import card as cards
 from annotation.releases.card_text import citation_text
@@ -174,7 +175,7 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if test_set.state == TestSet.State.FROZEN:
         content = context["content"]
-        context |= figures(content) | {
+        context |= figures(content, route="test-set-chart") | {
             "earlier": next(iter(earlier_sets(test_set, user)), None) if context["may_read"] else None,
             "beside": test_set.companions.select_related("data"),
             "words": to_html(cards.card_of(test_set).words),
@@ -191,6 +192,13 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     if htmx and request.GET.get("of") != "figures":
         response["HX-Refresh"] = "true"
     return response
+
+
+@page()
+def chart(request: HttpRequest, slug: str, name: str, format: str) -> HttpResponse:
+    """Download a chart of a frozen set as SVG, or its data as CSV."""
+    sets = visible(request).frozen()
+    return chart_file(Composition(get_object_or_404(sets, slug=slug)), name, format)
 
 
 def _act(request: HttpRequest, test_set: TestSet, form: ReleaseForm) -> bool:

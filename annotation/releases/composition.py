@@ -48,8 +48,9 @@ class LabelBar:
 
 @dataclass(frozen=True, slots=True)
 class LabelChart:
-    """Numbers of labels, most frequent first."""
+    """Numbers of labels, most frequent first; `key` names its files."""
 
+    key: str
     title: str
     bars: list[LabelBar]
 
@@ -231,7 +232,8 @@ class Composition:
         """Chart the labels that occur, and name the others."""
         titles = label_titles(label for label in self.set.labels if label.get("part", part) == part)
         absent = [titles.get(name, name) for name, n in counts.items() if not n]
-        return LabelChart(title, self._bars({name: n for name, n in counts.items() if n}, part), absent)
+        key = "labels" if part == "entity" else "relations"
+        return LabelChart(key, title, self._bars({name: n for name, n in counts.items() if n}, part), absent)
 
     def _bars(self, counts: Mapping[str, int], part: str) -> list[LabelBar]:
         titles = label_titles(label for label in self.set.labels if label.get("part", part) == part)

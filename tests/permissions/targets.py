@@ -263,6 +263,10 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("test-set-release-part", "release-part"), lambda cast: test_set(cast) | {"name": "citation.bib"}
     ),
+    **dict.fromkeys(
+        ("test-set-chart", "release-chart"),
+        lambda cast: test_set(cast) | {"name": "labels", "format": "svg"},
+    ),
     **dict.fromkeys(("test-set-split", "test-set-leakage"), test_set),
     "test-set-mapping": gold,
     "test-set-companions": test_set,

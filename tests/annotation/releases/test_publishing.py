@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from django.test import Client
@@ -55,6 +57,25 @@ def test_single_files_are_those_of_the_published_release(client: Client) -> None
     assert len(b"".join(client.get(f"{address}blind.jsonl").streaming_content).splitlines()) == 3
     assert client.get(f"{address}gold.jsonl").status_code == 404
     assert [each.what for each in Download.objects.all()] == ["published blind.jsonl"]
+
+
+def test_charts_of_a_published_gold_are_files_of_their_own(client: Client) -> None:
+    publication = published(with_gold=True)
+    links = re.findall(r'href="([^"]+/charts/[^"]+)"', client.get(PAGE).content.decode())
+    names = {link.rsplit("/", 1)[1] for link in links}
+    assert names == {
+        f"{name}.{end}" for name in ("patterns", "labels", "source-quality") for end in ("svg", "csv")
+    }
+    for link in links:
+        body = client.get(link).content
+        assert body
+        if link.endswith(".svg"):
+            assert ElementTree.fromstring(body).tag == "{http://www.w3.org/2000/svg}svg"
+    assert b"Label,Count" in client.get(f"{PAGE}charts/labels.csv").content
+    assert client.get(f"{PAGE}charts/labels.png").status_code == 404
+    assert client.get(f"{PAGE}charts/none.svg").status_code == 404
+    publishing.publish(publication.test_set, access="anybody", by=curator())
+    assert client.get(f"{PAGE}charts/labels.csv").status_code == 404  # its page shows no figures either
 
 
 def test_the_page_of_sentences_to_predict_has_no_digest_of_the_gold(client: Client) -> None:

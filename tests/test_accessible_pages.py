@@ -46,6 +46,7 @@ FILES = {
     *("submission-file", "admin-jsi18n"),
     *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv", "sentences-csv"),
     *("progress-days-svg", "progress-days-csv", "progress-people-csv", "progress-labels-csv"),
+    *("test-set-chart", "release-chart"),
 }
 FRAGMENTS = {"submission-state"}  # parts that a page loads
 RECORDS = {

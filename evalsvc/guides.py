@@ -181,7 +181,7 @@ def _formats() -> Iterator[Section]:
     for key, (title, introduction, roles) in registry.SECTIONS.items():
         yield Section("Formats", title, f"{page}#{key}", introduction)
         for format in registry.formats(*roles).values():
-            yield Section("Formats", format.title, f"{page}#{key}", format.example)
+            yield Section("Formats", format.title, f"{page}#{key}-{format.key}", format.example)
 
 
 def _errors() -> Iterator[Section]:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
@@ -19,6 +20,9 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.web.templatetags.formatting import powers
 from evalsvc.evaluation.measures.menu import MENU
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 
 def page_text(client: Client, name: str) -> str:
@@ -78,6 +82,16 @@ def test_every_code_has_one_anchor(client: Client) -> None:
             assert page.count(f'id="{code}"') == 1
 
 
+@pytest.mark.browser
+def test_the_address_of_a_code_format_or_family_opens_its_group(page: Page) -> None:
+    anchors = [("errors", "bad_aggregate"), ("formats", "predictions-opennre-results"), ("measures", "bags")]
+    for path, anchor in anchors:
+        page.goto(f"/docs/{path}/")
+        assert page.evaluate("document.documentElement.scrollHeight") < 3000
+        page.goto(f"/docs/{path}/#{anchor}")
+        assert page.locator(f"#{anchor}").is_visible()
+
+
 @pytest.mark.parametrize(
     "name", ["docs-measures", "docs-formats", "docs-errors", "docs-keyboard", "boards", "home"]
 )
@@ -128,7 +142,7 @@ def test_links_between_guides_lead_to_their_pages_and_sections(client: Client) -
         ("restore backup", "/docs/guides/operations/#backup-and-restore"),
         ("macro_f1", "/docs/measures/#macro_f1"),
         ("bad_aggregate", "/docs/errors/#bad_aggregate"),
-        ("opennre", "/docs/formats/#predictions"),
+        ("opennre", "/docs/formats/#predictions-opennre-results"),
     ],
 )
 def test_a_search_finds_sections_of_guides_and_references(client: Client, query: str, address: str) -> None:

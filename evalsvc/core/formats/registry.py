@@ -27,7 +27,7 @@ HTML = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)\b", re.IGNORECASE)
 JSON_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:]')
 COMMAS = re.compile(r"[^\s,]+,[^\s,]*")
 
-Role = Literal["items", "gold", "predictions", "suggestions", "votes", "labels", "models", "exports"]
+Role = Literal["items", "gold", "predictions", "suggestions", "votes", "labels", "models"]
 Records = Literal["items", "gold", "predictions", "votes"]
 Kind = Literal["relations", "entities", "joint"]
 EmptyCell = Literal["no-vote", "no-label"]
@@ -44,7 +44,6 @@ SECTIONS: dict[str, tuple[str, str, tuple[Role, ...]]] = {
         ("predictions",),
     ),
     "votes": ("Votes", "Import answers that annotators gave elsewhere.", ("votes",)),
-    "exports": ("Exports", "Download a test set; these are not imported.", ("exports",)),
     "other": ("Other files", "Label inventories and trained pipelines.", ("labels", "models")),
 }
 

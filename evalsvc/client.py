@@ -11,7 +11,7 @@ Needs Python 3.11 and no other package.
     python evalsvc_client.py cancel ID          (or retry, or withdraw)
     python evalsvc_client.py compare BOARD TEAM/SYSTEM TEAM/SYSTEM …
     python evalsvc_client.py enter BOARD --accept 1
-    python evalsvc_client.py limits BOARD       (or board, or announcements, or entrants)
+    python evalsvc_client.py limits BOARD       (or board, announcements, entrants, runs)
     python evalsvc_client.py terms BOARD TERMS.md --approval yes
     python evalsvc_client.py approve BOARD TEAM (or turn-down)
     python evalsvc_client.py announce BOARD "The test phase is open"
@@ -89,6 +89,8 @@ class Submission(TypedDict):
     state: str
     reason: str
     reason_code: str
+    final_at: str | None
+    withdrawn_at: str | None
     progress: Progress | None
 
 
@@ -326,6 +328,26 @@ class Client:
         """Approve a team, or decline it with a reason that it reads; for organisers."""
         path = f"benchmarks/{_quote(benchmark)}/entrants/{_quote(team)}"
         return self._post(path, {"approve": approve, "reason": reason})
+
+    def runs(
+        self,
+        benchmark: str,
+        *,
+        phase: str = "",
+        team: str = "",
+        state: str = "",
+        since: str = "",
+        until: str = "",
+    ) -> list[Submission]:
+        """List the runs of your teams, or of all as an organiser; `since` and `until` are days."""
+        query = {"phase": phase, "team": team, "state": state, "since": since, "until": until}
+        query["page_size"] = "200"
+        listed, path = [], f"benchmarks/{_quote(benchmark)}/submissions"
+        while path:
+            page = self._request(path, query)
+            listed += page["results"]
+            path, query = (page["next"] or "").partition("/api/v1/")[2], {}
+        return listed
 
     def announce(self, benchmark: str, title: str, text: str = "") -> dict[str, Any]:
         """Announce something on the board and in its feed; for organisers."""
@@ -592,14 +614,28 @@ def do_enter(client: Client, arguments: argparse.Namespace) -> int:
     """Show the terms; with `--accept` and their version, take part."""
     taking_part = client.entry(arguments.board)
     terms = taking_part["terms"]
+    if terms and not arguments.accept:
+        for entry in taking_part["entries"]:
+            write_entry(entry, taking_part)
+        if any(entry["terms"] == terms["number"] for entry in taking_part["entries"]):
+            return OK
     if terms and arguments.accept != terms["number"]:
         write(f"Terms, version {terms['number']}:\n\n{terms['text']}\n")
         write(f"To accept them: enter {arguments.board} --accept {terms['number']}")
         return INVALID
-    entrant = client.enter(arguments.board, terms=arguments.accept, team=arguments.team)
-    state = entrant["state"] if taking_part["approval"] else "takes part"
-    write(f"{entrant['team']}: {state}. {entrant['reason']}".strip())
+    write_entry(client.enter(arguments.board, terms=arguments.accept, team=arguments.team), taking_part)
     return OK
+
+
+ENTRY_STATES = {"asked": "waits for the organisers", "approved": "takes part", "declined": "declined"}
+
+
+def write_entry(entry: Mapping[str, Any], taking_part: Mapping[str, Any]) -> None:
+    """Print where a team is: terms to accept, waiting, approved, declined."""
+    state = ENTRY_STATES[entry["state"]] if taking_part["approval"] else "takes part"
+    if taking_part["terms"] and entry["terms"] != taking_part["terms"]["number"]:
+        state = f"has to accept version {taking_part['terms']['number']} of the terms"
+    write(f"{entry['team']}: {state}. {entry['reason']}".strip())
 
 
 def do_terms(client: Client, arguments: argparse.Namespace) -> int:
@@ -701,7 +737,10 @@ def follow(client: Client, submission: int) -> int:
 def write_state(submission: Submission) -> int:
     """Print the state with its reason; return the exit code."""
     reason = f": {submission['reason']} ({submission['reason_code']})" if submission["reason"] else ""
-    write(f"Submission {submission['id']}: {submission['state']}{reason}")
+    state = submission["state"]
+    state += ", final run of its system" if submission.get("final_at") else ""
+    state += ", withdrawn" if submission.get("withdrawn_at") else ""
+    write(f"Submission {submission['id']}: {state}{reason}")
     return INVALID if submission["state"] in ENDED - {"scored"} else OK
 
 
@@ -796,6 +835,10 @@ SHOWS = {  # title and options
     "limits": ("show the limits on files, and what is left of your quotas", ["team"]),
     "board": ("show the leaderboard", ["setting", "order"]),
     "announcements": ("show what the organisers announced", []),
+    "runs": (
+        "list the runs of your teams, or of all as organiser",
+        ["phase", "team", "state", "since", "until"],
+    ),
     "entrants": ("list the teams that take part, as their organiser", ["state"]),
 }
 CHANGES = {

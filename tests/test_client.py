@@ -351,19 +351,23 @@ def test_a_shared_task_is_run_by_the_client(
     assert say(token, *submit).startswith("3 team_terms_not_accepted")
     assert "étudiants" in say(token, "enter", "rel")
     assert say(organiser, "announce", "rel", "x" * 121).startswith("3 invalid_input: title: ")
-    assert say(token, "enter", "rel", "--accept", 1) == "kelpie: asked.\n"
+    assert say(token, "enter", "rel", "--accept", 1) == "kelpie: waits for the organisers.\n"
     assert say(token, *submit).startswith("3 not_approved")
     assert say(organiser, "turn-down", "rel", "kelpie", "--reason", "Who are you?") == (
         "kelpie: declined. Who are you?\n"
     )
-    assert "Who are you?" in say(token, *submit)
-    assert [
-        each["team"] for each in json.loads(say(organiser, "entrants", "rel", "--state", "declined"))
-    ] == ["kelpie"]
+    assert say(token, "enter", "rel") == "kelpie: declined. Who are you?\n"
+    assert say(token, "enter", "rel", "--accept", 1) == "kelpie: waits for the organisers.\n"
+    assert say(organiser, "approve", "rel", "lugworm").startswith("3 not_entered")
+    assert [each["team"] for each in json.loads(say(organiser, "entrants", "rel", "--state", "asked"))] == [
+        "kelpie"
+    ]
     assert say(organiser, "approve", "rel", "kelpie") == "kelpie: approved.\n"
     assert "queued" in say(token, *submit)
     assert run_next("score")
-    assert say(token, "final", Submission.objects.get().pk).endswith(": scored\n")
+    assert say(token, "final", Submission.objects.get().pk).endswith(": scored, final run of its system\n")
+    assert [run["run"] for run in json.loads(say(organiser, "runs", "rel", "--team", "kelpie"))] == ["1"]
+    assert json.loads(say(organiser, "runs", "rel", "--state", "failed")) == []
     assert "Dev closes" in say(organiser, "announce", "rel", "Dev closes", "--text", "At *noon*.")
     assert json.loads(say(token, "announcements", "rel"))[0]["text"] == "At *noon*."
     assert json.loads(say(token, "limits", "rel", "--team", "kelpie"))

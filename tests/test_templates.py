@@ -55,6 +55,12 @@ def test_a_template_uses_only_files_and_tags_of_its_own_layer_or_below(template:
     assert above == []
 
 
+def test_no_template_shows_a_comment_that_spans_lines() -> None:
+    """Between {# and #} Django knows no line ends: such a comment is part of the page."""
+    lines = ((template, line) for template in TEMPLATES for line in template.read_text().splitlines())
+    assert not [f"{template}: {line}" for template, line in lines if line.count("{#") != line.count("#}")]
+
+
 def test_no_template_line_is_longer_than_160_characters() -> None:
     long = [
         f"{path.relative_to(ROOT)}:{number}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from django.utils import timezone
+
 from evalsvc.evaluation.models import Benchmark
 
 ANYWHERE = "Etc/GMT+12"  # UTC−12, where a day ends last
@@ -27,6 +29,16 @@ def stated(at: datetime, benchmark: Benchmark) -> str:
     if benchmark.time_zone == "UTC":
         return in_utc
     return f"{at.astimezone(zone_of(benchmark)):%Y-%m-%d %H:%M} {zone_title(benchmark)} ({in_utc})"
+
+
+def moment(at: datetime | None, benchmark: Benchmark) -> datetime | None:
+    """Read a moment without a zone in that of the benchmark."""
+    return at.replace(tzinfo=zone_of(benchmark)) if at and at.tzinfo is None else at
+
+
+def is_doubtful(closes_at: datetime | None, before: datetime | None) -> bool:
+    """True for a new closing date that has passed: it ends the phase, and shows its figures, at once."""
+    return closes_at is not None and closes_at != before and closes_at <= timezone.now()
 
 
 def submitted_on(benchmark: Benchmark, *, since: date | None, until: date | None) -> dict[str, datetime]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from rest_framework.views import APIView
 from annotation.testset import TestSet
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.web.downloads import jsonl_file
@@ -25,6 +27,7 @@ from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.request_validation import Pages, query_choices, validated, whole_number
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, rules
+from evalsvc.evaluation.dates import is_doubtful, moment, stated
 from evalsvc.evaluation.disclosure import gold_digest, split
 from evalsvc.evaluation.disclosure.policy import Disclosed, has_closed
 from evalsvc.evaluation.measures.computation import of_setting
@@ -169,12 +172,25 @@ class SettingSerializer(WithGold, serializers.ModelSerializer[Setting]):
         return file_contract.count_items(setting)
 
 
+class MomentField(serializers.DateTimeField):
+    """A moment, left without a zone if it comes without."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(required=False, allow_null=True, **more)
+
+    def enforce_timezone(self, value: datetime) -> datetime:
+        return value if value.tzinfo is None else super().enforce_timezone(value)
+
+
 class ShownSerializer(serializers.Serializer[Any]):
     """Opening times and display of a setting."""
 
     phase = serializers.ChoiceField(choices=Setting.Phase.choices, required=False, allow_blank=True)
-    opens_at = serializers.DateTimeField(required=False, allow_null=True)
-    closes_at = serializers.DateTimeField(required=False, allow_null=True)
+    opens_at = MomentField(help_text="Without an offset: in the time zone of the benchmark.")
+    closes_at = MomentField(help_text="As opens_at. A new date that has passed needs past_meant.")
+    past_meant = serializers.BooleanField(
+        required=False, help_text="True: the setting is to be closed, and its figures shown, at once."
+    )
     sealed = serializers.BooleanField(
         required=False, help_text="Only organisers see scores until the setting closes."
     )
@@ -402,6 +418,21 @@ def with_sets(values: dict[str, Any], *, by: User) -> dict[str, Any]:
     return values
 
 
+def with_dates(
+    values: dict[str, Any], benchmark: Benchmark, setting: Setting | None = None
+) -> dict[str, Any]:
+    """Read dates in the zone of the benchmark; question a new closing date that has passed."""
+    meant = values.pop("past_meant", False)
+    values |= {name: moment(values[name], benchmark) for name in ("opens_at", "closes_at") if name in values}
+    closes_at = values.get("closes_at")
+    if closes_at and not meant and is_doubtful(closes_at, setting.closes_at if setting else None):
+        detail = f"The closing date {stated(closes_at, benchmark)} has passed."
+        raise DomainError(
+            "past_closing", detail, hint="If it is meant, send past_meant: true.", field="closes_at"
+        )
+    return values
+
+
 SHOWN = ("settings__test_set", "settings__only", "settings__versions")
 
 
@@ -465,6 +496,7 @@ class Settings(APIView):
         """Add a setting: a frozen test set with a unit."""
         benchmark, person = organised(request, slug)
         values = with_sets(validated(request, NewSettingSerializer), by=person)
+        values = with_dates(values, benchmark)
         setting = creation.add_setting(benchmark, by=person, **values)
         return Response(SettingSerializer(setting).data, status=201)
 
@@ -479,7 +511,9 @@ class OneSetting(APIView):
         """Change title, dates and display of a setting."""
         benchmark, person = organised(request, slug)
         values = validated(request, ChangeSettingSerializer)
-        setting = creation.change_setting(setting_of(benchmark, key), by=person, **values)
+        setting = setting_of(benchmark, key)
+        values = with_dates(values, benchmark, setting)
+        setting = creation.change_setting(setting, by=person, **values)
         return Response(SettingSerializer(setting).data)
 
 

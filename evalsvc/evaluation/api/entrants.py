@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import query_choices, validated
 from evalsvc.evaluation import roles
@@ -151,12 +152,15 @@ class OneEntrant(APIView):
     @extend_schema(
         operation_id="entrant_decide",
         request=AdmissionOfTeamSerializer,
-        responses={200: EntrantSerializer} | problems(400, 401, 403, 404),
+        responses={200: EntrantSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str, team: str) -> Response:
         """Approve or decline a team."""
         benchmark, person = organised(request, slug)
-        entrant = get_object_or_404(benchmark.entrants.select_related("team", "terms"), team__slug=team)
+        entrant = benchmark.entrants.select_related("team", "terms").filter(team__slug=team).first()
+        if entrant is None:
+            detail = f"No team {team} has asked to take part in {benchmark}."
+            raise Conflict("not_entered", detail, hint="Its members ask on the page “Take part”.")
         entrants.decide(entrant, by=person, **validated(request, AdmissionOfTeamSerializer))
         return Response(EntrantSerializer(entrant).data)
 

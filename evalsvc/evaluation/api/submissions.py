@@ -75,7 +75,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         fields = [
             *("id", "status_url", "benchmark", "team", "system", "run", "state", "reason_code", "reason"),
             *("file_sha256", "size", "model_sha256", "filename", "format", "form", "phase", "aggregate"),
-            *("counts", "saw_gold", "created_at", "ended_at", "withdrawn_at", "progress"),
+            *("counts", "saw_gold", "created_at", "ended_at", "final_at", "withdrawn_at", "progress"),
         ]
         read_only_fields = fields
 

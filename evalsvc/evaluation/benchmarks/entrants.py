@@ -64,7 +64,7 @@ def enter(benchmark: Benchmark, team: Team, *, by: User, terms: int | None = Non
     if current is not None and entrant.terms_id != current.pk:
         entrant.terms, entrant.accepted_at, entrant.by = current, timezone.now(), by
     if entrant.state == Entrant.State.DECLINED:
-        entrant.state = Entrant.State.ASKED
+        entrant.state, entrant.reason = Entrant.State.ASKED, ""
     entrant.save()
     return entrant
 

@@ -10,8 +10,11 @@ from urllib.parse import urlencode
 from django.db.models import Count, Max, Min
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
+from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.markdown import to_html
 from evalsvc.evaluation.models import (
     Announcement,
     Benchmark,
@@ -35,6 +38,11 @@ class Event(NamedTuple):
     text: str
     path: str
     benchmark: Benchmark
+    is_markdown: bool = False
+
+    @property
+    def html(self) -> SafeString:
+        return to_html(self.text) if self.is_markdown else escape(self.text)
 
 
 def events(benchmark: Benchmark, now: datetime | None = None) -> list[Event]:
@@ -105,7 +113,8 @@ def _systems(of: Mapping[int, Benchmark], settings: Collection[Setting]) -> Iter
         title = f"{row['system__name']} of {row['system__team__name']}"
         text = "Its first run was scored."
         benchmark = of[row["benchmark_id"]]
-        yield Event(row["at"], f"system/{row['system_id']}", title, text, _board(benchmark), benchmark)
+        path = reverse("system", args=[benchmark.slug, row["system_id"]])
+        yield Event(row["at"], f"system/{row['system_id']}", title, text, path, benchmark)
 
 
 def _reported(settings: Collection[Setting]) -> Iterator[Event]:
@@ -125,4 +134,4 @@ def _announcements(of: Mapping[int, Benchmark]) -> Iterator[Event]:
     for each in Announcement.objects.filter(benchmark__in=of)[:MOST]:
         benchmark = of[each.benchmark_id]
         path = f"{reverse('board-announcements', args=[benchmark.slug])}#announcement-{each.pk}"
-        yield Event(each.created_at, f"announcement/{each.pk}", each.title, each.text, path, benchmark)
+        yield Event(each.created_at, f"announcement/{each.pk}", each.title, each.text, path, benchmark, True)

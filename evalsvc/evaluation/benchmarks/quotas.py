@@ -23,6 +23,7 @@ from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import Conflict, DomainError, QuotaExceeded
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.dates import ANYWHERE, stated
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.disclosure.rules import PER_DAY, REFUSALS_PER_DAY, in_total
 from evalsvc.evaluation.models import Benchmark, Refusal, Setting, Submission
@@ -242,7 +243,7 @@ def exceeded(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: dat
     within = f" in the {allowance.phase} phase" if allowance.phase else ""
     if allowance.name == "per_day" and at is not None:
         used = f"{team} has used all {most:,} submissions for today{within}."
-        detail = f"{used} The next is allowed at {at:%Y-%m-%d %H:%M} {at.tzname()}."
+        detail = f"{used} The next is allowed at {stated(at, benchmark)}."
         wait = int((at - now).total_seconds()) + 1
         return QuotaExceeded("quota_per_day", detail, retry_after=wait, hint=RETRY_LATER, next_at=at)
     if allowance.name == "in_total":
@@ -256,12 +257,14 @@ def exceeded(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: dat
 
 
 def checked_zone(name: str) -> str:
-    """Reject a name that is not a time zone."""
+    """Return the name of a time zone, AoE resolved, or reject it."""
+    if name.casefold() == "aoe":
+        return ANYWHERE
     if name not in available_timezones():
         raise DomainError(
             "bad_time_zone",
             f"{name} is not a time zone.",
-            hint="Use a name such as UTC or Europe/Vienna.",
+            hint="Use a name such as UTC, Europe/Vienna or AoE.",
             field="time_zone",
         )
     return name

@@ -29,7 +29,7 @@ def checked_rules(rules: dict[str, Any], *, labels: list[dict[str, str]]) -> dic
             if not isinstance(value, bool):
                 raise DomainError("bad_choice", f"{name} is {value!r}. Use true or false.", field=name)
         elif name == "time_zone":
-            checked_zone(value)
+            rules[name] = checked_zone(value)
         elif name == "limits":
             _check_limits(value)
         elif name == "training_counts":

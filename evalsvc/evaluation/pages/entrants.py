@@ -234,7 +234,7 @@ def runs_page(request: HttpRequest, slug: str) -> HttpResponse:
         "by_team": True,
         "one_benchmark": True,
         "query": query.urlencode(),
-        "lead": f"{counted(found, 'run')} of all teams.",
+        "lead": f"{counted(found, 'run')} {'under these filters' if form.changed_data else 'of all teams'}.",
         "empty": "No run matches." if form.changed_data else "No team has submitted a run yet.",
     }
     return render(request, "evaluation/board_runs.html", context, status=400 if form.errors else 200)

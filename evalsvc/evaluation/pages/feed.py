@@ -31,7 +31,7 @@ def board_feed(request: HttpRequest, slug: str) -> HttpResponse:
         feed.add_item(
             title=CONTROLS.sub("", event.title),
             link=request.build_absolute_uri(event.path),
-            description=CONTROLS.sub("", event.text),
+            description=CONTROLS.sub("", event.html),
             unique_id=get_tag_uri(f"{board}{event.key}", event.at),
             pubdate=event.at,
             updateddate=event.at,

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
-from django.utils import timezone
 
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
-from evalsvc.evaluation.dates import zone_title
+from evalsvc.evaluation.dates import is_doubtful, zone_title
 from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE
 from evalsvc.evaluation.measures.menu import MENU, by_family, contributed_to, offered, with_beta
@@ -137,7 +136,7 @@ class ShownForm(SectionedForm):
         """Question a new closing date that has passed."""
         values = super().clean() or {}
         meant, closes = values.pop("past_meant", False), values.get("closes_at")
-        if closes and closes <= timezone.now() and "closes_at" in self.changed_data and not meant:
+        if not meant and "closes_at" in self.changed_data and is_doubtful(closes, None):
             question = "This date has passed, so the phase would be closed at once. Is it meant?"
             self.add_error("closes_at", f"{question} Then select “A closing date in the past is meant”.")
         return values

@@ -25,7 +25,7 @@ from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import entrants, file_contract
 from evalsvc.evaluation.benchmarks.quotas import allowances_of
-from evalsvc.evaluation.dates import stated
+from evalsvc.evaluation.dates import stated, zone_title
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.computation import missing_words, of_setting
 from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
@@ -245,7 +245,7 @@ def quotas_of(team: Team, benchmarks: Collection[Benchmark]) -> list[QuotaView]:
             QUOTA_TITLES[quota.name] + (f", {quota.phase} phase" if quota.phase else ""),
             f"{count(quota.left or 0)} of {count(quota.most)} left",
             charts.quota(quota.left or 0, quota.most),
-            f"renews at 00:00 {benchmark.time_zone}" if quota.name == "per_day" else "",
+            f"renews at 00:00 {zone_title(benchmark)}" if quota.name == "per_day" else "",
         )
         for benchmark in benchmarks
         for quota in own[benchmark.pk]

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.errors.exceptions import QuotaExceeded
 from evalsvc.evaluation.dates import ANYWHERE, stated
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.benchmarks import BenchmarkCast
@@ -70,6 +71,43 @@ def test_a_new_closing_date_that_has_passed_is_questioned(client: Client, cast: 
     assert Setting.objects.get().closes_at is None
     assert client.post(address, past | {"past_meant": "on"}).status_code == 302
     assert client.post(address, past | {"title": "Over"}).status_code == 302  # the date is not new
+
+
+@pytest.mark.django_db
+def test_the_api_reads_dates_in_the_zone_of_the_benchmark_and_questions_past_ones(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    cast.relations()
+    client.force_login(cast.olga)
+
+    def patch(name: str, *key: str, **body: Any) -> Any:
+        address = reverse(name, args=["rel", *key])
+        return client.patch(address, body, content_type="application/json")
+
+    assert patch("api-benchmark", time_zone="AoE").json()["time_zone"] == ANYWHERE
+    assert (
+        patch("api-setting", "main", closes_at="2031-12-01T23:59").json()["closes_at"]
+        == "2031-12-02T11:59:00Z"
+    )
+    assert patch("api-setting", "main", closes_at="2031-12-01T23:59+01:00").status_code == 200
+    question = patch("api-setting", "main", closes_at="2020-01-01T00:00")
+    assert (question.status_code, question.json()["code"]) == (400, "past_closing")
+    assert "2020-01-01 00:00 AoE" in question.json()["detail"]
+    assert patch("api-setting", "main", closes_at="2020-01-01T00:00", past_meant=True).status_code == 200
+    assert patch("api-setting", "main", closes_at="2020-01-01T00:00", title="Over").status_code == 200
+    assert Setting.objects.get().closes_at == datetime(2020, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.django_db
+def test_quotas_renew_in_the_zone_of_the_benchmark_under_its_short_name(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.relations(time_zone=ANYWHERE, per_day=1)
+    cast.submit(benchmark, LABEL_LINES)
+    client.force_login(cast.kim)
+    assert "renews at 00:00 AoE" in client.get(reverse("submit", args=["rel"])).content.decode()
+    with pytest.raises(QuotaExceeded, match=r"allowed at .* 00:00 AoE \("):
+        cast.submit(benchmark, LABEL_LINES[:1], system="Other")
 
 
 @pytest.mark.django_db

@@ -147,6 +147,7 @@ def test_announcements_stand_on_the_board_and_in_the_feed_until_removed(
     places = [reverse(name, args=[benchmark.slug]) for name in ("board", "board-feed", "board-announcements")]
     client.force_login(cast.kim)
     assert all("Dev is open" in client.get(place).content.decode() for place in places)
+    assert "&lt;em&gt;Now.&lt;/em&gt;" in client.get(places[1]).content.decode()
     announcements.remove(benchmark.announcements.get(), by=cast.olga)
     assert not any("Dev is open" in client.get(place).content.decode() for place in places)
 

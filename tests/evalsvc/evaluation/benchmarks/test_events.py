@@ -74,7 +74,7 @@ def test_a_reader_finds_the_feed_on_the_board_and_reads_it(client: Client, board
     feed = ET.fromstring(answer.content)
     summaries = [each.text for each in feed.findall("a:entry/a:summary", ATOM)]
     assert summaries == [
-        "Mended <twice>.",
+        "Mended &lt;twice&gt;.",
         "2 systems shown beside those scored here, unranked, under “main”.",
         "Its first run was scored.",
     ]

@@ -45,7 +45,7 @@ HANDLER_PATHS = {
     "compare": "workers.handlers.compare:compare",
     "compare parts": "workers.handlers.compare:compare_parts",
     "board tests": "workers.handlers.compare:compare_board",
-    "reported": "workers.handlers.compare:compare_reported",
+    "reported": "workers.handlers.reported:compare_reported",
     "describe": "workers.handlers.describe:describe",
     "upkeep": "workers.handlers.upkeep:keep_up",
     "agreement": "workers.handlers.annotation:agree",

@@ -266,7 +266,7 @@ def is_mapped(pk: int, whole: TestSet) -> None:
 
 
 def comparing() -> Work:
-    """Tests of three systems with one run each, by two jobs at once."""
+    """Tests of three systems with one run each, by several jobs at once."""
     cast = BenchmarkCast.create()
     benchmark = cast.relations()
     for at, name in enumerate(SYSTEMS):
@@ -277,7 +277,7 @@ def comparing() -> Work:
     setting = Setting.objects.select_related("benchmark", "test_set", "only").get()
     names = [f"{cast.kelpie.slug}/{name}" for name in SYSTEMS]
     compared.start(compared.requested(setting, names, person=cast.olga), by=cast.olga)
-    return Work((*before, "compare", "compare parts", "compare parts"), are_tested)
+    return Work((*before, "compare", *["compare parts"] * 3), are_tested)
 
 
 def are_tested() -> None:

@@ -99,7 +99,7 @@ def compare(
         )
         for (distinct, _), of_system in zip(cases, reports, strict=True)
     )
-    draws = Draws(replicates, seed)
+    draws = Draws(range(replicates), seed)
     pairs = [
         _pair((a, b), (named[a], named[b]), (runs[a], runs[b]), chosen, draws)
         for a, b in combinations(range(len(runs)), 2)
@@ -136,7 +136,9 @@ def _pair(
     n, m = map(len, sides)
     test, notes = WELCH_METHOD, []
     if min(n, m) == 1:
-        test = PAIRED_METHOD.format("One run each" if n == m else MEDIAN.format(max(n, m)), draws.replicates)
+        test = PAIRED_METHOD.format(
+            "One run each" if n == m else MEDIAN.format(max(n, m)), len(draws.numbers)
+        )
         chosen = median_runs(measures, figures[0], figures[1])
         notes = [
             _median_note(name, side, {key: pair[at] for key, pair in chosen.items()})

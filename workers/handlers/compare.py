@@ -1,4 +1,4 @@
-"""Handlers of `compare`, `compare parts`, `board tests` and `reported`: tests between systems of a board."""
+"""Handlers of `compare`, `compare parts` and `board tests`: tests between systems of a board."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from evalsvc.evaluation.comparison.run_figures import THIN, class_rows
 from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, is_hidden, shown_values
 from evalsvc.evaluation.disclosure.shown_tests import AS_SHOWN, StoredTest
 from evalsvc.evaluation.measures.families import class_key, label_of
-from evalsvc.evaluation.measures.menu import MENU, menu_of
+from evalsvc.evaluation.measures.menu import menu_of
 from evalsvc.evaluation.models import (
     ComparisonPart,
     Evaluation,
-    ReportedSystem,
     Score,
     Setting,
     StoredComparison,
 )
-from evalsvc.evaluation.reported.entries import PrintedFigure, ReportedTest, figures_of, why_untested
-from workers.handlers import score
-from workers.metrics.systems import FEW_RUNS, Printed, holm, spread, welch_of_printed
+from workers.handlers import reported, score
+from workers.metrics.systems import holm
 from workers.scoring.gold import Gold
 from workers.scoring.predictions import uncollected
+from workers.scoring.replicates import Replicates, joined, packed, unpacked
 from workers.scoring.resampled_comparison import Draws
 from workers.scoring.scorer import ScoringCase
 from workers.scoring.significance import (
-    UNDEFINED,
     ComparedMeasure,
+    Sides,
     Values,
+    compare_items,
     compare_runs,
-    compare_sides,
+    replicates_of,
 )
 
 WELCH = "Welch’s t over runs"
@@ -59,7 +59,8 @@ def compare(subject: int, progress: Progress) -> Store:
     """Test every pair by every measure; Holm over the pairs of a measure.
 
     Each pair is stored when it is tested: an attempt that was interrupted goes on from there, and jobs of
-    the kind `compare parts` test other pairs meanwhile. A pair has the same figures whoever tests it.
+    the kind `compare parts` test other pairs meanwhile. The replicates of few pairs are divided among the
+    jobs. The figures are the same whoever computes them.
     """
     row = _row(subject)
     with uncollected():
@@ -76,11 +77,11 @@ def compare(subject: int, progress: Progress) -> Store:
 
 
 def compare_parts(subject: int, progress: Progress) -> Store:
-    """Test pairs of a comparison beside the job `compare`, which puts them together."""
+    """Test pairs of a comparison, or ranges of their replicates, beside the job `compare`."""
     row = _row(subject)
     with uncollected():
         compared_ = _Compared(row, progress)
-        # pairs that another job tests at this moment are tested twice, to the same figures
+        # what another job computes at this moment is computed twice, to the same figures
         while missing := compared_.missing()[1:]:
             if not compared_.store_part(random.choice(missing)):  # noqa: S311 - nothing secret
                 break
@@ -154,22 +155,44 @@ class _Compared:
     def pairs(self) -> list[Pair]:
         return list(combinations(range(len(self.row.systems)), 2))
 
+    @cached_property
+    def shards(self) -> dict[int, dict[int, range]]:
+        """Ranges of replicates under their numbers among the parts, of each pair that has several."""
+        over_items = [number for number, pair in enumerate(self.pairs) if self._is_over_items(*pair)]
+        ranges = compared.ranges_of_replicates(len(over_items))
+        if len(ranges) == 1:
+            return {}
+        many = len(self.pairs)
+        return {
+            number: {many * at + number: each for at, each in enumerate(ranges, start=1)}
+            for number in over_items
+        }
+
     def tests(self) -> Tests:
         """Return the tests of all pairs by measure."""
-        return self.merged({number: self._part(number) for number in range(len(self.pairs))})
+        parts = {}
+        for number in range(len(self.pairs)):
+            self._report(number, len(self.pairs), "pair")
+            parts[number] = self._part(number)
+        return self.merged(parts)
 
     def missing(self) -> list[int]:
-        """Return the numbers of the pairs without stored tests."""
+        """Return the numbers of the parts that are not stored: pairs, or ranges of their replicates."""
         stored = set(self.row.parts.values_list("number", flat=True))
-        missing = [number for number in range(len(self.pairs)) if number not in stored]
-        done, total = len(self.pairs) - len(missing), len(self.pairs)
-        self.report = (done, total, f"{done} of {counted(total, 'pair')} tested")
+        parts = {number: [*self.shards.get(number, [number])] for number in range(len(self.pairs))}
+        missing = [each for number in parts.keys() - stored for each in parts[number] if each not in stored]
+        total = sum(map(len, parts.values()))
+        self._report(total - len(missing), total, "part of the tests" if self.shards else "pair")
+        return sorted(missing)
+
+    def _report(self, done: int, total: int, unit: str) -> None:
+        shown = counted(total, unit) if unit == "pair" else f"{total} parts"
+        self.report = (done, total, f"{done} of {shown} tested")
         self.progress(*self.report)
-        return missing
 
     def store_part(self, number: int) -> bool:
-        """Test a pair, and store it; return False if nobody waits for it any more."""
-        tests = self._part(number)
+        """Compute a part, and store it; return False if nobody waits for it any more."""
+        tests = self._part(number) if number < len(self.pairs) else self._shard(number)
         with fenced():
             row = (
                 StoredComparison.objects.select_for_update(of=("self",))
@@ -181,12 +204,16 @@ class _Compared:
             ComparisonPart.objects.get_or_create(comparison=row, number=number, defaults={"tests": tests})
         return True
 
-    def _part(self, number: int) -> Part:
+    def _shard(self, number: int) -> Part:
+        """Return replicates of a pair by measure, from a range of them."""
+        pair = number % len(self.pairs)
+        replicates = self._replicates(*self.pairs[pair], self.shards[pair][number])
+        return {name: packed(each) for name, each in replicates.items()}
+
+    def _part(self, number: int, replicates: Mapping[str, Replicates] | None = None) -> Part:
         """Return the tests of a pair by measure, not adjusted yet."""
-        self.report = (number, len(self.pairs), f"{number} of {counted(len(self.pairs), 'pair')} tested")
-        self.progress(*self.report)
         a, b = self.pairs[number]
-        name, rows = self._pair(a, b)
+        name, rows = self._pair(a, b, replicates)
         part = {row.measure: _stored(a, b, name, row) for row in rows}
         return part | self._as_shown(a, b, name, part) if self.hidden else part
 
@@ -208,7 +235,8 @@ class _Compared:
         """
         by_measure: dict[str, list[StoredTest]] = {}
         for number in range(len(self.pairs)):
-            for measure, test in parts[number].items():
+            part = parts[number] if number in parts else self._joined(number, parts)
+            for measure, test in part.items():
                 by_measure.setdefault(measure, []).append(msgspec.convert(test, StoredTest))
         classes = {key: by_measure.pop(key) for key in list(by_measure) if label_of(key)}
         adjusted = iter(_adjusted([row for rows in classes.values() for row in rows]))
@@ -216,37 +244,49 @@ class _Compared:
             key: [next(adjusted) for _ in rows] for key, rows in classes.items()
         }
 
-    def tests_against_reported(self) -> dict[str, object]:
-        """Test each system against those of papers: its runs against printed mean, deviation and n."""
-        tests: dict[str, list[ReportedTest]] = {}
-        for row in ReportedSystem.objects.filter(setting=self.setting):
-            for key, figure in figures_of(row).items():
-                if why_untested(row, figure) or key not in self.menu or not self.menu[key].ranks:
-                    continue
-                for place, system in enumerate(self.row.systems):
-                    values = [run.get(key, math.nan) for run in self._values(place)]
-                    test = _measured_test(system, key, values, row, figure)
-                    tests.setdefault(str(row.pk), []).append(test)
-        built: dict[str, object] = msgspec.to_builtins(tests)
-        return built
-
-    def _pair(self, a: int, b: int) -> tuple[str, Sequence[ComparedMeasure]]:
-        """Return the name of the test, and a row per measure that both sides have."""
-        sides = [self._values(place) for place in (a, b)]
-        runs = [*sides[0], *sides[1]]
-        names = [key for key in self.measures if runs and all(key in run for run in runs)]
-        single = min(map(len, sides)) == 1
-        if reason := self._refusal(a, b, single=single):
-            return "", [ComparedMeasure(name, reason=reason) for name in names]
-        draws = Draws(compared.REPLICATES, compared.SEED, lambda: self.progress(*self.report))
-        rows = compare_sides(
-            names,
-            *sides,
-            case=lambda side, at: self._case((a, b)[side], at),
-            draws=draws,
-            shown=(self._as_chosen(a), self._as_chosen(b)),
+    def _joined(self, number: int, parts: Mapping[int, Part]) -> Part:
+        """Test a pair by the replicates of all its ranges."""
+        shards = [parts[each] for each in self.shards[number]]
+        return self._part(
+            number, joined([{key: unpacked(row) for key, row in each.items()} for each in shards])
         )
-        return PAIRED.format(ITEMS[self.setting.unit]) if single else WELCH, rows
+
+    def tests_against_reported(self) -> dict[str, object]:
+        """Test each system against those of papers."""
+        values = {system: self._values(place) for place, system in enumerate(self.row.systems)}
+        return reported.tests_of_systems(self.setting, values, self.menu)
+
+    def _pair(
+        self, a: int, b: int, replicates: Mapping[str, Replicates] | None
+    ) -> tuple[str, Sequence[ComparedMeasure]]:
+        """Return the name of the test, and a row per measure that both sides have."""
+        names, sides = self._common(a, b), self._sides(a, b)
+        if reason := self._refusal(a, b):
+            return "", [ComparedMeasure(name, reason=reason) for name in names]
+        if not self._is_over_items(a, b):
+            return WELCH, compare_runs(names, sides.left, sides.right)
+        if replicates is None:
+            replicates = self._replicates(a, b, range(compared.REPLICATES))
+        return PAIRED.format(ITEMS[self.setting.unit]), compare_items(names, sides, replicates)
+
+    def _replicates(self, a: int, b: int, numbers: range) -> dict[str, Replicates]:
+        """Resample the runs of a pair; nothing for a pair without a test."""
+        if self._refusal(a, b):
+            return {}
+        draws = Draws(numbers, compared.SEED, lambda: self.progress(*self.report))
+        case = lambda side, at: self._case((a, b)[side], at)  # noqa: E731
+        return replicates_of(self._common(a, b), self._sides(a, b), case=case, draws=draws)
+
+    def _common(self, a: int, b: int) -> list[str]:
+        """Return the measures that every run of both has."""
+        runs = [*self._values(a), *self._values(b)]
+        return [key for key in self.measures if runs and all(key in run for run in runs)]
+
+    def _sides(self, a: int, b: int) -> Sides:
+        return Sides(self._values(a), self._values(b), (self._as_chosen(a), self._as_chosen(b)))
+
+    def _is_over_items(self, a: int, b: int) -> bool:
+        return min(len(self.row.runs[a]), len(self.row.runs[b])) == 1
 
     def _values(self, place: int) -> list[Values]:
         return [self.values[evaluation] for _, evaluation in self.row.runs[place]]
@@ -259,7 +299,7 @@ class _Compared:
         runs = [evaluation for _, evaluation in self.row.runs[place]]
         return [{**self.values[each], **self.shown.get(each, {})} for each in runs]
 
-    def _refusal(self, a: int, b: int, *, single: bool) -> str:
+    def _refusal(self, a: int, b: int) -> str:
         if not self.row.runs[a] or not self.row.runs[b]:
             return NO_RUNS
         of_one_team = self._team(a) == self._team(b)
@@ -268,7 +308,7 @@ class _Compared:
             return SAME_RUNS
         version, setting = self.row.version, self.setting
         present = (setting.test_set_id, setting.only_id) == (version.test_set_id, version.only_id)
-        return EARLIER_GOLD if single and not present else ""
+        return EARLIER_GOLD if self._is_over_items(a, b) and not present else ""
 
     def _team(self, place: int) -> int:
         return self.submissions[self.row.runs[place][0][0]].system.team_id
@@ -320,70 +360,3 @@ def _adjusted(rows: list[StoredTest]) -> list[list[object]]:
     ]
     built: list[list[object]] = msgspec.to_builtins(stored)
     return built
-
-
-# ---- systems known from papers ------------------------------------------------------------------------
-def compare_reported(subject: int, progress: Progress) -> Store:
-    """Test the rows of a setting that have no tests yet against earlier ones."""
-    rows = list(ReportedSystem.objects.filter(setting=subject).order_by("pk"))
-    found = {
-        row.pk: [test for other in rows[:place] for test in _reported_tests(row, other)]
-        for place, row in enumerate(rows)
-        if row.tests is None
-    }
-
-    def store() -> None:
-        for pk, tests in found.items():
-            ReportedSystem.objects.filter(pk=pk).update(tests=msgspec.to_builtins(tests))
-
-    return store
-
-
-def _reported_tests(row: ReportedSystem, other: ReportedSystem) -> list[ReportedTest]:
-    ours, theirs = figures_of(row), figures_of(other)
-    return [
-        _reported_test(other.pk, key, _printed(row, ours[key]), _printed(other, theirs[key]))
-        for key in ours
-        if key in theirs and not why_untested(row, ours[key]) and not why_untested(other, theirs[key])
-    ]
-
-
-def _measured_test(
-    system: int, key: str, values: Sequence[float], row: ReportedSystem, figure: PrintedFigure
-) -> ReportedTest:
-    """Test the runs of a system against a printed figure, in its unit."""
-    if len(values) < 2 or not all(map(math.isfinite, values)):
-        reason = FEW_RUNS if len(values) < 2 else UNDEFINED
-        return ReportedTest(system, key, None, reason=reason)
-    unit = 100 if MENU[key].unit == "%" else 1
-    runs = spread([unit * value for value in values])
-    return _reported_test(system, key, Printed(*runs[:3], 0.0, 0.0), _printed(row, figure))
-
-
-def _reported_test(other: int, key: str, one: Printed, two: Printed) -> ReportedTest:
-    found = welch_of_printed(one, two)
-    p, d = ((_finite(least), _finite(most)) for least, most in (found.p_range, found.d_range))
-    test = found.test
-    return ReportedTest(
-        other,
-        key,
-        test.difference,
-        p=_finite(test.p),
-        p_least=p[0],
-        p_most=p[1],
-        d=_finite(test.d),
-        d_least=d[0],
-        d_most=d[1],
-        word=test.word or "",
-        called=found.called,
-        reason=test.reason or "",
-    )
-
-
-def _printed(row: ReportedSystem, figure: PrintedFigure) -> Printed:
-    half_of_mean, half_of_sd = (0.5 * 10.0 ** -len(text.partition(".")[2]) for text in figure)
-    return Printed(row.runs or 0, float(figure.value), float(figure.sd), half_of_mean, half_of_sd)
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

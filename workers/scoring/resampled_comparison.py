@@ -19,14 +19,11 @@ from workers.metrics.ratios import Floats, f_score
 from workers.metrics.relations import MODES as RELATION_MODES
 from workers.metrics.reranking import SortedClaims, bootstrap_ranking, randomise_ranking, sort_claims
 from workers.metrics.resampling import (
-    Interval,
     Tallies,
     bootstrap,
     differing_items,
     label_tallies,
     link_tallies,
-    percentile_interval,
-    randomisation_p,
     randomise,
     span_tallies,
     table_tallies,
@@ -43,6 +40,7 @@ from workers.metrics.text_answers import (
 )
 from workers.metrics.weights import averages
 from workers.metrics.wrf import MODES, gammas, words_of_spans
+from workers.scoring.replicates import Replicates
 from workers.scoring.scorer import ScoringCase, ScoringOptions
 
 BothTallies = tuple[Tallies, Tallies]
@@ -51,23 +49,7 @@ RANKED = ("ap", "auc", "max_f1")
 ENDS = ("", "_mean")
 MUC_RIGHT = {"strict": 5, "exact": 3, "partial": 3, "type": 4}  # places in `PairingCounts`
 
-DETECTED = 2.80  # standard errors that a test at .05 detects in 80 % of cases
 EVERY = 50  # replicates between two reports of progress
-
-
-class ResampledMeasure(NamedTuple):
-    """Both figures of a measure, interval and p of their difference.
-
-    Differences under `detectable` would mostly go unseen. `differing` items have other right answers of
-    one system than of the other.
-    """
-
-    a: float
-    b: float
-    interval: Interval
-    p: float
-    detectable: float
-    differing: int
 
 
 class Family(NamedTuple):
@@ -83,9 +65,12 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True)
 class Draws:
-    """Number of replicates, their seed, and a report of progress."""
+    """Numbers of the replicates, their seed, and a report of progress.
 
-    replicates: int = 1_000
+    Replicate r depends on the seed and r alone, so any division into ranges gives the same figures.
+    """
+
+    numbers: range = range(1_000)
     seed: int = 0
     tick: Callable[[], None] = lambda: None
 
@@ -94,7 +79,7 @@ class Draws:
         return {"seed": self.seed, "replicates": self._numbers()}
 
     def _numbers(self) -> Iterator[int]:
-        for number in range(self.replicates):
+        for number in self.numbers:
             if number % EVERY == 0:
                 self.tick()
             yield number
@@ -102,11 +87,11 @@ class Draws:
 
 def resampled(
     a: ScoringCase, b: ScoringCase, *, measures: Sequence[str], draws: Draws
-) -> dict[str, ResampledMeasure]:
-    """Return bootstrap interval and randomisation p of each resampled measure."""
+) -> dict[str, Replicates]:
+    """Return bootstrap and randomisation replicates of each resampled measure."""
     if "ranking" in (a.suite, b.suite):
         return _ranked(a, b, [name for name in measures if name in RANKED], draws)
-    results: dict[str, ResampledMeasure] = {}
+    results: dict[str, Replicates] = {}
     for family in _families(a, b):
         computed = family.figures(family.tallies[0].sums())
         known = [name for name in measures if name in computed]
@@ -235,7 +220,7 @@ def _wrf(sums: Floats, weights: list[Floats]) -> dict[str, float]:
     return {f"wrf_{mode}{end}": value for mode, two in figures for end, value in zip(ENDS, two, strict=True)}
 
 
-def _counted(family: Family, measures: Sequence[str], draws: Draws) -> dict[str, ResampledMeasure]:
+def _counted(family: Family, measures: Sequence[str], draws: Draws) -> dict[str, Replicates]:
     tallies = family.tallies
 
     def vector(sums: Floats) -> Any:
@@ -248,24 +233,18 @@ def _counted(family: Family, measures: Sequence[str], draws: Draws) -> dict[str,
     a, b = (vector(side.sums()) for side in tallies)
     drawn = left - right
     return {
-        name: _tested(
-            a[at], b[at], drawn[:, at], swapped[:, at], differing_items(*tallies, family.right(name))
+        name: Replicates(
+            float(a[at]),
+            float(b[at]),
+            drawn[:, at],
+            swapped[:, at],
+            differing_items(*tallies, family.right(name)),
         )
         for at, name in enumerate(measures)
     }
 
 
-def _tested(a: float, b: float, drawn: Floats, swapped: Floats, differing: int) -> ResampledMeasure:
-    a, b = float(a), float(b)
-    real = drawn[~np.isnan(drawn)]
-    detectable = DETECTED * float(real.std(ddof=1)) if len(real) > 1 else float("nan")
-    p = randomisation_p(a - b, swapped)
-    return ResampledMeasure(a, b, percentile_interval(drawn), p, detectable, differing)
-
-
-def _ranked(
-    a: ScoringCase, b: ScoringCase, measures: Sequence[str], draws: Draws
-) -> dict[str, ResampledMeasure]:
+def _ranked(a: ScoringCase, b: ScoringCase, measures: Sequence[str], draws: Draws) -> dict[str, Replicates]:
     facts = a.facts
     sides = [sort_claims(case.claims, facts) for case in (a, b)]
     both = sort_claims(a.claims, facts, against=b.claims)
@@ -276,7 +255,7 @@ def _ranked(
         left, right = (side.figure(ones.take(side.pair), len(facts), name) for side in sides)
         drawn = [bootstrap_ranking(side, name=name, **draws.keywords) for side in sides]
         swapped = randomise_ranking(both, name=name, **draws.keywords)
-        results[name] = _tested(left, right, drawn[0] - drawn[1], swapped, differing)
+        results[name] = Replicates(float(left), float(right), drawn[0] - drawn[1], swapped, differing)
     return results
 
 

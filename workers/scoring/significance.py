@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from workers.metrics.systems import detectable_difference, spread, welch
-from workers.scoring.resampled_comparison import Draws, ResampledMeasure, resampled
+from workers.scoring.replicates import Replicates
+from workers.scoring.resampled_comparison import Draws, resampled
 from workers.scoring.scorer import ScoringCase
 
 UNDEFINED = "the measure is undefined for a run"
@@ -81,6 +82,17 @@ def median_runs(
     return {name: (median(left, name), median(right, name)) for name in names}
 
 
+class Sides(NamedTuple):
+    """Figures of the runs of two systems, and those that choose the median runs, if others."""
+
+    left: Sequence[Values]
+    right: Sequence[Values]
+    shown: tuple[Sequence[Values], Sequence[Values]] | None = None
+
+    def medians(self, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+        return median_runs(names, *(self.shown or (self.left, self.right)))
+
+
 def compare_sides(
     names: Sequence[str],
     left: Sequence[Values],
@@ -88,37 +100,51 @@ def compare_sides(
     *,
     case: Callable[[int, int], ScoringCase],
     draws: Draws,
-    shown: tuple[Sequence[Values], Sequence[Values]] | None = None,
 ) -> list[ComparedMeasure]:
     """Compare two systems by each measure, given the figures of their runs.
 
     With a single run on a side the median runs are resampled: `case` returns the run of a side and place.
-    Measures with the same runs share the replicates. `shown` are the figures that choose the medians, if
-    others.
     """
     if min(len(left), len(right)) > 1:
         return compare_runs(names, left, right)
-    medians = median_runs(names, *(shown or (left, right)))
-    tested: dict[str, ResampledMeasure] = {}
+    sides = Sides(left, right)
+    return compare_items(names, sides, replicates_of(names, sides, case=case, draws=draws))
+
+
+def replicates_of(
+    names: Sequence[str], sides: Sides, *, case: Callable[[int, int], ScoringCase], draws: Draws
+) -> dict[str, Replicates]:
+    """Resample the median runs of two systems; measures with the same runs share the replicates."""
+    medians = sides.medians(names)
+    found: dict[str, Replicates] = {}
     for one, other in sorted(set(medians.values())):
         of_pair = [name for name in names if medians[name] == (one, other)]
-        tested |= resampled(case(0, one), case(1, other), measures=of_pair, draws=draws)
+        found |= resampled(case(0, one), case(1, other), measures=of_pair, draws=draws)
+    return found
+
+
+def compare_items(
+    names: Sequence[str], sides: Sides, replicates: Mapping[str, Replicates]
+) -> list[ComparedMeasure]:
+    """Compare two systems by each measure, given the replicates of their median runs."""
+    left, right, _ = sides
     single = len(left) == len(right)
     rows = []
-    for name, (one, other) in medians.items():
+    for name, (one, other) in sides.medians(names).items():
         if single or np.isfinite([run[name] for run in (*left, *right)]).all():
-            rows.append(_over_items(name, tested.get(name), left[one][name], right[other][name]))
+            rows.append(_over_items(name, replicates.get(name), left[one][name], right[other][name]))
         else:
             rows.append(ComparedMeasure(name, reason=UNDEFINED))
     return rows
 
 
-def _over_items(name: str, tested: ResampledMeasure | None, a: float, b: float) -> ComparedMeasure:
+def _over_items(name: str, replicates: Replicates | None, a: float, b: float) -> ComparedMeasure:
     """Compare two single runs with the figures a and b by resampling."""
     if not np.isfinite([a, b]).all():
         return ComparedMeasure(name, a=a, b=b, reason=UNDEFINED)
-    if tested is None:
+    if replicates is None:
         return ComparedMeasure(name, a=a, b=b, difference=a - b, reason=NOT_RESAMPLED)
+    tested = replicates.tested()
     low, high = tested.interval
     return ComparedMeasure(
         name,

@@ -6,6 +6,7 @@ A job tests once for all readers; each reader sees what disclosure lets out of t
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ from evalsvc.evaluation.models import Setting, StoredComparison, Submission
 from evalsvc.evaluation.roles import Person
 
 KIND, PARTS = "compare", "compare parts"
-HELPERS = 3  # jobs beside the first that test pairs over items, which takes longest
+HELPERS = 3  # jobs beside the first that test over items, which takes longest; others need another FORMAT
 FORMAT = 5  # of stored tests; those of another one are computed again
 LEAST, MOST = 2, 10
 AT_ONCE = 3  # comparisons of a person that wait or run
@@ -243,7 +244,7 @@ def start(comparison: Comparison, *, by: User) -> None:
             row.job, row.by = queueing.enqueue(KIND, row.pk, lane=f"user {by.pk}"), by
             row.save(update_fields=["job", "by"])
             over_items = sum(min(map(len, pair)) == 1 for pair in combinations(row.runs, 2))
-            for _ in range(min(HELPERS, over_items - 1)):
+            for _ in range(min(HELPERS, over_items * len(ranges_of_replicates(over_items)) - 1)):
                 queueing.enqueue(PARTS, row.pk, lane=f"user {by.pk}")
     comparison.__dict__.pop("stored", None)
 
@@ -265,6 +266,14 @@ def may_cancel(comparison: Comparison, person: Person) -> bool:
     if row is None or not person.pk:
         return False
     return row.by_id == person.pk or roles.role_in(comparison.setting.benchmark, person) == roles.ORGANISER
+
+
+def ranges_of_replicates(over_items: int) -> list[range]:
+    """Divide the replicates of each pair among the jobs, if there are fewer pairs over items than jobs."""
+    jobs = HELPERS + 1
+    parts = math.ceil(jobs / over_items) if 0 < over_items < jobs else 1
+    step = math.ceil(REPLICATES / parts)
+    return [range(at, min(at + step, REPLICATES)) for at in range(0, REPLICATES, step)]
 
 
 def submissions(row: StoredComparison) -> dict[int, Submission]:

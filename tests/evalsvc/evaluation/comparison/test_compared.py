@@ -273,10 +273,13 @@ def test_a_person_has_a_few_comparisons_at_once(
         compared.start(of(cast, benchmark, "Net", "Rules"), by=cast.kim)
 
 
-def stored_tests(cast: BenchmarkCast, benchmark: Benchmark, first: str) -> Any:
-    """Tests of four systems; jobs of this kind run before the others, one after another."""
+FOUR = ("Net", "Tree", "Rules", "Copy")
+
+
+def stored_tests(cast: BenchmarkCast, benchmark: Benchmark, *names: str, first: str) -> Any:
+    """Tests of systems, by default four; jobs of this kind run before the others, one after another."""
     StoredComparison.objects.all().delete()
-    compared.start(of(cast, benchmark, "Net", "Tree", "Rules", "Copy"), by=cast.kim)
+    compared.start(of(cast, benchmark, *(names or FOUR)), by=cast.kim)
     jobs = Job.objects.filter(kind__in=(compared.KIND, compared.PARTS), state=Job.State.QUEUED)
     for job in sorted(jobs, key=lambda job: (job.kind != first, job.pk)):
         assert run_inline(job).state == Job.State.DONE
@@ -303,6 +306,31 @@ def test_any_number_of_jobs_in_any_order_give_the_same_figures(
     tested.clear()
     assert stored_tests(cast, benchmark, first=compared.KIND) == with_help
     assert [number for _, number in tested] == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_replicates_of_a_pair_are_divided_among_jobs_without_changing_a_figure(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, reports = [], []
+    original = compare._Compared._report
+
+    def noted(self: Any, done: int, total: int, unit: str) -> None:
+        original(self, done, total, unit)
+        reports.append(self.report[2])
+
+    monkeypatch.setattr(compare._Compared, "_report", noted)
+    for helpers, systems in ((0, 2), (1, 2), (3, 2), (0, 3), (3, 3)):
+        monkeypatch.setattr(compared, "HELPERS", helpers)
+        reports.clear()
+        names = ("Net", "Rules", "Copy")[:systems]
+        found.append(stored_tests(cast, benchmark, *names, first=compared.PARTS))
+        assert Job.objects.filter(kind=compared.PARTS, state=Job.State.DONE).count() == helpers
+        Job.objects.all().delete()
+        if (helpers, systems) == (3, 2):
+            assert ("0 of 4 parts tested" in reports, reports[-1]) == (True, "4 of 4 parts tested")
+    assert found[0] == found[1] == found[2]
+    assert found[3] == found[4]
+    assert found[0]["accuracy"][0][4] is not None
 
 
 def test_an_interrupted_comparison_goes_on_behind_its_last_pair(

@@ -1,0 +1,65 @@
+"""Ranges of replicates of two runs give, put together, the figures of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from tests.cast.basics import jsonl
+from workers.cli.local_files import Options, read_local_gold
+from workers.scoring.replicates import ResampledMeasure, joined, packed, unpacked
+from workers.scoring.resampled_comparison import Draws, resampled
+from workers.scoring.scorer import ScoringCase
+
+Cases = tuple[ScoringCase, ScoringCase]
+LABELS = [{"id": f"s{at}", "label": "a" if at % 3 else "b"} for at in range(30)]
+PAIRS = [{"h": f"h{at}", "t": f"t{at}", "relation": "a"} for at in range(20)]
+
+
+def single_labels(folder: Path) -> Cases:
+    other = [line | {"label": "a"} for line in LABELS]
+    return cases(folder, "classification", LABELS, [LABELS[:27] + other[27:], other[:20] + LABELS[20:]])
+
+
+def ranked(folder: Path) -> Cases:
+    scored = [line | {"score": at / 20} for at, line in enumerate(PAIRS)]
+    wrong = [line | {"t": "t0", "h": f"h{at}", "score": at / 9} for at, line in enumerate(PAIRS[1:8], 1)]
+    return cases(folder, "bags", PAIRS, [scored, scored[5:] + wrong])
+
+
+def cases(folder: Path, task: str, gold: Sequence[object], runs: Sequence[Sequence[object]]) -> Cases:
+    for name, lines in (("gold", gold), ("a", runs[0]), ("b", runs[1])):
+        (folder / f"{name}.jsonl").write_bytes(jsonl(lines))
+    local = read_local_gold(folder / "gold.jsonl", Options(task=task), column=-1)
+    return local.case(folder / "a.jsonl"), local.case(folder / "b.jsonl")
+
+
+def part(two: Cases, measures: Sequence[str], numbers: range) -> Mapping[str, list[object]]:
+    """Resample a range of replicates, as a process of its own stores it."""
+    found = resampled(*two, measures=measures, draws=Draws(numbers, seed=7))
+    return {name: packed(each) for name, each in found.items()}
+
+
+@pytest.mark.parametrize("processes", [1, 2, 4])
+@pytest.mark.parametrize(("make", "measures"), [(single_labels, ["micro_f1", "accuracy"]), (ranked, ["ap"])])
+def test_any_number_of_processes_gives_the_same_tests(
+    tmp_path: Path, processes: int, make: object, measures: list[str]
+) -> None:
+    two = make(tmp_path)  # type: ignore[operator]
+    step = 40 // processes
+    ranges = [range(at, at + step) for at in range(0, 40, step)]
+    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+        parts = list(pool.map(partial(part, two, measures), ranges))
+    rows = joined([{name: unpacked(row) for name, row in each.items()} for each in parts])
+    whole = resampled(*two, measures=measures, draws=Draws(range(40), seed=7))
+    assert verdicts(rows) == verdicts(whole)
+    assert {name: 0 < test.p < 1 for name, test in verdicts(whole).items()} == dict.fromkeys(measures, True)
+
+
+def verdicts(replicates: Mapping[str, object]) -> dict[str, ResampledMeasure]:
+    return {name: each.tested() for name, each in replicates.items()}  # type: ignore[attr-defined]

@@ -194,7 +194,8 @@ class Answer(models.Model):
 class LastAnswer(models.Model):
     """The newest current answer of an item, those of a running import included.
 
-    Triggers of the database keep it (migration 0021), so that items are listed in this order from an index.
+    Triggers of the database keep it (migrations 0021, 0028), so that items, also those of one state, are
+    listed in this order from an index.
     """
 
     item = models.OneToOneField(
@@ -204,9 +205,13 @@ class LastAnswer(models.Model):
         "annotation.Project", on_delete=models.CASCADE, related_name="+", db_index=False
     )
     vote = models.BigIntegerField(help_text="Its row number in the log: later ones are greater.")
+    state = models.CharField(max_length=12, default="", help_text="State of the item.")
 
     class Meta:
-        indexes = [models.Index(fields=["project", "vote"], name="last_answers")]
+        indexes = [
+            models.Index(fields=["project", "vote"], name="last_answers"),
+            models.Index(fields=["project", "state", "vote"], name="last_answers_by_state"),
+        ]
 
     def __str__(self) -> str:
         return f"newest answer on {self.item}"

@@ -89,7 +89,7 @@ def search(
     backwards = before is not None
     start = before or after
     descending = (order in ("newest", ANSWERED)) != backwards
-    scans = filters.scans or (order in ("id", ANSWERED) and bool(filters.state or filters.pattern))
+    scans = filters.scans or _sieves(filters, order)
     step = min(CHUNK, 10 * size) if scans else size + 1
     place = _place_of(start, order) if start else None
     places = _places(project, filters, order, place, descending=descending, step=step)
@@ -187,8 +187,9 @@ def _places(
     read = partial(_ranked, project, done=done, use=filters.use, descending=descending, step=step)
     if order == "id":
         return read({}, start=start, column="external_id")
+    where = _in_state(filters)
     if order == ANSWERED:
-        return read({}, start=start, column="vote")
+        return read({"state": where["state"]} if where else {}, start=start, column="vote")
     if filters.use:
         return read({"use": filters.use}, start=start)
     if filters.pattern and filters.state not in ("", Item.State.DISPUTED):
@@ -258,6 +259,13 @@ def _ranked(
         start, step = at, min(CHUNK, 4 * step)
 
 
+def _sieves(filters: ItemFilters, order: str) -> bool:
+    """Return whether state or pattern are looked for in the order of an index without them."""
+    return bool(
+        filters.pattern if order == ANSWERED else order == "id" and (filters.state or filters.pattern)
+    )
+
+
 def _in_state(filters: ItemFilters) -> dict[str, str]:
     """Return the filters on columns; patterns are those of disputed items."""
     where = {"state": filters.state, "pattern": filters.pattern}
@@ -271,7 +279,7 @@ def _few(project: Project, filters: ItemFilters, order: str) -> set[int] | None:
         return by_name
     if filters.use and order not in ("", "imported", "newest"):
         return set(project.items.filter(use=filters.use).values_list("pk", flat=True)[:MAX_SCANNED])
-    if order in ("id", ANSWERED) and (filters.state or filters.pattern):
+    if _sieves(filters, order):
         with_state = list(project.items.filter(**_in_state(filters)).values_list("pk", flat=True)[: FEW + 1])
         if len(with_state) <= FEW:
             return set(with_state)

@@ -107,7 +107,11 @@ def _project_pages() -> Iterator[Page]:
     yield from _each("curator", "disputes-bulk", "ontology-order", "api-imports", "api-ontology-steps", **of)
     yield from _each("curator", "api-project-log", "ontology-plan", "api-guidelines", **of)
     yield from _each("curator", "second-readings", "api-second-readings", **of)
-    for query in ("?label=A&q=nowhere", *(f"?order={order}" for order in ORDERS)):
+    for query in (
+        "?label=A&q=nowhere",
+        "?order=answered&state=disputed",
+        *(f"?order={order}" for order in ORDERS),
+    ):
         yield from _each("curator", "sentences", **of, query=query)
     yield from _each("curator", "sentence", "dispute", **of, key=disputed.key)
     yield from _each("curator", "api-dispute", id=disputed.key)

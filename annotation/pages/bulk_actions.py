@@ -21,7 +21,14 @@ from annotation.models import Project
 from annotation.ontology.inventory import inventory
 from annotation.pages.project_page import project_context, project_for
 from annotation.pages.quality import GoldAnswerForm
-from annotation.pages.sentences import STATE_TITLES, USE_TITLES, ExclusionForm, FilterForm, filters_of
+from annotation.pages.sentences import (
+    PLACES,
+    STATE_TITLES,
+    USE_TITLES,
+    ExclusionForm,
+    FilterForm,
+    filters_of,
+)
 from annotation.reports import item_search
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
@@ -124,11 +131,7 @@ def _all_matching(project: Project, request: HttpRequest, action: str) -> tuple[
 
 
 def _found_by(request: HttpRequest) -> dict[str, str]:
-    return {
-        name: str(text)
-        for name, text in request.GET.items()
-        if text and name not in ("after", "before", "order")
-    }
+    return {name: str(text) for name, text in request.GET.items() if text and name not in (*PLACES, "order")}
 
 
 def _keys(request: HttpRequest) -> list[UUID]:

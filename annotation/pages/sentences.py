@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
@@ -32,7 +33,7 @@ from annotation.pages.quality import GoldAnswerForm
 from annotation.queue import exclusions, gold_questions
 from annotation.queue.gold_questions import choices_in
 from annotation.reports import item_history, item_search, item_table
-from annotation.reports.item_search import ItemFilters
+from annotation.reports.item_search import ItemFilters, ItemPage
 from annotation.roles import display_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
@@ -57,6 +58,8 @@ USE_TITLES: dict[str, str] = {
     Item.Use.CORPUS: "no candidate",
 }
 NAMED_PATTERNS = 8
+PLACES = ("after", "before", "start")
+NARROWING = ("state", "use", "pattern", "label", "annotator", "remark")
 MAX_MARKS = 100  # spans, and relations, of an answer on these pages; the API has all
 # What a button does to the item, and the message afterwards
 ACTIONS: dict[str, tuple[Any, str]] = {
@@ -70,7 +73,7 @@ ACTIONS: dict[str, tuple[Any, str]] = {
 class FilterForm(PageForm):
     """Filters of the list; their names are those of the API."""
 
-    OTHER_NAMES = ("state", "use", "pattern", "after", "before")
+    OTHER_NAMES = ("state", "use", "pattern", "after", "before", "start")
     q = forms.CharField(
         required=False,
         label="Text or id",
@@ -164,6 +167,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         order=values.get("order", ""),
         after=_place(project, request.GET.get("after", "")),
         before=_place(project, request.GET.get("before", "")),
+        size=item_search.PER_PAGE,
     )
     shows_times = values.get("order") == item_search.ANSWERED
     answers, remarks = item_history.answers_of(project, found.items), item_history.remark_counts(found.items)
@@ -175,7 +179,8 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         form=form,
         found=found,
         filters=filters,
-        filtered=any(request.GET.values()),
+        filtered=any(text for name, text in request.GET.items() if name not in PLACES),
+        n_set=sum(bool(request.GET.get(name)) for name in NARROWING),
         rows=[
             (
                 item,
@@ -192,8 +197,20 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         n=sum(states.values()),
         n_matching=None if shows_times else _number(filters, states, patterns, uses),
         shows_times=shows_times,
+        **_range(request, found),
     )
     return render(request, "annotation/sentences.html", context)
+
+
+def _range(request: HttpRequest, found: ItemPage) -> dict[str, int]:
+    """Return the numbers of the listed items, counted page by page from the first."""
+    is_first = not (request.GET.get("after") or request.GET.get("before"))
+    start = "1" if is_first else request.GET.get("start", "")
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", start):
+        return {}
+    first, last = int(start), int(start) + len(found.items) - 1
+    before = max(1, first - item_search.PER_PAGE)
+    return {"first": first, "last": last, "before_first": before, "after_last": last + 1}
 
 
 def _number(

@@ -1,16 +1,21 @@
-// Keys of a list: J and K or arrows move between the links of its rows, Enter opens one, X or space selects it,
+// Keys of a list: J and K or arrows move between the links of its rows, Enter opens or closes one, X or space selects it,
 // D decides it; O and E reopen and exclude the selected rows, or the one in focus. / searches.
 
 import { listen } from "../web/single_keys.js";
 
-const links = [...document.querySelectorAll("#rows tbody th a")];
+const links = [...document.querySelectorAll("#rows > tbody > tr > th a")];
 const boxes = [...document.querySelectorAll("#rows tbody input[name=item]")];
 const search = document.querySelector("input[name=q]");
 const all = document.getElementById("all");
 const matching = document.getElementById("matching");
 const number = document.getElementById("n-selected");
 
-const row = () => document.activeElement?.closest("#rows tbody tr");
+// The row in focus; of what stands below an open one, that row.
+function row() {
+  const line = document.activeElement?.closest("#rows > tbody > tr");
+  return line?.classList.contains("opened") ? line.previousElementSibling : line;
+}
+
 const boxOf = (line) => line?.querySelector("input[name=item]");
 
 function move(step) {

@@ -10,6 +10,7 @@ import pytest
 from annotation import projects
 from annotation.adjudication import decisions
 from annotation.freezing import builder
+from annotation.models import Item
 from annotation.queue import gold_questions, votes
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.browser import open_as
@@ -79,6 +80,41 @@ def test_a_sentence_with_many_spans_takes_a_low_row(page: Page, live: str, width
     row = page.locator("#rows tbody tr").bounding_box()
     assert row
     assert row["height"] < highest
+
+
+def test_a_row_opens_below_itself_and_changes_its_sentence(page: Page, live: str) -> None:
+    cast = ProjectCast.create()
+    cast.import_lines(sentence(1), sentence(2))
+    cast.open().dispute(1)
+    cast.answer("ann", 2, "lived_in")
+    open_as(page, "cleo", "/projects/harbour/sentences/")
+    link, opened = page.locator("#rows > tbody > tr th a").first, page.locator(".opened")
+    for key in ("j", "Enter"):
+        page.keyboard.press(key)
+    opened.get_by_text("“She stayed for years.”", exact=True).wait_for()
+    assert link.get_attribute("aria-expanded") == "true"
+    assert barriers(page) == []
+    opened.get_by_role("button", name="Exclude sentence").click()
+    opened.get_by_text("The sentence is excluded from the queue").wait_for()
+    assert "excluded" in page.locator("#rows > tbody > tr").first.inner_text()
+    assert cast.item(1).state == Item.State.UNUSABLE
+    opened.get_by_role("button", name="Include sentence again").click()
+    opened.get_by_role("link", name="Decide").wait_for()
+    for key in ("j", "Enter"):
+        page.keyboard.press(key)
+    page.locator("tr:nth-child(2) + .opened").wait_for()
+    assert opened.count() == 1
+    page.keyboard.press("Enter")
+    assert opened.count() == 0
+    assert page.url.endswith("/projects/harbour/sentences/")
+    assert page.locator("#id_label").is_visible()
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.locator("#filters:not([open])").wait_for()
+    page.get_by_text("Filters", exact=True).click()
+    assert page.locator("#id_label").is_visible()
+    link.click()
+    opened.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
 def test_the_chosen_theme_is_stored(page: Page, live: str) -> None:

@@ -17,11 +17,19 @@ from annotation.adjudication import bulk_actions
 from annotation.models import Item
 from annotation.ontology import inventory
 from annotation.queue import votes
-from annotation.reports import item_history, item_table
+from annotation.reports import item_history, item_search, item_table
 from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import DomainError
 from tests.cast.basics import person, sentence
-from tests.cast.projects import ProjectCast, annotators, create_project, curator, import_lines, seen
+from tests.cast.projects import (
+    ProjectCast,
+    annotators,
+    create_project,
+    curator,
+    import_lines,
+    response_of,
+    seen,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -196,6 +204,21 @@ def test_the_api_lists_the_same_with_names_of_downloads(cast: ProjectCast) -> No
     by_person = browser.get(address, {"annotator": "bob", "label": "died_in"}).json()
     assert [row["external_id"] for row in by_person["results"]] == ["s2"]
     assert browser.get(address, {"annotator": "nobody"}).status_code == 404
+
+
+def test_the_list_numbers_its_pages_and_counts_what_matches(
+    cast: ProjectCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(item_search, "PER_PAGE", 2)
+    first = response_of(cast.project, "sentences", user="cleo", label="")
+    assert "1 to 2 of 3" in first.content.decode()
+    onwards = first.context["found"].next
+    second = seen(cast.project, "sentences", user="cleo", after=onwards, start="3")
+    assert "3 to 3 of 3" in second
+    assert f"start=1&before={cast.item(3).key}" in second
+    assert "to 3 of" not in seen(cast.project, "sentences", user="cleo", after=onwards)
+    assert "to 3 of" not in seen(cast.project, "sentences", user="cleo", after=onwards, start="x")
+    assert "1 of 3 match" in seen(cast.project, "sentences", user="cleo", state="open")
 
 
 # ---- several sentences at once -------------------------------------------------------------------------

@@ -10,6 +10,9 @@ Needs Python 3.11 and no other package.
     python evalsvc_client.py scores ID
     python evalsvc_client.py cancel ID          (or retry, or withdraw)
     python evalsvc_client.py compare BOARD TEAM/SYSTEM TEAM/SYSTEM …
+    python evalsvc_client.py views BOARD
+    python evalsvc_client.py save-view BOARD "By macro F1" "order=macro_f1"
+    python evalsvc_client.py open-view BOARD ID (or delete-view)
     python evalsvc_client.py enter BOARD --accept 1
     python evalsvc_client.py limits BOARD       (or board, announcements, entrants, runs)
     python evalsvc_client.py terms BOARD TERMS.md --approval yes
@@ -295,6 +298,30 @@ class Client:
         found: dict[str, Any] = self._request(f"benchmarks/{_quote(benchmark)}/board", query)
         return found
 
+    def views(self, benchmark: str) -> list[dict[str, Any]]:
+        """Return the saved views of a leaderboard: those for everybody, and yours."""
+        found: list[dict[str, Any]] = self._request(f"benchmarks/{_quote(benchmark)}/views", {})
+        return found
+
+    def save_view(self, benchmark: str, title: str, query: str, *, shared: bool = False) -> dict[str, Any]:
+        """Save columns, filters and order, as in the address of the leaderboard, under a name."""
+        values = {"title": title, "query": query.removeprefix("?"), "shared": shared}
+        return self._post(f"benchmarks/{_quote(benchmark)}/views", values)
+
+    def open_view(self, benchmark: str, view: int) -> dict[str, Any]:
+        """Return the leaderboard as a view shows it."""
+        query = next((each["query"] for each in self.views(benchmark) if each["id"] == view), None)
+        if query is None:
+            raise ServiceError(404, {"code": "not_found", "detail": f"The leaderboard has no view {view}."})
+        parameters = urllib.parse.parse_qs(query)
+        found: dict[str, Any] = self._request(f"benchmarks/{_quote(benchmark)}/view", parameters)
+        return found
+
+    def delete_view(self, benchmark: str, view: int) -> None:
+        """Delete a view of your own, or as organiser one for everybody."""
+        path = f"benchmarks/{_quote(benchmark)}/views/{view:d}/remove"
+        self._post(path, {}, read=lambda answer: answer.read())
+
     def announcements(self, benchmark: str) -> list[dict[str, Any]]:
         """Return what the organisers announced, newest first."""
         found: list[dict[str, Any]] = self._request(f"benchmarks/{_quote(benchmark)}/announcements", {})
@@ -431,11 +458,17 @@ class Client:
         path = f"benchmarks/{_quote(benchmark)}/measures/{_quote(name)}/{version:d}/retire"
         return self._post(path, {})
 
-    def _post(self, path: str, values: Mapping[str, Any], query: Mapping[str, str] | None = None) -> Any:
+    def _post(
+        self,
+        path: str,
+        values: Mapping[str, Any],
+        query: Mapping[str, str] | None = None,
+        read: Callable[[Any], Any] = json.load,
+    ) -> Any:
         with tempfile.TemporaryFile() as body:
             body.write(json.dumps(values).encode())
             headers = {"Content-Type": "application/json"}
-            return self._request(path, query or {}, headers=headers, body=body)
+            return self._request(path, query or {}, headers=headers, body=body, read=read)
 
     def _request(
         self,
@@ -663,6 +696,21 @@ def do_announce(client: Client, arguments: argparse.Namespace) -> int:
     return OK
 
 
+def do_view(client: Client, arguments: argparse.Namespace) -> int:
+    """Save, open or delete a view."""
+    if arguments.change == "save-view":
+        view = client.save_view(
+            arguments.board, arguments.title, arguments.query, shared=arguments.for_everybody
+        )
+        write(f"View {view['id']}: {view['address']}")
+    elif arguments.change == "open-view":
+        write(json.dumps(client.open_view(arguments.board, arguments.id), ensure_ascii=False, indent=2))
+    else:
+        client.delete_view(arguments.board, arguments.id)
+        write(f"View {arguments.id} is deleted.")
+    return OK
+
+
 def do_archive(client: Client, arguments: argparse.Namespace) -> int:
     client.archive(arguments.board, arguments.file)
     return OK
@@ -834,6 +882,7 @@ def add_measures(commands: Any) -> None:
 SHOWS = {  # title and options
     "limits": ("show the limits on files, and what is left of your quotas", ["team"]),
     "board": ("show the leaderboard", ["setting", "order"]),
+    "views": ("list the saved views of a leaderboard", []),
     "announcements": ("show what the organisers announced", []),
     "runs": (
         "list the runs of your teams, or of all as organiser",
@@ -847,6 +896,24 @@ CHANGES = {
     "final": "choose a scored run as the final one of its system",
     "withdraw": "take a submission off all leaderboards for good",
 }
+
+
+def add_views(commands: Any) -> None:
+    """Add what is done with saved views, but for their list."""
+    save = commands.add_parser("save-view", help="save columns, filters and order of a leaderboard")
+    save.add_argument("board", help="slug of the benchmark")
+    save.add_argument("title")
+    save.add_argument("query", help="from the address of the leaderboard, such as order=macro_f1")
+    save.add_argument("--for-everybody", action="store_true", help="for everybody, as organiser")
+    save.set_defaults(do=do_view, change="save-view")
+    for change, title in (
+        ("open-view", "show a leaderboard as saved"),
+        ("delete-view", "delete a saved view"),
+    ):
+        each = commands.add_parser(change, help=title)
+        each.add_argument("board", help="slug of the benchmark")
+        each.add_argument("id", type=int)
+        each.set_defaults(do=do_view, change=change)
 
 
 def add_shared_task(commands: Any) -> None:
@@ -914,6 +981,7 @@ def parser() -> argparse.ArgumentParser:
     add_compare(commands.add_parser("compare", help="compare systems of a board, and test them"))
     add_measures(commands)
     add_shared_task(commands)
+    add_views(commands)
     for change, title in CHANGES.items():
         each = commands.add_parser(change, help=title)
         each.add_argument("id", type=int)

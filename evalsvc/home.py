@@ -61,7 +61,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 
 def home(request: HttpRequest) -> HttpResponse:
     person = request.user if isinstance(request.user, User) else None
-    visible = roles.visible(request.user).order_by("title", "pk")
+    visible = list(roles.visible(request.user).order_by("title", "pk"))
     boards = overviews(visible[:LISTED])
     left = items_left(person) if person else []
     todo = [*labelling(left), *disputes_to_decide(person), *running_submissions(person)] if person else []
@@ -69,8 +69,8 @@ def home(request: HttpRequest) -> HttpResponse:
     is_empty = not (boards or todo or test_sets.exists())
     context = {
         "boards": boards,
-        "more_boards": visible.count() if len(boards) == LISTED else 0,
-        "news": events_of([each.benchmark for each in boards if each.benchmark.public])[:NEWS],
+        "more_boards": len(visible) if len(boards) == LISTED else 0,
+        "news": events_of(visible)[:NEWS],
         "todo": todo,
         "test_sets": test_sets[:6],
         "steps": first_steps(person) if is_empty else None,

@@ -372,6 +372,15 @@ def test_a_shared_task_is_run_by_the_client(
     assert json.loads(say(token, "announcements", "rel"))[0]["text"] == "At *noon*."
     assert json.loads(say(token, "limits", "rel", "--team", "kelpie"))
     assert json.loads(say(token, "board", "rel", "--setting", "main"))["rows"][0]["system"] == "Net"
+    query = "?setting=main&order=macro_f1&columns=accuracy"
+    assert say(token, "save-view", "rel", "By macro F1", query).startswith("3 ")  # a token for submissions
+    saved = re.fullmatch(r"View (\d+): \S+\n", say(organiser, "save-view", "rel", "By macro F1", query))
+    assert saved is not None
+    assert json.loads(say(organiser, "views", "rel"))[0]["title"] == "By macro F1"
+    assert json.loads(say(organiser, "open-view", "rel", saved[1]))["rows"][0]["system"] == "Net"
+    assert say(token, "open-view", "rel", saved[1]).startswith("3 not_found")
+    assert say(organiser, "delete-view", "rel", saved[1]) == f"View {saved[1]} is deleted.\n"
+    assert json.loads(say(organiser, "views", "rel")) == []
     packed = tmp_path / "all.zip"
     assert say(token, "archive", "rel", packed).startswith("3 not_organiser")
     assert say(organiser, "archive", "rel", packed) == ""

@@ -12,6 +12,8 @@ from annotation.adjudication import decisions
 from annotation.models import Item
 from annotation.projects import set_member
 from evalsvc.core.accounts.models import User
+from evalsvc.evaluation.benchmarks.announcements import announce
+from evalsvc.home import LISTED
 from tests.cast.basics import person, sentence
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.projects import ProjectCast, annotators, answer_item, curator, project_with_items
@@ -89,6 +91,19 @@ def test_a_visitor_sees_public_benchmarks_and_no_tasks(client: Client, cast: Ben
     assert "Open board" in page
     assert "Closed board" not in page
     assert tasks(client) == {}
+
+
+def test_what_is_new_covers_all_benchmarks_that_a_person_may_see(client: Client, cast: BenchmarkCast) -> None:
+    for at in range(LISTED):
+        cast.benchmark(f"board-{at}", title=f"A board {at}")
+    last = cast.benchmark("last", title="Zeta, not listed")
+    closed = cast.benchmark("secret", title="Closed board", public=False)
+    for benchmark in (last, closed):
+        announce(benchmark, by=cast.olga, title=f"News of {benchmark}", text="")
+    page = home(client)
+    assert "News of Zeta, not listed" in page
+    assert "News of Closed board" not in page
+    assert "News of Closed board" in home(client, cast.olga)
 
 
 def test_work_is_found_behind_projects_in_which_others_have_work(

@@ -22,6 +22,7 @@ ENTRIES = {
   author = {Harbecke, David and Chen, Yuxuan and Hennig, Leonhard and Alt, Christoph},
   title = {Why only Micro-{F1}? Class Weighting of Measures for Relation Classification},
   booktitle = {Proceedings of NLP Power! The First Workshop on Efficient Benchmarking in NLP},
+  pages = {32--41},
   year = {2022},
   url = {https://aclanthology.org/2022.nlppower-1.4}
 }""",
@@ -37,13 +38,16 @@ ENTRIES = {
   author = {Han, Xu and Gao, Tianyu and Yao, Yuan and Ye, Deming and Liu, Zhiyuan and Sun, Maosong},
   title = {{OpenNRE}: An Open and Extensible Toolkit for Neural Relation Extraction},
   booktitle = {Proceedings of EMNLP-IJCNLP 2019: System Demonstrations},
+  pages = {169--174},
   year = {2019}
 }""",
     "davis2006": r"""@inproceedings{davis2006,
   author = {Davis, Jesse and Goadrich, Mark},
   title = {The Relationship between Precision-Recall and {ROC} Curves},
   booktitle = {Proceedings of the 23rd International Conference on Machine Learning},
-  year = {2006}
+  pages = {233--240},
+  year = {2006},
+  doi = {10.1145/1143844.1143874}
 }""",
     "hendrickx2010": r"""@inproceedings{hendrickx2010,
   author = {Hendrickx, Iris and Kim, Su Nam and Kozareva, Zornitsa and Nakov, Preslav and
@@ -51,31 +55,39 @@ ENTRIES = {
             Romano, Lorenza and Szpakowicz, Stan},
   title = {{SemEval}-2010 Task 8: Multi-Way Classification of Semantic Relations between Pairs of Nominals},
   booktitle = {Proceedings of the 5th International Workshop on Semantic Evaluation},
+  pages = {33--38},
   year = {2010}
 }""",
     "tjongkimsang2003": r"""@inproceedings{tjongkimsang2003,
   author = {{Tjong Kim Sang}, Erik F. and {De Meulder}, Fien},
   title = {Introduction to the {CoNLL}-2003 Shared Task: Language-Independent Named Entity Recognition},
   booktitle = {Proceedings of the Seventh Conference on Natural Language Learning at HLT-NAACL 2003},
+  pages = {142--147},
   year = {2003}
 }""",
     "chinchor1993": r"""@inproceedings{chinchor1993,
   author = {Chinchor, Nancy and Sundheim, Beth},
   title = {{MUC}-5 Evaluation Metrics},
-  booktitle = {Fifth Message Understanding Conference (MUC-5)},
+  booktitle = {Fifth Message Understanding Conference ({MUC}-5): Proceedings of a Conference Held in
+               Baltimore, Maryland, August 25-27, 1993},
   year = {1993}
 }""",
     "segurabedmar2013": r"""@inproceedings{segurabedmar2013,
   author = {Segura-Bedmar, Isabel and Mart{\'i}nez, Paloma and Herrero-Zazo, Mar{\'i}a},
-  title = {{SemEval}-2013 Task 9: Extraction of Drug-Drug Interactions from Biomedical Texts},
-  booktitle = {Proceedings of the Seventh International Workshop on Semantic Evaluation},
+  title = {{SemEval}-2013 Task 9: Extraction of Drug-Drug Interactions from Biomedical Texts
+           ({DDIExtraction} 2013)},
+  booktitle = {Second Joint Conference on Lexical and Computational Semantics ({*SEM}), Volume 2:
+               Proceedings of the Seventh International Workshop on Semantic Evaluation},
+  pages = {341--350},
   year = {2013}
 }""",
     "weber2023": r"""@inproceedings{weber2023,
   author = {Weber, Lukas Jonathan and Jothi Ramalingam, Krishnan and Beyer, Matthias and Zimmermann, Axel},
   title = {{WRF}: Weighted Rouge-{F1} Metric for Entity Recognition},
   booktitle = {Proceedings of the 4th Workshop on Evaluation and Comparison of NLP Systems},
-  year = {2023}
+  pages = {1--11},
+  year = {2023},
+  url = {https://aclanthology.org/2023.eval4nlp-1.1}
 }""",
     "taille2020": r"""@inproceedings{taille2020,
   author = {Taill{\'e}, Bruno and Guigue, Vincent and Scoutheeten, Geoffrey and Gallinari, Patrick},
@@ -89,6 +101,8 @@ ENTRIES = {
            Variances are Involved},
   journal = {Biometrika},
   volume = {34},
+  number = {1-2},
+  pages = {28--35},
   year = {1947}
 }""",
     "holm1979": r"""@article{holm1979,
@@ -96,6 +110,7 @@ ENTRIES = {
   title = {A Simple Sequentially Rejective Multiple Test Procedure},
   journal = {Scandinavian Journal of Statistics},
   volume = {6},
+  pages = {65--70},
   year = {1979}
 }""",
     "sawilowsky2009": r"""@article{sawilowsky2009,
@@ -103,6 +118,7 @@ ENTRIES = {
   title = {New Effect Size Rules of Thumb},
   journal = {Journal of Modern Applied Statistical Methods},
   volume = {8},
+  number = {2},
   year = {2009}
 }""",
 }

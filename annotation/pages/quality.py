@@ -288,6 +288,7 @@ def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         measure={"kappa": "Cohen’s κ", "f1": "F1 of spans"}.get(profile.measure, ""),
         computed_at=figures.computed_at,
         has_relations=project.kind == Kind.RELATIONS,
+        marks_name="spans and relations" if project.kind == Kind.JOINT else "spans",
         remarks=remarks[:MAX_ANSWERED],
         n_remarks=remarks.count(),
         skips=Vote.objects.filter(annotator=annotator, act=Vote.Act.SKIP).count(),

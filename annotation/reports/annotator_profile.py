@@ -51,13 +51,20 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorProfile:
-    """Figures of one annotator, beside those of `AnnotatorStats`."""
+    """Figures of one annotator, beside those of `AnnotatorStats`.
+
+    `marked` spans and relations, those `expected` by the outcomes of these texts, and those `right` are of
+    projects in which people mark spans.
+    """
 
     stats: AnnotatorStats
     answers: int
     na: int
     decided: int
     equal: int
+    marked: int
+    expected: int
+    right: int
     overused: list[LabelUse]
     underused: list[LabelUse]
     measure: str
@@ -79,6 +86,7 @@ def profile(annotator: Annotator, *, for_user: User, figures: VoteFigures | None
         na,
         decided,
         equal,
+        *(figures["marks"].get(annotator.pk) or [0] * 3),
         overused=[use for use in uses if use.surplus > 0],
         underused=[use for use in uses if use.surplus < 0],
         **_pairs(annotator, for_user),

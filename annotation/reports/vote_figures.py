@@ -24,7 +24,9 @@ from annotation.models import Adjudication, Annotator, Answer, Item, ItemCount, 
 from annotation.ontology import label_usage
 from annotation.ontology.inventory import source_labels_emptied
 from annotation.ontology.label_usage import LabelsText, names_in
+from annotation.queue.gold_questions import choices_in
 from annotation.reports.progress import work_days
+from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import NotReady
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
@@ -35,7 +37,7 @@ INLINE = 20_000  # answers up to which they are computed when shown, until they 
 PAUSE_SECONDS, SHARE_OF_TIME, DAYS = 10.0, 10, 90
 BUCKET = 250  # milliseconds
 WEEK = timedelta(days=7)
-FORMAT = 3  # of stored figures
+FORMAT = 4  # of stored figures
 LONGEST_PAUSE = 8  # failures in a row after which the pause is an hour
 HINT = "Reload the page in a minute. The status page shows whether workers are active."
 HINT_AFTER_FAILURE = "Job {} failed; it is tried again within the hour. The log of the worker has the reason."
@@ -143,6 +145,23 @@ def _profiles(project: Project) -> dict[int, tuple[list[int], dict[str, list[int
     return profiles
 
 
+def _marks(project: Project) -> dict[int, list[int]]:
+    """Compare the spans and relations of each annotator with the outcomes of the same texts.
+
+    Counts of those marked, of those in the outcomes, and of both.
+    """
+    if project.kind == Kind.RELATIONS:
+        return {}
+    mapping = item_state.Rules(project).mapping
+    rows = _answers(project).filter(set_aside=False, again=False, item__gold__isnull=False).order_by()
+    counts: dict[int, list[int]] = {}
+    for annotator, payload, gold in rows.values_list("annotator", "payload", "item__gold").iterator(2_000):
+        chosen, expected = choices_in(mapping.payload(payload).payload), choices_in(gold)
+        row = counts.setdefault(annotator, [0] * 3)
+        row[:] = [row[0] + len(chosen), row[1] + len(expected), row[2] + len(chosen & expected)]
+    return counts
+
+
 def _count(row: list[int], n: int, *hits: bool) -> None:
     """Add n to the entries of the row that are hit."""
     row[:] = [old + n * hit for old, hit in zip(row, hits, strict=True)]
@@ -165,6 +184,7 @@ COMPUTED: dict[str, Callable[[Project], Any]] = {
     "length": _length,
     "labels": _labels,
     "profiles": _profiles,
+    "marks": _marks,
     "gold": lambda project: dict(label_usage.count_in_gold(project)),
     "source_labels_emptied": source_labels_emptied,
     "reasons": lambda project: dict(

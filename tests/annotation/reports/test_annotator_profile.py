@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import Annotator, Project
+from annotation.ontology import inventory
 from annotation.reports import agreement, annotator_profile
 from annotation.reports.annotator_profile import AnnotatorProfile, LabelUse
 from tests.cast.basics import run_job
-from tests.cast.projects import annotators, answer_item, curator, project_with_items, seen
+from tests.cast.projects import ProjectCast, annotators, answer_item, curator, project_with_items, seen
 
 pytestmark = pytest.mark.django_db
 N = 8
@@ -43,6 +44,30 @@ def test_answers_are_compared_with_the_outcomes_of_their_items(project: Project)
     assert [(use.name, use.chosen, use.expected) for use in odd.overused] == [("B", N, 0)]
     assert [(use.name, use.chosen, use.expected) for use in odd.underused] == [("A", 0, N)]
     assert usual.overused == usual.underused == []
+
+
+def test_spans_and_relations_are_compared_with_the_outcomes_of_their_texts() -> None:
+    cast = ProjectCast.create(kind="joint", k=3, labels=["person", "place"])
+    inventory.add_labels(cast.project, ["saw"], by=cast.curator, part="relation")
+    cast.import_lines({"id": "s1", "text": "Ada saw Turin"}, {"id": "s2", "text": "Bob, s2"})
+    usual = {"spans": [[0, 3, "person"], [8, 13, "place"]], "relations": [[0, "saw", 1]]}
+    odd = {"spans": [[0, 3, "person"], [8, 13, "person"]], "relations": [[0, "saw", 1]]}
+    answers = [
+        {"item": "s1", "annotator": who} | payload
+        for who, payload in zip("abc", (usual, usual, odd), strict=True)
+    ]
+    cast.import_lines(
+        *answers, {"item": "s2", "annotator": "c", "spans": [[0, 3, "person"]]}, what="votes", k=3
+    )
+    rows = {each.name: each for each in cast.project.annotators.all()}
+    figures = {name: annotator_profile.profile(row, for_user=cast.curator) for name, row in rows.items()}
+    assert {name: (row.marked, row.expected, row.right) for name, row in figures.items()} == {
+        "a": (3, 3, 3),
+        "b": (3, 3, 3),
+        "c": (3, 3, 1),
+    }
+    text = seen(cast.project, "annotator", rows["c"].pk, user="cleo")
+    assert "33 % of the spans and relations marked are in the outcome" in text
 
 
 @pytest.mark.parametrize(

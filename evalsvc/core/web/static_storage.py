@@ -26,5 +26,9 @@ class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):
     Modules of packages are left alone: they import by names that are not files of their folder.
     """
 
-    patterns = (*CompressedManifestStaticFilesStorage.patterns, ("annotation/*.js", (IMPORT,)))
+    patterns = (
+        *CompressedManifestStaticFilesStorage.patterns,
+        ("annotation/*.js", (IMPORT,)),
+        ("evaluation/*.js", (IMPORT,)),
+    )
     max_post_process_passes = 10  # each level of imports takes a pass

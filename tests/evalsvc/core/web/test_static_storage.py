@@ -14,6 +14,7 @@ from annotation.pages.labelling import PARTS
 from evalsvc.core.web.static_storage import HashedStaticFilesStorage
 
 SOURCE = Path(str(find("annotation/label.js")))
+FOLDERS = ("annotation", "evaluation", "web")  # with modules of our own
 IMPORTED = re.compile(r'^import .* from "([^"]+)";$', re.MULTILINE)
 HASHED = re.compile(r"\.[0-9a-f]{12}\.js$")
 
@@ -21,21 +22,27 @@ HASHED = re.compile(r"\.[0-9a-f]{12}\.js$")
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of our static files."""
-    shutil.copytree(SOURCE.parent, tmp_path / "source" / "annotation")
+    for name in FOLDERS:
+        shutil.copytree(str(find(name)), tmp_path / "source" / name)
     return tmp_path / "source"
 
 
-def collected(folder: Path) -> Path:
-    """The form's module under the name that pages write."""
+def stored(folder: Path) -> HashedStaticFilesStorage:
     static = folder.with_name("static")
     shutil.rmtree(static, ignore_errors=True)
     shutil.copytree(folder, static)
     storage = HashedStaticFilesStorage(location=static, base_url="/static/")
     raw = FileSystemStorage(static)
-    names = [str(path.relative_to(static)) for path in (static / "annotation").rglob("*.js")]
+    names = [str(path.relative_to(static)) for path in static.rglob("*.js")]
     processed = storage.post_process({name: (raw, name) for name in names})
     assert [done for _, _, done in processed if isinstance(done, Exception)] == []
-    return Path(storage.path(storage.stored_name("annotation/label.js")))
+    return storage
+
+
+def collected(folder: Path, name: str = "annotation/label.js") -> Path:
+    """A module, by default the form's, under the name that pages write."""
+    storage = stored(folder)
+    return Path(storage.path(storage.stored_name(name)))
 
 
 def test_files_of_pages_that_the_service_lacks_are_left_out() -> None:
@@ -62,6 +69,13 @@ def test_every_module_of_the_form_is_served_under_a_hashed_name(folder: Path) ->
     found = parts(collected(folder))
     assert [path.name for path in found if not HASHED.search(path.name)] == []
     assert sorted(HASHED.sub(".js", path.name) for path in found) == sorted(x.name for x in parts(SOURCE))
+
+
+@pytest.mark.parametrize("name", ["annotation/row_keys.js", "evaluation/error_keys.js"])
+def test_modules_shared_by_pages_are_imported_under_their_hashed_names(folder: Path, name: str) -> None:
+    found = parts(collected(folder, name))
+    assert len(found) == 2
+    assert [path.name for path in found if not HASHED.search(path.name)] == []
 
 
 def test_the_page_preloads_every_module_of_the_form() -> None:

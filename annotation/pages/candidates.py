@@ -22,7 +22,10 @@ MOST_IDS = 2_000_000  # characters
 
 class CandidatesForm(PageForm):
     OTHER_NAMES = ("action",)
-    positive = forms.BooleanField(required=False, label="Every sentence with a source label other than N/A")
+    positive = forms.BooleanField(
+        required=False,
+        label="Every sentence with a source label other than N/A, after the steps of the ontology",
+    )
     top = forms.IntegerField(
         required=False, min_value=1, label="The best scores of a prediction file", help_text="How many."
     )
@@ -40,10 +43,20 @@ class CandidatesForm(PageForm):
         label="These ids",
     )
 
+    order = forms.CharField(
+        required=False,
+        max_length=100,
+        initial=", ".join(candidates.CRITERIA),
+        label="Order of priority",
+        help_text="The first criterion that takes a sentence counts; criteria without a value take none.",
+    )
+
     def wanted(self) -> candidates.Wanted:
-        """Return the criteria, in the order of the page."""
+        """Return the criteria that have values, in the stated order; those not named follow."""
         values = self.cleaned_data
-        order = [name for name in candidates.CRITERIA if values.get(name)]
+        named = values["order"].replace(",", " ").split()
+        rest = [name for name in candidates.CRITERIA if name not in named]
+        order = [name for name in (*named, *rest) if values.get(name) or name not in candidates.CRITERIA]
         file = values["predictions"]
         scores = candidates.read_scores_in_web(file) if file else {}
         return candidates.Wanted(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.http import Http404, HttpResponse
 
-from annotation.pages.interval_chart import Estimate, interval, scale_of
-from annotation.pages.release_figures import pattern_figure, quality_table
+from annotation.pages.interval_chart import Estimate, axis, interval, scale_of
+from annotation.pages.release_figures import pattern_figure, quality_table, share_tick
 from annotation.releases.composition import Composition, LabelBar
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.figures import DataTable
@@ -73,13 +73,15 @@ def _quality(content: Composition) -> ChartFile | None:
     scale = scale_of([Estimate(0.0), Estimate(1.0)], width=150, unit=True)
     heads = zip(COLUMNS, ("Precision", "Recall"), strict=True)
     parts = [element("text", head, class_="lab", x=x, y=14) for x, head in heads]
+    ticks = axis(scale, share_tick)
+    parts += [element("g", ticks, transform=f"translate({x} 20)") for x in COLUMNS]
     for at, row in enumerate(rows, 1):
         parts.append(
-            element("text", row["title"][:34], class_="lab", x=220, y=ROW * at + 14, text_anchor="end")
+            element("text", row["title"][:34], class_="lab", x=220, y=ROW * at + 26, text_anchor="end")
         )
         for x, measure in zip(COLUMNS, MEASURES, strict=True):
             drawn = interval(row[measure]["estimate"], scale, low=measure == "recall")
-            parts.append(element("g", drawn, transform=f"translate({x} {ROW * at})"))
+            parts.append(element("g", drawn, transform=f"translate({x} {ROW * at + 12})"))
     estimates = [[row[measure]["estimate"] for measure in MEASURES] for row in rows]
     data = [
         (row["title"], row["gold_facts"], row["source_facts"], *_values(precision), *_values(recall))
@@ -88,7 +90,7 @@ def _quality(content: Composition) -> ChartFile | None:
     columns = [f"{measure}{end}" for measure in MEASURES for end in ("", " from", " to")]
     names = ("relation", "facts of the gold", "facts of the source", *columns)
     name = "Quality of the source labels by relation"
-    return ChartFile(drawing(560, ROW * (len(rows) + 1) + 10, name, *parts), DataTable(names, data))
+    return ChartFile(drawing(560, ROW * (len(rows) + 1) + 20, name, *parts), DataTable(names, data))
 
 
 def _values(estimate: Estimate) -> list[object]:

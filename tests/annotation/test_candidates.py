@@ -155,6 +155,11 @@ def test_the_page_previews_and_chooses_by_a_prediction_file(client: Client, corp
     page = client.post(url, values | {"predictions": scores_file(), "action": "preview"}).content.decode()
     assert "among the best scores" in page
     assert "Choose these" in page
+    turned = client.post(url, values | {"predictions": scores_file(), "order": "top, positive"})
+    assert [n for _, n in turned.context["rows"]] == [1, 2]
+    assert list(turned.context["found"].by_criterion) == ["top", "positive"]
+    odd = client.post(url, values | {"predictions": scores_file(), "order": "best"})
+    assert "expected some of positive, top, random, ids" in odd.content.decode()
     assert "needs a number and predictions" in client.post(url, values).content.decode()
     assert client.post(url, values | {"predictions": scores_file(), "action": "choose"}).status_code == 302
     assert [name for name, use in uses(corpus).items() if not use] == ["s0", "s1", "s5"]

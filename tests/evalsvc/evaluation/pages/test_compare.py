@@ -37,7 +37,7 @@ def test_a_reader_sees_figures_before_and_a_test_after_the_job(
 ) -> None:
     before = client.get(address(cast, "Net", "Tree")).content.decode()
     assert "Log in to compute the tests" in before
-    assert "nothing is claimed: the tests are not computed yet." in before
+    assert "A paragraph for a paper will be written from the tests." in before
     assert client.post(address(cast, "Net", "Tree"), {"action": "compute"}).status_code == 302
     page = compute(client, cast, "Net", "Tree", "Rules")
     assert "No difference between Net and Tree could be shown: +53.9, 95 % interval −7.7 to +115.5;" in page

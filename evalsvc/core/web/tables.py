@@ -19,6 +19,9 @@ LATEX = {
     "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
     "[": "{[}", "*": "{*}",  # after a row or a rule they would be its argument
     "−": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", "≥": r"$\geq$", "≤": r"$\leq$", "–": "--",
+    # LaTeX has no text of these
+    "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "κ": r"$\kappa$", "ρ": r"$\rho$", "τ": r"$\tau$",
+    "Δ": r"$\Delta$", "Σ": r"$\Sigma$", "∝": r"$\propto$", "∩": r"$\cap$", "ᵢ": r"$_i$",
 }  # fmt: skip
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
 LINE_ENDS = re.compile(r"\s+")

@@ -7,7 +7,8 @@ import json
 import pytest
 from django.http import Http404
 
-from evalsvc.core.web.tables import Cell, Head, PaperTable, as_latex, download
+from evalsvc.core.web.tables import Cell, Head, PaperTable, as_latex, download, latex_text
+from evalsvc.evaluation.measures.menu import MENU
 
 TABLE = PaperTable(
     "board",
@@ -52,3 +53,10 @@ def test_json_has_values_by_key() -> None:
 def test_an_unknown_format_is_not_found() -> None:
     with pytest.raises(Http404):
         download(TABLE, "xls")
+
+
+def test_letters_that_latex_lacks_as_text_are_written_as_mathematics() -> None:
+    """Of what measures are called, pdfLaTeX sets nothing else but ASCII and these signs."""
+    assert latex_text("τ* and wᵢ ∝ nᵢ") == r"$\tau${*} and w$_i$ $\propto$ n$_i$"
+    words = " ".join(f"{each.title} {each.explains}" for each in MENU.values())
+    assert {letter for letter in latex_text(words) if not letter.isascii()} <= set("¼½¾²³·×—‘’“”é")

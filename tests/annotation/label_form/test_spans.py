@@ -165,6 +165,21 @@ def test_a_resized_relabelled_and_removed_span_comes_back_by_undo(page: Page) ->
     assert page.locator("#span-list").inner_text().split("\t") == ["Ada met Bob", "person", "2, 13"]
 
 
+def test_a_handle_leaves_the_next_letter_to_a_finger(page: Page) -> None:
+    start(page)
+    press(page, "k", "ArrowRight", "ArrowRight", "1")
+    code = """() => {
+      const { firstChild: node } = document.getElementById("sentence");
+      const range = document.createRange();
+      range.setStart(node, node.data.indexOf("da"));
+      range.setEnd(node, node.data.indexOf("da") + 1);
+      const { x, y, width, height } = range.getBoundingClientRect();
+      return document.elementFromPoint(x + width / 2, y + height / 2).id;
+    }"""
+    assert page.locator("#span-list").inner_text().split("\t") == ["A", "person", "2, 3"]
+    assert page.evaluate(code) == "sentence"
+
+
 def test_the_caret_stays_in_view_in_a_long_text(page: Page) -> None:
     cast = ProjectCast.create(kind="entities", k=1, labels=LABELS)
     cast.import_lines({"id": "s1", "text": "A sentence of seven words stands here. " * 120 + "x" * 400})

@@ -100,11 +100,12 @@ export function createDrawing(root) {
     ];
   }
 
-  // Beside the character, on the side where the span begins or ends, which its script decides.
+  // On the side of the character where the span begins or ends, which its script decides.
   function handleOf(edge, place, line) {
     const { x, y, width, height } = boxesOf(place)[0] ?? line;
     const isRight = (edge === "end") !== runsLeft(wordsOf(text, place));
-    return [`marks__handle marks__handle--${edge}`, x + (isRight ? width - 3 : -9), y, 12, height, "", null];
+    const className = `marks__handle marks__handle--${edge} marks__handle--${isRight ? "right" : "left"}`;
+    return [className, x + (isRight ? width : 0) - 6, y, 12, height, "", null];
   }
 
   // Relations of the chosen span: one line each way to another span, with the names of all beside that span.

@@ -14,7 +14,6 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
-from annotation.consensus.label_mapping import is_empty
 from annotation.models import Adjudication, Batch, Item, ItemCount, Lease, Project, SourceLabels, Vote
 from annotation.ontology.inventory import lock_project, mapping_of, require_no_running_import
 from annotation.roles import CURATOR, require_to_change
@@ -23,6 +22,7 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.formats.label_mapping import is_empty
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import LabelPrediction, ScoresPrediction

@@ -69,6 +69,13 @@ class Progress(TypedDict):
     step: str
 
 
+class MappedLabel(TypedDict):
+    """What an old name of a label became, and how many labels of a file had it."""
+
+    to: str | None
+    labels: int
+
+
 class Comparison(TypedDict):
     """A comparison as described in the API documentation."""
 
@@ -95,6 +102,7 @@ class Submission(TypedDict):
     final_at: str | None
     withdrawn_at: str | None
     progress: Progress | None
+    old_labels: NotRequired[dict[str, MappedLabel]]
 
 
 class FileProblem(TypedDict):
@@ -115,6 +123,7 @@ class CheckResult(TypedDict):
     format: str
     form: str
     counts: dict[str, int]
+    old_labels: NotRequired[dict[str, MappedLabel]]
     error_count: int
     errors: list[FileProblem]
     errors_by_code: dict[str, int]

@@ -15,7 +15,6 @@ from annotation.adjudication import decisions
 from annotation.adjudication.decisions import DisputeFilters
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus.item_state import Rules, answers_needed, counted_answers
-from annotation.consensus.label_mapping import Payload
 from annotation.consensus.majority import OpenPart, OpenParts, payload_of
 from annotation.models import Adjudication, Answer, Item, Project
 from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
@@ -23,6 +22,7 @@ from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.formats.label_mapping import Payload
 
 MOST = 500  # decisions at once
 NA, LEADING = ANSWERS = ("na", "leading")

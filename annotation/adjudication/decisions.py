@@ -21,7 +21,6 @@ from annotation.adjudication.precedents import Precedent, precedents
 from annotation.adjudication.unanswerable_items import SkipNote
 from annotation.consensus import item_state
 from annotation.consensus.item_state import Rules, counted_answers
-from annotation.consensus.label_mapping import Payload, empty_answer
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, OpenParts, Verdict
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project
 from annotation.queue.answer_validation import validate_answer
@@ -29,6 +28,7 @@ from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.formats.label_mapping import Payload, empty_answer
 
 FINDINGS: dict[str, str] = {
     Adjudication.Finding.BROKEN: "The sentence is broken",

@@ -10,11 +10,11 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from annotation.consensus.label_mapping import empty_answer
 from annotation.consensus.majority import OpenParts, Span
 from annotation.models import Item, SecondReading
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
+from evalsvc.core.formats.label_mapping import empty_answer
 
 READ = 1_000
 MAX_WORDS, MAX_ITEMS = 12, 5

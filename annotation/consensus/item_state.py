@@ -17,7 +17,6 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from annotation.consensus import majority
-from annotation.consensus.label_mapping import LabelMapping, MappedAnswer, Payload
 from annotation.models import (
     Adjudication,
     Answer,
@@ -30,6 +29,7 @@ from annotation.models import (
     Project,
 )
 from evalsvc.core.database import now
+from evalsvc.core.formats.label_mapping import LabelMapping, MappedAnswer, Payload
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue

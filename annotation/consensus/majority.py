@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
-from annotation.consensus.label_mapping import Payload
+from evalsvc.core.formats.label_mapping import Payload
 
 MAJORITY, MAJORITY_NA = "majority", "majority-na"
 POLICY_VERSION = 1  # another one whenever the same answers could give another outcome

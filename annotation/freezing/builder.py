@@ -15,7 +15,6 @@ from django.db.models import Count, Q, QuerySet, Sum
 
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import LabelMapping
 from annotation.consensus.majority import POLICY_VERSION
 from annotation.freezing import writer
 from annotation.freezing.provenance import ProvenanceWriter
@@ -26,6 +25,7 @@ from annotation.testset import Kind, Origin, TestSet, record_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.database import in_batches
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.records import token_starts
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress

@@ -11,11 +11,11 @@ from typing import Any, BinaryIO
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from annotation.consensus.label_mapping import Payload
 from annotation.imports.staging import CHUNK, Staging, fitting_lines, read_item_lines, with_progress
 from annotation.models import Batch, Item, KnownAnswer, SourceLabels
 from evalsvc.core.database import count_anew, insert_many
 from evalsvc.core.formats.duplicates import FactCounter, MergedItem, find_repeats
+from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, payload
 from evalsvc.core.formats.registry import formats

@@ -10,13 +10,13 @@ from typing import Any, BinaryIO
 from django.db import transaction
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Payload
 from annotation.imports.imported_labels import label_counts
 from annotation.models import Batch, OntologyLabel
 from annotation.ontology.inventory import add_entries, lock_project, mapping_of, parts_of
 from annotation.ontology.presets import PresetLabel
 from annotation.testset import Kind
 from evalsvc.core.formats.duplicates import NumberedItem
+from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.registry import formats, open_gold, open_items

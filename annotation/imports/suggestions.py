@@ -7,12 +7,12 @@ from typing import BinaryIO
 import msgspec
 from django.db import transaction
 
-from annotation.consensus.label_mapping import Payload
 from annotation.consensus.majority import first_overlap, payload_of
 from annotation.imports.staging import CHUNK, negatives
 from annotation.models import Batch, OntologyLabel, Project, Suggestion
 from annotation.queue.answer_validation import MOST_MARKS
 from annotation.testset import Kind
+from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import LabelPrediction, PredictionLine, ScoresPrediction

@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 from django.db.models import Count, Max, Q
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Payload, is_empty
 from annotation.imports.staging import CHUNK, Staging, name_of
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology.inventory import lock_project
 from annotation.testset import Kind
 from evalsvc.core.database import insert_many
+from evalsvc.core.formats.label_mapping import Payload, is_empty
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import VoteLine, token_starts
 from evalsvc.core.formats.registry import open_votes

@@ -14,9 +14,9 @@ from django.db.models.functions import Cast
 
 from annotation.consensus import item_state
 from annotation.consensus.item_state import labels_in
-from annotation.consensus.label_mapping import LabelMapping
 from annotation.models import Answer, KnownAnswer, Project, SourceLabels, Vote
 from annotation.testset import Kind
+from evalsvc.core.formats.label_mapping import LabelMapping
 
 JUST_NOW = timedelta(hours=1)  # longer than writing one vote takes
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from annotation.consensus.label_mapping import LabelMapping
 from annotation.models import OntologyLabel, Project
 from annotation.testset import Kind
+from evalsvc.core.formats.label_mapping import LabelMapping
 
 DIGITS = "1234567890"
 CAPS = (*DIGITS, *(f"⇧{digit}" for digit in DIGITS), *(f"⌥{digit}" for digit in DIGITS))

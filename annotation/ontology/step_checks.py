@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from annotation.consensus.label_mapping import LabelMapping, Replay
 from annotation.models import Item, OntologyStep, Project
 from annotation.ontology import label_usage
 from annotation.ontology.labels import inventory, mapping_of, parts_of
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.formats.label_mapping import LabelMapping, Replay
 
 Operation = OntologyStep.Operation
 

@@ -11,7 +11,6 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import LabelMapping
 from annotation.models import OntologyLabel, OntologyStep, Project
 from annotation.ontology import inventory
 from annotation.ontology.inventory import lock_project
@@ -19,6 +18,7 @@ from annotation.roles import CURATOR, require, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import entries, record
 from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.formats.label_mapping import LabelMapping
 
 Change = tuple[list[OntologyStep], list[OntologyStep]]
 """Steps that were made and those that were undone at one time."""

@@ -13,10 +13,10 @@ from django.utils.safestring import SafeString
 
 from annotation.adjudication.decisions import DisputeDetails
 from annotation.adjudication.precedents import Outcome
-from annotation.consensus.label_mapping import empty_answer
 from annotation.models.project import RULE_TITLES
 from annotation.ontology.inventory import Choice
 from annotation.pages.project_page import answer_text, choices_by_name, labels_of
+from evalsvc.core.formats.label_mapping import empty_answer
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.markdown import section_html, to_html
 

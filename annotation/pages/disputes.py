@@ -19,7 +19,6 @@ from annotation.adjudication import decisions, second_readings
 from annotation.adjudication.decisions import DisputeDetails, DisputeFilters, FormerDecision
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Payload
 from annotation.models import Item, ItemCount, Project
 from annotation.models.project import RULE_TITLES
 from annotation.pages import span_dispute_view
@@ -31,6 +30,7 @@ from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.web.formatting import listed
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.text_highlighting import mark_pair

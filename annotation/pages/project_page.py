@@ -14,12 +14,12 @@ from django.urls import reverse
 
 from annotation import projects, roles
 from annotation.consensus.effects import preview
-from annotation.consensus.label_mapping import Payload
 from annotation.models import ItemCount, Project
 from annotation.ontology.inventory import Choice, inventory, parts_of
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.formatting import listed
 from evalsvc.core.web.forms import PageForm

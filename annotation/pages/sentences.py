@@ -18,7 +18,6 @@ from rest_framework.exceptions import ValidationError
 
 from annotation import roles
 from annotation.adjudication import decisions
-from annotation.consensus.label_mapping import Payload
 from annotation.models import Answer, Item, Project
 from annotation.ontology.inventory import inventory
 from annotation.pages.project_page import (
@@ -38,6 +37,7 @@ from annotation.roles import display_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.web.downloads import long_csv_file
 from evalsvc.core.web.formatting import counted, seconds
 from evalsvc.core.web.forms import PageForm

@@ -14,11 +14,11 @@ from django.http import QueryDict
 from django.utils.safestring import SafeString
 
 from annotation.adjudication.decisions import DisputeDetails, FormerDecision
-from annotation.consensus.label_mapping import Payload, empty_answer
 from annotation.consensus.majority import Alternative, Link, OpenPart, OpenParts, Span, links_of, payload_of
 from annotation.ontology.inventory import inventory
 from annotation.pages.dispute_view import DecisionOption, DisputeView, as_json
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.label_mapping import Payload, empty_answer
 from evalsvc.core.web.span_lanes import Lane, text_with_lanes
 from evalsvc.core.web.text_highlighting import colours_of
 from evalsvc.core.web.text_validation import check_storable

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from annotation.consensus.item_state import label_names
-from annotation.consensus.label_mapping import Payload
 from annotation.consensus.majority import first_overlap
 from annotation.models import Item, Project
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.formats.problems import did_you_mean
 
 MOST_MARKS = 2_000  # spans, and relations, of an answer: answers are compared span by span

@@ -12,7 +12,6 @@ from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import LabelMapping, Payload, empty_answer
 from annotation.models import Annotator, Item, KnownAnswer, Lease, Mark, Oversight, Project, Vote
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.lease_endings import return_all
@@ -21,6 +20,7 @@ from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.formats.label_mapping import LabelMapping, Payload, empty_answer
 
 
 @dataclass(frozen=True, slots=True)

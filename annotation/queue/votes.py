@@ -11,7 +11,6 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Payload
 from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Project, Vote
 from annotation.queue import gold_questions, sql
 from annotation.queue.answer_validation import validate_answer
@@ -21,6 +20,7 @@ from annotation.queue.participants import Participant, participant_of, require_o
 from annotation.roles import require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.formats.label_mapping import Payload
 
 SKIP_REASONS = {
     "broken": "The sentence is broken",

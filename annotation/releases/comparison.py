@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from annotation.consensus.label_mapping import Payload
 from annotation.releases.outcome import AnswerRow, Judge, ProvenanceRow, Rules, Step
 from annotation.releases.sides import Side
+from evalsvc.core.formats.label_mapping import Payload
 
 Fact = tuple[str, str, str]
 ONTOLOGY, RULE, ANSWERS, DECISION, UNKNOWN = "ontology", "rule", "answers", "decision", "not recorded"

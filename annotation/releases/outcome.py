@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from annotation.consensus import majority
-from annotation.consensus.label_mapping import LabelMapping, Payload
+from evalsvc.core.formats.label_mapping import LabelMapping, Payload
 
 
 class Step(msgspec.Struct):

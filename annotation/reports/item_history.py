@@ -10,12 +10,12 @@ from datetime import datetime
 from django.db.models import Q
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Payload
 from annotation.models import Adjudication, Annotator, Answer, Item, Oversight, Project, Vote
 from annotation.queue.votes import SKIP_REASONS
 from annotation.roles import display_names
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import LogEntry, entries
+from evalsvc.core.formats.label_mapping import Payload
 
 MOST_VOTES = 200  # of an item's history: anybody may answer an item again and again
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from annotation.consensus.label_mapping import Payload
 from annotation.models import Item, Project
 from annotation.queue.gold_questions import choices_in
 from annotation.reports import item_history, item_search
 from annotation.reports.item_search import ItemFilters
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
+from evalsvc.core.formats.label_mapping import Payload
 
 HEADS = (
     *("id", "text", "head", "tail", "use", "state", "votes", "outcome", "answers"),

@@ -9,7 +9,6 @@ from typing import Any
 
 from annotation.consensus import item_state
 from annotation.consensus.effects import WAITING, Effect, preview
-from annotation.consensus.label_mapping import LabelMapping, Payload
 from annotation.consensus.majority import choices_of
 from annotation.models import Item, OntologyStep, Project, SourceLabels
 from annotation.ontology.labels import inventory, mapping_of, parts_of
@@ -17,6 +16,7 @@ from annotation.ontology.plans import PlannedStep, apply_plan
 from annotation.roles import CURATOR, require
 from annotation.testset import Origin, TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
+from evalsvc.core.formats.label_mapping import LabelMapping, Payload
 
 Fact = tuple[Any, ...]
 WITH_GOLD = (Item.State.SETTLED, Item.State.ADJUDICATED)

@@ -13,13 +13,13 @@ from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from annotation.consensus import item_state, majority
-from annotation.consensus.label_mapping import Payload
 from annotation.models import Annotator, Item, ItemCount, ItemQuerySet, Lease, Mark, Project, Vote
 from annotation.reports import workload
 from annotation.reports.progress import WorkDay
 from annotation.reports.vote_figures import BUCKET, VoteFigures, figures_of, rows_by_annotator, votes_here
 from annotation.roles import CURATOR, MAY_DECIDE, MAY_OVERSEE, display_names, numbered_names, require
 from evalsvc.core.accounts.models import User
+from evalsvc.core.formats.label_mapping import Payload
 
 RUSHED_FRACTION = 3
 # Characters a second, some 600 words a minute: more than twice what people read (Brysbaert 2019).

@@ -13,7 +13,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Count
 
-from annotation.consensus.label_mapping import LabelMapping
 from annotation.freezing.writer import FrozenLine, create_test_set
 from annotation.ontology.presets import PRESETS, title_from_name
 from annotation.splits.derived import (
@@ -28,6 +27,7 @@ from annotation.testset import Origin, TestSet, TestSetRow, record_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.label_list import LONGEST_LABEL
+from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.queue import enqueue

@@ -350,6 +350,10 @@ class Submission(models.Model):
     )
     state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
     counts = models.JSONField(default=dict, help_text="Lines, claims, bags, missing.")
+    old_labels = models.JSONField(
+        default=dict,
+        help_text='What old names of labels in the file became: {"us_state": {"to": "region", "labels": 9}}.',
+    )
     reason_code = models.CharField(max_length=60, blank=True)
     reason = models.TextField(blank=True)
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")

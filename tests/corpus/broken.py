@@ -97,6 +97,7 @@ BROKEN = (
     # bags
     to("bags", "a claim twice", PAIR * 2, "duplicate_claim", 2),
     to("bags", "an unknown pair", PAIR.replace(b"Q2", b"Q9"), "unknown_id", 1),
+    to("bags", "a label that was split", PAIR.replace(b"born_in", b"job"), "old_label", 1),
     to("bags", "an endless score", PAIR.replace(b"0.5", b"1e999"), "bad_score", 1),
     to("bags", "half a pair", b'{"entpair":["Q1"],"relation":"born_in","score":0.5}\n', "wrong_type", 1),
     # columns

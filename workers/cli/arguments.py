@@ -44,6 +44,7 @@ class Options:
     task: str
     negative: str | None = None
     labels: Path | None = None
+    old_labels: Path | None = None
     missing: Literal["refuse", "wrong"] = "refuse"
     scheme: Scheme | None = None
     repair: Repair = "conlleval"
@@ -180,6 +181,13 @@ def add_options(parser: ArgumentParser) -> None:
         "--negative", metavar="LABEL", help="negative class, such as NA, no_relation or Other"
     )
     parser.add_argument("--labels", type=Path, metavar="FILE", help="label inventory, one label per line")
+    parser.add_argument(
+        "--old-labels",
+        type=Path,
+        metavar="FILE",
+        help="old names of labels in predictions, to be mapped: manifest.json of a release, or JSON such as "
+        '{"us_state": "region", "gone": null}',
+    )
     parser.add_argument(
         "--missing",
         choices=("refuse", "wrong"),

@@ -108,7 +108,8 @@ def compare(
     notes = [note for _, of_system in cases for note in of_system]
     notes += [note for pair in pairs for note in pair.notes]
     notes += [f"{path}: {LEFT_OUT.format(count)}" for path, count in left_out if count]
-    facts = computed(options, gold, runs[0][0].case)
+    notes += [f"{run.path}: {mapped}." for of in runs for run in of if (mapped := local.mapped(run.case))]
+    facts = computed(options, gold, runs[0][0].case, old=local.old)
     return Significance(
         named, runs, tuple(chosen), _adjusted(pairs), facts, tuple(dict.fromkeys(notes)), local.warnings
     )

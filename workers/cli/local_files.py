@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -14,7 +14,9 @@ import numpy as np
 
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats import conll, label_list
+from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.negative_class import similar_to_negative
+from evalsvc.core.formats.old_labels import NOTHING, mapped_in_words
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.registry import formats, recognise_source
@@ -65,6 +67,19 @@ class LocalGold:
     options: Options
     scoring: ScoringOptions
 
+    @cached_property
+    def old(self) -> LabelMapping:
+        """Old names of labels, as --old-labels maps them to the inventory."""
+        if self.options.old_labels is None:
+            return NOTHING
+        labels = [*self.scoring.labels, *self.scoring.relations]
+        mapping = _mapping(self.options.old_labels)
+        return mapping.limited(labels, current=labels, negative=self.scoring.negative)
+
+    def mapped(self, case: ScoringCase) -> str:
+        """Describe which labels of a file were mapped; empty if none were."""
+        return mapped_in_words(case.old_labels, negative=self.scoring.negative or "")
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warn of an averaged class that looks like the negative one."""
@@ -94,7 +109,7 @@ class LocalScore(NamedTuple):
 def score(gold: Path, predictions: Path, options: Options) -> LocalScore:
     """Score one prediction file, regular CoNLL files by columns."""
     column, report = gold_column(gold, predictions, options), None
-    if options.task == "entities" and not options.measure:
+    if options.task == "entities" and not options.measure and options.old_labels is None:
         report = conll_columns.score(gold, predictions, options, gold_column=column)
     if report is not None:
         return LocalScore(report, computed(options, gold), _count_warnings(report.counts))
@@ -105,8 +120,24 @@ def score(gold: Path, predictions: Path, options: Options) -> LocalScore:
     own = [Composed(name, formula(parts), composed(parts, report, case)) for name, parts in compositions]
     notes = [LEFT_OUT.format(left_out)] if left_out else []
     report = replace(report, notes=(*report.notes, *notes), counts=report.counts | case.read_counts)
-    warnings = (*local.warnings, *_count_warnings(report.counts))
-    return LocalScore(report, computed(options, gold, case), warnings, tuple(own))
+    mapped = local.mapped(case)
+    warnings = (*local.warnings, *([f"{mapped}."] if mapped else []), *_count_warnings(report.counts))
+    return LocalScore(report, computed(options, gold, case, old=local.old), warnings, tuple(own))
+
+
+def _mapping(path: Path) -> LabelMapping:
+    """Read old names of labels: a manifest with the steps of an ontology, or an object of names."""
+    try:
+        content = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        if content.keys() & {"ontology", "mapped"}:
+            return LabelMapping.from_manifest(content)
+        names = msgspec.convert(content, dict[str, str | list[str] | None])
+    except (msgspec.MsgspecError, TypeError, KeyError) as error:
+        reason = f"{path} is no manifest of a release and no JSON object of names: {error}"
+        raise InputFault("bad_mapping", reason) from error
+    return LabelMapping.from_parts(
+        {name: new if isinstance(new, list) else [new] for name, new in names.items() if new != []}
+    )
 
 
 def _composition(path: Path, local: LocalGold) -> Composition:
@@ -279,6 +310,7 @@ def _check(local: LocalGold, problems: Problems) -> PredictionCheck:
         forms=FORMS[options.task],
         missing=options.missing,
         silent=SILENT_FORMS,
+        old=local.old,
         problems=problems,
     )
 
@@ -307,9 +339,9 @@ def _dense(content: bytes, check: PredictionCheck, local: LocalGold, stated: Col
             hint="Name them with --columns FILE, or give the labels in their order with --labels FILE.",
             example="--columns rel2id.json",
         )
-    names = stated.resolve(header, labels, check.negative, problems)
+    names = stated.resolve(header, labels, check.negative, problems, check.old)
     if not np.isfinite(matrix).all():
         pieces = (content[at : at + PIECE_BYTES] for at in range(header.begin, len(content), PIECE_BYTES))
         npy.check_finite(pieces, header, names, problems)
         problems.raise_if_any()
-    return dense_predictions(matrix, keys[form], form, names=names, labels=labels)
+    return dense_predictions(matrix, keys[form], form, names=names, labels=labels, old=check.old)

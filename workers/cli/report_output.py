@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from evalsvc.core.formats.label_mapping import LabelMapping
+from evalsvc.core.formats.old_labels import NOTHING
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.core.formats.problems import Problems
 from evalsvc.evaluation.measures.computation import SCORER, computation, f_title, in_words, operating_point
@@ -240,7 +242,9 @@ def rejection_text(problems: Problems, *, file: str) -> str:
     return "\n".join([f"{file}: {problems.total:,} {noun} ({kinds})", *lines, *rest])
 
 
-def computed(options: Options, gold: Path, case: ScoringCase | None = None) -> Computed:
+def computed(
+    options: Options, gold: Path, case: ScoringCase | None = None, *, old: LabelMapping = NOTHING
+) -> Computed:
     """Return every choice behind the figures, with the digest of the gold file.
 
     Choices that do not apply are absent.
@@ -252,6 +256,7 @@ def computed(options: Options, gold: Path, case: ScoringCase | None = None) -> C
         choices |= {key: getattr(options, key) for key in ("scheme", "repair", "casefold")}
     else:
         choices |= {"negative": options.negative}
+    choices |= {"old_labels": old.clear} if old else {}
     if case is not None:
         choices["form"] = case.form
     if case is not None and case.form in TEXT_FORMS:

@@ -326,10 +326,11 @@ class _Compared:
         submission, evaluation = self.row.runs[place][at]
         if evaluation not in self.cases:
             run = self.submissions[submission]
-            contract = file_contract.of_submission(run)
+            options = self.evaluations[evaluation].options
+            contract = file_contract.of_submission(run).reading(options)
             predictions = score.stored_predictions(run, contract, lambda done: self.progress(*self.report))
-            options = score.scoring_options(self.evaluations[evaluation].options)
-            self.cases[evaluation] = ScoringCase.of(self.gold, predictions, options)
+            scoring = score.scoring_options(options)
+            self.cases[evaluation] = ScoringCase.of(self.gold, predictions, scoring)
         return self.cases[evaluation]
 
 

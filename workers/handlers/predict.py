@@ -165,6 +165,7 @@ def _stored(submission: Submission, contract: FileContract, checked: Checked, fi
         format=checked.format,
         form=checked.form,
         counts=checked.counts,
+        old_labels=checked.old_labels,
         held_to=contract.version_ids,
     )
     submission.refresh_from_db()

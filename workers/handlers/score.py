@@ -15,6 +15,7 @@ import numpy as np
 
 from annotation.testset import TestSet, TestSetRow, verified_batches
 from evalsvc.core.formats import jsonl_items, npy
+from evalsvc.core.formats.old_labels import OldLabels
 from evalsvc.core.formats.problems import FileRejected, Problem, Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater
@@ -141,13 +142,16 @@ def _results(
     lines = int(submission.counts.get("lines", 0))
     steps = ScoringProgress(progress, total=lines + sum(2 * setting.test_set.rows for setting in settings))
     steps.begin("Reading predictions", lines)
-    predictions = stored_predictions(submission, contract, steps.tick)
+    read: dict[str, Predictions] = {}  # by the old names of labels that they are mapped from
     for setting in settings:
+        options = scoring_identity.options_of(contract, setting, submission)
+        old = repr(options.get("old_labels"))
+        if old not in read:
+            read[old] = stored_predictions(submission, contract.reading(options), steps.tick)
         steps.begin(f"{setting.title}: reading the gold", setting.test_set.rows)
         gold = load_gold(setting, tick=steps.tick)
         steps.begin(f"{setting.title}: scoring", setting.test_set.rows)
-        options = scoring_identity.options_of(contract, setting, submission)
-        case = ScoringCase.of(gold, predictions, scoring_options(options))
+        case = ScoringCase.of(gold, read[old], scoring_options(options))
         report = with_contributed(report_of(case), case, setting)
         packed = pack(outcomes_of(case))
         detail = detail_of(case, report)
@@ -175,7 +179,8 @@ def _keep_earlier_claims(
     """
     for run, evaluation in near_duplicates.without_claims(submission, setting):
         try:
-            predictions = stored_predictions(run, file_contract.of_submission(run), tick)
+            contract = file_contract.of_submission(run).reading(evaluation.options)
+            predictions = stored_predictions(run, contract, tick)
         except InputFault:  # the contract has changed since
             continue
         except RetryLater as error:
@@ -231,7 +236,8 @@ def load_dense(contract: FileContract, submission: Submission, content: bytes) -
         problem = Problem("bad_score", row + 1, name, value, "a finite number in every cell")
         raise InputFault("bad_score", f"{problem.sentence()} {len(bad):,} cells have such a value.")
     keys = dense_scores.rows_of(contract, submission.form)
-    return dense_predictions(matrix, keys, submission.form, names=names, labels=contract.labels)
+    old = OldLabels(contract.old_labels, contract.benchmark.negative or None, Problems())
+    return dense_predictions(matrix, keys, submission.form, names=names, labels=contract.labels, old=old)
 
 
 def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:

@@ -57,7 +57,7 @@ def verify(submissions: QuerySet[Submission], *, setting: str = "") -> Iterator[
     for submission in related.iterator(chunk_size=100):
         rows = submission.evaluations.select_related("setting__benchmark").order_by("pk")
         of_setting = rows.filter(setting__key=setting) if setting else rows
-        predictions: Predictions | None = None
+        read: dict[str, Predictions] = {}  # by the old names of labels that they are mapped from
         for evaluation in of_setting.prefetch_related("scores"):
             if evaluation.pk in done:  # equal files share them
                 continue
@@ -68,15 +68,16 @@ def verify(submissions: QuerySet[Submission], *, setting: str = "") -> Iterator[
             else:
                 try:
                     with uncollected():
-                        predictions = predictions or _predictions(submission)
-                        _compare(found, gold_of(_version(evaluation)), predictions)
+                        old = repr(evaluation.options.get("old_labels"))
+                        read[old] = read.get(old) or _predictions(submission, evaluation)
+                        _compare(found, gold_of(_version(evaluation)), read[old])
                 except (InputFault, RetryLater, GoldChanged) as error:
                     found.differences.append(str(error))
             yield found
 
 
-def _predictions(submission: Submission) -> Predictions:
-    contract = file_contract.of_submission(submission)
+def _predictions(submission: Submission, evaluation: Evaluation) -> Predictions:
+    contract = file_contract.of_submission(submission).reading(evaluation.options)
     return score.stored_predictions(submission, contract, lambda done: None)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.core.formats import jsonl_predictions
+from evalsvc.core.formats.old_labels import OldLabels, Stated
 from evalsvc.core.formats.prediction_check import FORM_OF, TEXT_FORMS, Claim, PredictionCheck
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import BagPrediction, Link, PredictionLine
@@ -79,6 +80,7 @@ class Predictions:
     answers: Mapping[int, Answers] = field(default_factory=dict)
     left_out: int = 0
     warnings: Mapping[str, int] = field(default_factory=dict)
+    old_labels: Stated = field(default_factory=dict)
 
     def placed(self, index: Mapping[Any, int]) -> Placed:
         """Give claims about the gold's items their rows and count the others."""
@@ -151,7 +153,9 @@ def read_predictions(
         file.seek(0)
         return read_predictions(file, make_check, format=format, limits=limits, column=column, tick=tick)
     check.problems.raise_if_any()
-    return replace(collector.predictions(check.form or ""), warnings=dict(check.problems.warnings))
+    read = collector.predictions(check.form or "")
+    read = replace(read, warnings=dict(check.problems.warnings), old_labels=check.old.stated)
+    return without_repeats(read) if check.old and check.form == "bag" else read
 
 
 def _about_expected(
@@ -233,22 +237,87 @@ def dense_predictions(
     *,
     names: Sequence[str],
     labels: Sequence[str],
+    old: OldLabels | None = None,
 ) -> Predictions:
     """Return every cell of a score matrix but the negative column's.
 
-    `names` are the labels of its columns.
+    `names` are the labels of its columns. The largest score counts of columns whose `old` names became one
+    label.
     """
-    rows, n_labels = len(matrix), len(labels)
-    if list(names[:n_labels]) != list(labels):
+    rows, codes = len(matrix), list(range(len(labels)))
+    if old is not None and not old.parts.keys().isdisjoint(names):
+        columns: dict[str | None, list[int]] = {label: [] for label in labels}
+        for at, name in enumerate(names):
+            columns.setdefault(old.mapping.label(name), []).append(at)
+        codes = [code for code, label in enumerate(labels) if columns[label]]
+        matrix = np.stack([matrix[:, columns[labels[code]]].max(axis=1) for code in codes], axis=1)
+    elif list(names[: len(labels)]) != list(labels):
         matrix = matrix[:, [names.index(label) for label in labels]]
     return Predictions(
         form,
         list(keys)[:rows],
         np.arange(rows if form != "bag" else 0),
-        np.repeat(np.arange(rows), n_labels),
-        np.tile(np.arange(n_labels), rows),
-        matrix[:, :n_labels].astype(np.float64).ravel(),
+        np.repeat(np.arange(rows), len(codes)),
+        np.tile(codes, rows),
+        matrix[:, : len(codes)].astype(np.float64).ravel(),
+        old_labels=old.stated if old is not None else {},
     )
+
+
+# ---- old names of labels -------------------------------------------------------------------------
+class OldCodes:
+    """Codes of labels as files may spell them, and the present code of each; -1 if it was deleted."""
+
+    def __init__(self, check: PredictionCheck) -> None:
+        mapping = check.old.mapping
+        self.check, old = check, mapping.clear
+        names = [*check.codes, *(name for name in old if name not in check.codes)]
+        self.codes = {name: at for at, name in enumerate(names)}
+        nothing = check.codes.get(check.negative or "", -1)
+        now = [mapping.label(name) for name in names]
+        self.present = np.array([nothing if each is None else check.codes[each] for each in now])
+        self.is_old = np.array([name in old for name in names])
+        self.names = names
+
+    def current(self, predictions: Predictions) -> Predictions | None:
+        """Return predictions in present labels, each claim once with its largest score.
+
+        None if a label without a negative class was deleted.
+        """
+        label = self.present[predictions.label]
+        if predictions.form == "label" and (label < 0).any():
+            return None
+        used = np.bincount(predictions.label, minlength=len(self.names))
+        self.check.old.counts.update(
+            {self.names[at]: int(used[at]) for at in np.flatnonzero(used) if self.is_old[at]}
+        )
+        if not self.check.old.counts:
+            return predictions
+        read = replace(predictions, label=label, old_labels=self.check.old.stated)
+        return without_repeats(_only(read, label >= 0))
+
+
+def without_repeats(read: Predictions) -> Predictions:
+    """Return each claim once, where it came first, with its largest score."""
+    if len(read.start):
+        claims, axis = np.stack([read.owner, read.label, read.start, read.end]), 1
+    else:
+        claims, axis = read.owner * (read.label.max(initial=0) + 1) + read.label, 0
+    _, first, group = np.unique(claims, axis=axis, return_index=True, return_inverse=True)
+    if len(first) == len(read.owner):
+        return read
+    score = read.score
+    if len(score):
+        score = np.full(len(first), -np.inf)
+        np.maximum.at(score, group.ravel(), read.score)
+        score = score[group.ravel()]
+    return _only(replace(read, score=score), np.sort(first))
+
+
+def _only(read: Predictions, kept: NDArray[Any]) -> Predictions:
+    """Return chosen claims."""
+    columns = {name: getattr(read, name) for name in ("owner", "label", "score", "start", "end")}
+    return replace(read, **{name: column[kept] for name, column in columns.items() if len(column)})
 
 
 # ---- regular lines, read by columns --------------------------------------------------------------
@@ -268,7 +337,7 @@ def read_columns(
             return None
         lines, owner, label, score, start, end = map(np.concatenate, zip(*parts, strict=True))
         is_bag = check.form == "bag"
-        claimed = np.sort(owner * len(check.codes) + label if is_bag else lines)
+        claimed = np.sort(owner * len(reader.old.codes) + label if is_bag else lines)
         if (claimed[1:] == claimed[:-1]).any():
             return None
     except (Irregular, FileRejected):
@@ -277,9 +346,13 @@ def read_columns(
         return None
     keys = list(check.pairs or ()) if is_bag else reader.order
     predictions = Predictions(check.form, keys, lines, owner, label, score, start, end)
+    if check.old:
+        current = reader.old.current(predictions)
+        if current is None:
+            return None
+        predictions = current
     if check.form in ("scores", "bag") and check.negative is not None:
-        kept = label != check.codes[check.negative]
-        predictions = replace(predictions, owner=owner[kept], label=label[kept], score=score[kept])
+        predictions = _only(predictions, predictions.label != check.codes[check.negative])
     return predictions
 
 
@@ -290,7 +363,7 @@ class ColumnReader:
     """
 
     def __init__(self, check: PredictionCheck) -> None:
-        self.check, self.at, self.order = check, 0, list(check.ids)
+        self.check, self.old, self.at, self.order = check, OldCodes(check), 0, list(check.ids)
 
     @cached_property
     def items(self) -> dict[str, int]:
@@ -311,7 +384,7 @@ class ColumnReader:
 
     def read(self, form: str, part: Sequence[Any]) -> Columns:
         """Return the columns of lines of one form."""
-        codes = self.check.codes
+        codes = self.old.codes
         if form == "bag":
             rows = lookup(self.pairs, [(triple.head, triple.tail) for triple in part])
             score = finite(np.array([triple.score for triple in part], dtype=np.float64))

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evalsvc.core.formats.old_labels import Stated
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.core.formats.records import Link, token_starts
 from evalsvc.core.jobs.exceptions import InputFault
@@ -74,11 +75,13 @@ class ScoringCase:
     placed: Placed
     options: ScoringOptions
     warnings: Mapping[str, int] = field(default_factory=dict)
+    old_labels: Stated = field(default_factory=dict)
 
     @classmethod
     def of(cls, gold: Gold, predictions: Predictions, options: ScoringOptions) -> ScoringCase:
         index = gold.pairs if predictions.form == "bag" else gold.index
-        return cls(gold, predictions.form, predictions.placed(index), options, predictions.warnings)
+        placed, old = predictions.placed(index), predictions.old_labels
+        return cls(gold, predictions.form, placed, options, predictions.warnings, old)
 
     @property
     def n_items(self) -> int:

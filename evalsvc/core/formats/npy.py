@@ -12,6 +12,7 @@ import msgspec
 
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.negative_class import NA_PLACES
+from evalsvc.core.formats.old_labels import OldLabels
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.registry import Format, register
 
@@ -100,15 +101,21 @@ class ColumnNames(NamedTuple):
         return "columns" if self.columns else "na" if self.na not in ("", "none") else ""
 
     def resolve(
-        self, header: ArrayHeader, labels: Sequence[str], negative: str | None, problems: Problems
+        self,
+        header: ArrayHeader,
+        labels: Sequence[str],
+        negative: str | None,
+        problems: Problems,
+        old: OldLabels | None = None,
     ) -> list[str]:
         """Return the label of each column, or reject the file.
 
-        Without a statement the columns are the labels in their order, without the negative class.
+        Without a statement the columns are the labels in their order, without the negative class. Columns of
+        `old` names stand for the labels that these became, and each of their rows counts.
         """
         if self.columns:
             names = _listed(self.columns, problems)
-            _require_each_label(names, labels, negative, problems)
+            _require_each_label(names, labels, negative, problems, old)
         elif self.na in ("", "none"):
             names = list(labels)
         elif self.na in NA_PLACES and negative:
@@ -116,6 +123,8 @@ class ColumnNames(NamedTuple):
         else:
             expected = f"one of {', '.join(NA_PLACES)}" if negative else "none: there is no negative class"
             problems.stop("wrong_shape", field="na", value=self.na, expected=expected)
+        if old is not None and not old.are_clear(names, None, "columns", times=header.rows):
+            problems.raise_if_any()
         if header.columns != len(names):
             unstated = bool(negative) and not (self.columns or self.na) and header.columns == len(names) + 1
             problems.stop(
@@ -144,16 +153,22 @@ def _listed(text: str, problems: Problems) -> list[str]:
 
 
 def _require_each_label(
-    names: Sequence[str], labels: Sequence[str], negative: str | None, problems: Problems
+    names: Sequence[str],
+    labels: Sequence[str],
+    negative: str | None,
+    problems: Problems,
+    old: OldLabels | None,
 ) -> None:
     known = [*labels, *([negative] if negative else [])]
+    mapped = old.parts if old is not None else {}
     for name in names:
-        if name not in known:
+        if name not in known and name not in mapped:
             problems.stop("unknown_label", field="columns", value=name, hint=did_you_mean(name, known))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         problems.stop("duplicate_label", field="columns", value=twice, expected="each label once")
-    if missing := sorted(set(labels) - set(names)):
+    became = {part for name in names for part in mapped.get(name, ())}
+    if missing := sorted(set(labels) - set(names) - became - mapped.keys()):
         expected = f"a column for each label; missing: {shown(missing)}"
         problems.stop("wrong_shape", field="columns", value=f"{len(names):,} names", expected=expected)
 

@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
+from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.negative_class import similar_to_negative
+from evalsvc.core.formats.old_labels import NOTHING, OldLabels
 from evalsvc.core.formats.problems import Problems, did_you_mean, near
 from evalsvc.core.formats.records import (
     Abstention,
@@ -150,7 +152,8 @@ class Stranger(NamedTuple):
 class BagClaims:
     """Claimed relations of pairs.
 
-    Each (pair, relation) takes one byte, so that millions fit in memory.
+    Each (pair, relation) takes one byte, so that millions fit in memory. It has a bit for the name as the
+    file spells it, and one for the present name.
     """
 
     def __init__(self, pairs: Collection[tuple[str, str]] | None, labels: Collection[str]) -> None:
@@ -159,7 +162,7 @@ class BagClaims:
         self.columns = {label: at for at, label in enumerate(sorted(labels))}
         self.claimed = bytearray(len(self.rows) * len(self.columns))
 
-    def add(self, head: str, tail: str, relation: str) -> bool | None:
+    def add(self, head: str, tail: str, relation: str, bit: int = 1) -> bool | None:
         """Return whether the claim is new; None for an unexpected pair."""
         row = self.rows.get((head, tail))
         if row is None:
@@ -168,8 +171,8 @@ class BagClaims:
             row = self.rows[head, tail] = len(self.rows)
             self.claimed.extend(bytes(len(self.columns)))
         at = row * len(self.columns) + self.columns[relation]
-        is_new = not self.claimed[at]
-        self.claimed[at] = 1
+        is_new = not self.claimed[at] & bit
+        self.claimed[at] |= bit
         return is_new
 
 
@@ -191,14 +194,15 @@ class PredictionCheck:
         forms: Collection[Form] = FORMS,
         missing: Literal["refuse", "wrong"] = "refuse",
         silent: Collection[Form] = BAG_ONLY,
+        old: LabelMapping = NOTHING,
         problems: Problems | None = None,
     ) -> None:
         """Set what is expected.
 
         `pairs` are the bags; None allows any. `tokens` (or `lengths`) limit spans by id; tags need one of
         them. `labels` are the classes (of spans, for spans and tags), numbered by `codes`, the negative one
-        last; `relations` are those between spans. With `missing="wrong"`, and in the `silent` forms, ids may
-        lack a line.
+        last; `relations` are those between spans. `old` maps names of labels that files may still have. With
+        `missing="wrong"`, and in the `silent` forms, ids may lack a line.
         """
         self.problems = Problems() if problems is None else problems
         self.ids: Mapping[str, Any] = ids if isinstance(ids, Mapping) else dict.fromkeys(ids)
@@ -208,6 +212,9 @@ class PredictionCheck:
         self.labels = frozenset(self.codes)
         self.silent = frozenset(silent)
         self.negative, self.relations = negative, frozenset(relations)
+        self.old = OldLabels(old, negative, self.problems)
+        self.names = self.labels | self.old.parts.keys()  # as files may spell them
+        self.repeats = False
         self.tokens, self.scheme, self.repair = tokens, scheme, repair
         self.lengths = {name: len(words) for name, words in tokens.items()} if tokens is not None else lengths
         self.form: Form | None = None
@@ -235,7 +242,7 @@ class PredictionCheck:
 
     @cached_property
     def bags(self) -> BagClaims:
-        return BagClaims(self.pairs, self.labels)
+        return BagClaims(self.pairs, self.names)
 
     def claims(self, lines: Iterable[tuple[int, PredictionLine]]) -> Iterator[Claim]:
         """Yield the claims of valid lines; report invalid lines, then missing ids."""
@@ -248,7 +255,11 @@ class PredictionCheck:
             form = FORM_OF.get(type(prediction)) or self._abstaining_form
             if form != self.form and not self._accept_form(form, line, prediction):
                 continue
-            claim = handlers[form](prediction, line)
+            current = self.old.current(prediction, line) if self.old else prediction
+            if current is None:
+                self._check_id(getattr(prediction, "id", ""), line)
+                continue
+            claim = handlers[form](current, line)
             if claim is not None:
                 yield claim
         # If no line is valid, every id is missing, which explains nothing.
@@ -319,8 +330,11 @@ class PredictionCheck:
         return (prediction.id, scores) if is_known else None
 
     def _bag(self, prediction: BagPrediction, line: int) -> Claim | None:
-        if prediction.relation not in self.labels:
+        """Return the claim; it `repeats` an earlier one whose relation has the same present name."""
+        if prediction.relation not in self.names:
             self._unknown_label(prediction.relation, self.labels, line, "relation")
+            return None
+        if self.old and not self.old.are_clear([prediction.relation], line, "relation"):
             return None
         if not math.isfinite(prediction.score):
             return self._reject("bad_score", line, "score", prediction.score, "a finite number")
@@ -333,10 +347,12 @@ class PredictionCheck:
         if not is_new:
             claim = ", ".join((*pair, relation))
             return self._reject("duplicate_claim", line, None, claim, "one score for each")
-        if relation == self.negative:
-            self.dropped_negative += 1
+        current = self.old.mapping.label(relation)
+        if current in (None, self.negative):
+            self.dropped_negative += relation == self.negative
             return None
-        return (*pair, relation, prediction.score)
+        self.repeats = bool(self.old) and not self.bags.add(*pair, current, 2)
+        return (*pair, current, prediction.score)
 
     def _spans(self, prediction: SpansPrediction, line: int) -> Claim | None:
         is_known = self._check_id(prediction.id, line)
@@ -369,6 +385,10 @@ class PredictionCheck:
         )
         if spans is None:
             return None
+        if self.old:
+            if not self.old.are_clear([name for _, _, name in spans], line, "tags"):
+                return None
+            spans = list(self.old.spans(spans))
         unknown = [(start, label) for start, _, label in spans if label not in self.labels]
         for start, label in unknown:
             at = prediction.lines[start] if prediction.lines else line

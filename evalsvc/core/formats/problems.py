@@ -218,6 +218,7 @@ KINDS: dict[str, ProblemKind] = {
     "duplicate_label": ProblemKind("The label occurs twice.", '{"id": "s1", "labels": ["born_in"]}'),
     "unknown_label": ProblemKind("The label is not in the inventory.", LABEL),
     "near_label": ProblemKind("The label is not in the inventory, but a similar one is.", LABEL),
+    "old_label": ProblemKind("The label is an old name that no present label stands for alone.", LABEL),
     "negative_with_label": ProblemKind(
         "The negative class is combined with another label.", '{"id": "s1", "labels": ["born_in"]}'
     ),
@@ -244,7 +245,8 @@ COPIED = frozenset(
         *("not_json", "nul_character", "lone_surrogate", "unknown_key", "wrong_type", "wrong_columns"),
         *("bad_tag", "repaired_tag", "dropped_tag", "bad_block", "entity_not_in_text", "loose_entity"),
         *("other_words", "textless_item", "unknown_id", "duplicate_id", "duplicate_claim", "duplicate_label"),
-        *("unknown_label", "near_label", "negative_with_label", "negative_averaged", "bad_score"),
+        *("unknown_label", "near_label", "old_label", "negative_with_label", "negative_averaged"),
+        "bad_score",
     }
 )
 CLIP = 80

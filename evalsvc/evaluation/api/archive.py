@@ -128,7 +128,7 @@ def _entrants(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
 def _run(run: Submission) -> dict[str, Any]:
     fields = (
         *("id", "run", "phase", "state", "reason_code", "reason", "filename", "format", "form"),
-        *("aggregate", "layout", "columns", "counts", "saw_gold"),
+        *("aggregate", "layout", "columns", "counts", "old_labels", "saw_gold"),
         *("created_at", "scored_at", "ended_at", "withdrawn_at", "final_at"),
     )
     return {name: getattr(run, name) for name in fields} | {

@@ -67,6 +67,11 @@ class ComputationSerializer(serializers.Serializer[Any]):
     symmetric = serializers.ListField(
         child=serializers.CharField(), required=False, help_text="Relations without direction."
     )
+    old_labels = serializers.DictField(
+        child=serializers.CharField(allow_null=True),
+        required=False,
+        help_text="Old names of labels and what they became; null: deleted.",
+    )
     missing = serializers.CharField(
         required=False, help_text="Items without a prediction: refuse, wrong, or empty (no label)."
     )

@@ -21,6 +21,7 @@ from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats import npy
 from evalsvc.core.formats.negative_class import NA_PLACES
+from evalsvc.core.formats.old_labels import mapped_in_words
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.formatting import count
@@ -56,6 +57,16 @@ class ProgressSerializer(serializers.Serializer[Any]):
     step = serializers.CharField(allow_blank=True)
 
 
+class MappedLabelSerializer(serializers.Serializer[Any]):
+    to = serializers.CharField(
+        allow_null=True, help_text="Present label; null: deleted, so the negative class."
+    )
+    labels = serializers.IntegerField(help_text="Labels of the file that had the old name.")
+
+
+OLD_LABELS = "What old names of labels in the file became, by name."
+
+
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     benchmark = serializers.CharField(source="benchmark.slug")
     team = serializers.CharField(source="system.team.slug")
@@ -68,6 +79,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         help_text="Digest of the submitted pipeline; `file_sha256` is that of its predictions.",
     )
     status_url = serializers.SerializerMethodField()
+    old_labels = serializers.DictField(child=MappedLabelSerializer(), help_text=OLD_LABELS)
     progress = ProgressSerializer(source="job", allow_null=True)
 
     class Meta:
@@ -75,7 +87,8 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         fields = [
             *("id", "status_url", "benchmark", "team", "system", "run", "state", "reason_code", "reason"),
             *("file_sha256", "size", "model_sha256", "filename", "format", "form", "phase", "aggregate"),
-            *("counts", "saw_gold", "created_at", "ended_at", "final_at", "withdrawn_at", "progress"),
+            *("counts", "old_labels", "saw_gold", "created_at", "ended_at", "final_at", "withdrawn_at"),
+            "progress",
         ]
         read_only_fields = fields
 
@@ -210,11 +223,14 @@ class CheckedSerializer(serializers.Serializer[Any]):
     format = serializers.CharField(allow_blank=True)
     form = serializers.CharField(allow_blank=True)
     counts = serializers.DictField(child=serializers.IntegerField())
+    old_labels = serializers.DictField(child=MappedLabelSerializer(), help_text=OLD_LABELS)
     error_count = serializers.IntegerField()
     errors = LineProblemSerializer(many=True)  # type: ignore[assignment]
     errors_by_code = serializers.DictField(child=serializers.IntegerField())
     warnings = serializers.DictField(child=serializers.IntegerField())
-    notes = serializers.ListField(child=serializers.CharField(), help_text="The warnings in words.")
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="Mapped labels and warnings in words."
+    )
 
 
 PHASES = [*Setting.Phase.values, file_contract.BOTH]
@@ -391,17 +407,20 @@ class DryRun(APIView):
                 by=Submitter(users.person(request), by_token=isinstance(request.auth, ApiToken)),
             )
         report = checked.problems.as_json()
+        mapped = mapped_in_words(checked.old_labels, negative=benchmark.negative)
+        warnings = [f"{count(n)} × {KINDS[code].message}" for code, n in report["warnings"].items()]
         return Response(
             {
                 "fits": not report["total"],
                 "format": checked.format,
                 "form": checked.form,
                 "counts": checked.counts,
+                "old_labels": checked.old_labels,
                 "error_count": report["total"],
                 "errors": report["problems"],
                 "errors_by_code": report["by_code"],
                 "warnings": report["warnings"],
-                "notes": [f"{count(n)} × {KINDS[code].message}" for code, n in report["warnings"].items()],
+                "notes": [*([f"{mapped}."] if mapped else []), *warnings],
             }
         )
 

@@ -20,12 +20,14 @@ from django.utils import timezone
 
 from annotation.testset import TestSet, TestSetRow, export_lines, verified_batches
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
+from evalsvc.evaluation.measures import old_labels
 from evalsvc.evaluation.measures.computation import FORMS_OF_KIND, complete_options
 from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
@@ -87,6 +89,8 @@ class FileContract:
     version_ids: list[int] = field(default_factory=list)
     hidden: list[Setting] = field(default_factory=list)
     """Settings whose figures are held back: a new file must answer each of their items."""
+    old: LabelMapping | None = None
+    """Old names of labels, where one gold is scored; None: those of all settings."""
 
     @cached_property
     def expected(self) -> ExpectedIds:
@@ -115,6 +119,21 @@ class FileContract:
     @cached_property
     def options(self) -> dict[str, Any]:
         return complete_options(self.benchmark.options, task=self.benchmark.task)
+
+    @cached_property
+    def old_labels(self) -> LabelMapping:
+        """Old names of labels that files may have."""
+        if self.old is not None:
+            return self.old
+        return old_labels.accepted(self.benchmark, self.settings)
+
+    def old_labels_of(self, setting: Setting) -> dict[str, str | None]:
+        """Return what old names become under the gold of a setting, which may be another by now."""
+        return old_labels.scored(self.benchmark, setting, self.settings)
+
+    def reading(self, options: Mapping[str, Any]) -> FileContract:
+        """Return the contract that reads a checked file as the options of an evaluation state."""
+        return replace(self, old=LabelMapping(options.get("old_labels", {})))
 
     @cached_property
     def forms(self) -> list[Form]:
@@ -148,6 +167,7 @@ class FileContract:
             forms=self.forms,
             missing=cast(Any, Benchmark.Missing.REFUSE if self.hidden else self.benchmark.missing),
             silent=BAG_ONLY if self.hidden else SILENT_FORMS,
+            old=self.old_labels,
             problems=problems,
         )
 

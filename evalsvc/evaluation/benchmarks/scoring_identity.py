@@ -78,6 +78,8 @@ def options_of(contract: FileContract, setting: Setting, submission: Submission)
     if contract.relations:
         symmetric = [label["name"] for label in contract.relations if label.get("symmetric")]
         options |= {"relations": [label["name"] for label in contract.relations], "symmetric": symmetric}
+    if old := contract.old_labels_of(setting):
+        options["old_labels"] = old
     if submission.columns:
         options["columns"] = submission.columns
     return options | _of_form(chosen, setting, submission)

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.old_labels import SHOWN_NAMES
 from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
+from evalsvc.evaluation.measures import old_labels
 
 if TYPE_CHECKING:
     from evalsvc.evaluation.models import Setting, SettingVersion
@@ -24,6 +26,7 @@ THRESHOLD_BEFORE = {"1.0": 0.5}  # scorers that counted from a threshold where n
 CHOICES = (
     *("negative", "include_negative", "beta", "threshold", "aggregate", "scheme", "repair"),
     *("casefold", "strip_articles", "grounding", "symmetric", "missing", "entropy", "profile"),
+    "old_labels",
 )
 OF_KIND = {
     "sentence": ("include_negative", "threshold"),
@@ -97,6 +100,8 @@ def of_setting(
     options = {key: complete[key] for key in ("beta", *OF_KIND[setting.kind])}
     if benchmark.negative:
         options["negative"] = benchmark.negative
+    if old := old_labels.accepted(benchmark, [version or setting]).clear:
+        options["old_labels"] = old
     if setting.kind == "joint":
         options["symmetric"] = [label["name"] for label in benchmark.labels if label.get("symmetric")]
     if setting.unit == "bag":
@@ -134,6 +139,7 @@ def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Articles", "the, a and an before answers are left out" if computed.get("strip_articles") else ""),
         ("Answers as text", GROUNDINGS.get(computed.get("grounding", ""), "")),
         ("Relations without direction", ", ".join(computed.get("symmetric", ()))),
+        ("Old names of labels", _old_labels(computed)),
         ("Entropy weights", "N of the averaged classes" if computed.get("entropy") == "positive" else ""),
         ("Missing predictions", missing_words(computed)),
         ("Gold", ", ".join(part for part in (version, digest) if part)),
@@ -180,6 +186,14 @@ def missing_words(computed: Mapping[str, Any]) -> str:
     for form, rule in by_form.items():
         forms_of.setdefault(rule, []).append(FORM_TITLES[form])
     return "; ".join(f"{', '.join(forms)}: {MISSING[rule]}" for rule, forms in forms_of.items())
+
+
+def _old_labels(computed: Mapping[str, Any]) -> str:
+    names: Mapping[str, str | None] = computed.get("old_labels") or {}
+    nothing = computed.get("negative") or "no label"
+    shown = [f"{name} → {new or nothing}" for name, new in list(names.items())[:SHOWN_NAMES]]
+    more = [f"and {len(names) - SHOWN_NAMES:,} more"] if len(names) > SHOWN_NAMES else []
+    return ", ".join([*shown, *more])
 
 
 def _tags(computed: Mapping[str, Any]) -> str:
@@ -254,6 +268,11 @@ OPTIONS: dict[str, ScoringOption] = {
         "Places in the text that entities without offsets take: the next one, the first one, or all.",
         choices=tuple(GROUNDINGS),
         tasks=("entities",),
+    ),
+    old_labels.OPTION: ScoringOption(
+        False,
+        "Map names that steps on the ontology of the gold replaced: files may have the old names of merged, "
+        "renamed and deleted labels.",
     ),
 }
 

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from evalsvc.core.accounts import users
+from evalsvc.core.formats.old_labels import mapped_in_words
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.queue import current_drain
@@ -178,6 +179,7 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     final = submission_states.final_under(submission, request.user)
     context = _waiting(submission) | {"lead": _lead_of(submission, []), "final": final}
     context["shown_on"] = _setting_to_show(submission, request)
+    context["mapped"] = mapped_in_words(submission.old_labels, negative=submission.benchmark.negative)
     if submission.state != State.SCORED:
         return context
     of_versions = shown_scores.shown(submission, person=request.user)

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.old_labels import mapped_in_words
 from evalsvc.core.formats.problems import KINDS, FileRejected
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.web.formatting import byte_size, count
@@ -105,7 +106,8 @@ def _checked(benchmark: Benchmark, form: FileForm, *, by: User) -> tuple[dict[st
     counts = [f"{count(n)} {noun}" for noun, n in checked.counts.items() if n and noun not in KINDS]
     warnings = [f"{count(n)} × {message}" for n, message in score_view.warnings_of(checked.counts)]
     summary = f"{', '.join(counts)}, no problems." if counts else "No problems."
-    return {"checked": " ".join([summary, *warnings])}, 200
+    mapped = mapped_in_words(checked.old_labels, negative=benchmark.negative)
+    return {"checked": " ".join([summary, *([f"{mapped}."] if mapped else []), *warnings])}, 200
 
 
 def _receive(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpResponse:

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from evalsvc.core.errors.exceptions import DomainError, TooLarge
 from evalsvc.core.formats import jsonl_predictions, npy, npz
+from evalsvc.core.formats.old_labels import OldLabels, Stated
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import Format, formats, open_predictions, recognise, recognise_source
@@ -40,6 +41,7 @@ class Checked:
     size: int = 0
     layout: str = ""
     columns: list[str] = field(default_factory=list)
+    old_labels: Stated = field(default_factory=dict)
 
 
 class Tee:
@@ -119,7 +121,7 @@ def _lines(
     """Check a file of lines against the contract."""
     check = contract.check(problems)
     accepted = accepted_formats(contract.benchmark)
-    format = _format(head, problems, accepted=accepted, labels=check.labels)
+    format = _format(head, problems, accepted=accepted, labels=check.names)
     check.example.write_line = accepted[format].example_line
     check.example.head = head
     checked = Checked(format, problems=problems)
@@ -131,7 +133,7 @@ def _lines(
     try:
         for claim in check.claims(predictions):
             lines += check.form != "bag"
-            claims += (size := weight(claim, cast(Form, check.form)))
+            claims += (size := 0 if check.repeats else weight(claim, cast(Form, check.form)))
             ranked.add(claim, check.form, size)
     finally:  # also if reading stopped
         if by is not None:
@@ -142,7 +144,9 @@ def _lines(
     checked.form, checked.sha256, checked.size = check.form or "", tee.digest.hexdigest(), tee.size
     missing = 0 if check.form in (None, "bag") else len(check.missing_ids)
     counts = {"lines": lines or claims, "claims": claims, "missing": missing}
-    counts |= {"negative": check.dropped_negative, "warnings": problems.warnings.total()}
+    checked.old_labels = check.old.stated
+    counts |= {"mapped": check.old.counts.total(), "negative": check.dropped_negative}
+    counts |= {"warnings": problems.warnings.total()}
     counts |= problems.warnings
     checked.counts = {key: count for key, count in counts.items() if count or key == "claims"}
     return checked
@@ -171,13 +175,22 @@ def _dense(
         if by is not None:
             add_hint(problems, contract, Answers(size=header.rows), by=by)
         raise
-    columns = names.resolve(header, contract.labels, contract.benchmark.negative or None, problems)
+    negative = contract.benchmark.negative or None
+    old = OldLabels(contract.old_labels, negative, problems)
+    columns = names.resolve(header, contract.labels, negative, problems, old)
     npy.check_finite(_after(header.begin, chain([head], pieces)), header, columns, problems)
     npy.check_size(header, tee.size, problems)
     counts = {"rows": header.rows, "claims": header.rows * len(contract.labels)}
+    counts |= {"mapped": old.counts.total()} if old.counts else {}
     digest = dense_scores.layout(contract, form, rows=header.rows)
     stated = columns if columns != contract.labels else []
-    return Checked(npy.FORMAT.key, form, counts, problems, tee.digest.hexdigest(), tee.size, digest, stated)
+    file: dict[str, Any] = {
+        "sha256": tee.digest.hexdigest(),
+        "size": tee.size,
+        "layout": digest,
+        "columns": stated,
+    }
+    return Checked(npy.FORMAT.key, form, counts, problems, **file, old_labels=old.stated)
 
 
 def _after(begin: int, pieces: Iterable[bytes]) -> Iterator[bytes]:

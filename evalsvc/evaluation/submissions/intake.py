@@ -238,6 +238,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
             columns=checked.columns,
             aggregate=entry.aggregate,
             counts=checked.counts,
+            old_labels=checked.old_labels,
             by=entry.by,
             token=entry.token,
             idempotency_key=entry.idempotency_key,
@@ -334,7 +335,8 @@ def _predicted_before(submission: Submission) -> None:
     if earlier := same.first():
         submission.file, submission.format = earlier.file, earlier.format
         submission.form, submission.counts = earlier.form, earlier.counts
-        submission.save(update_fields=["file", "format", "form", "counts"])
+        submission.old_labels = earlier.old_labels
+        submission.save(update_fields=["file", "format", "form", "counts", "old_labels"])
 
 
 def _score_or_reuse(submission: Submission, contract: FileContract, settings: list[Setting]) -> None:

@@ -75,7 +75,7 @@ def _checked(submission: Submission) -> str:
     counts = submission.counts
     named = [
         f"{intcomma(counts[key])} {key}"
-        for key in ("lines", "claims", "missing", "warnings")
+        for key in ("lines", "claims", "missing", "mapped", "warnings")
         if counts.get(key)
     ]
     return ", ".join([*named, "no errors"])

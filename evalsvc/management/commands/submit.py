@@ -10,6 +10,7 @@ from django.core.management import CommandError, CommandParser
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.npy import ColumnNames
+from evalsvc.core.formats.old_labels import mapped_in_words
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import in_words
@@ -64,6 +65,8 @@ class Command(ActingCommand):
     def _write_result(self, submission: Submission, *, created: bool, queue: bool) -> None:
         counts = ", ".join(f"{n:,} {name}" for name, n in submission.counts.items())
         self.write(f"submission {submission.pk}{'' if created else ' (already submitted)'}: {counts}")
+        if mapped := mapped_in_words(submission.old_labels, negative=submission.benchmark.negative):
+            self.write(f"{mapped}.")
         if submission.state == Submission.State.QUEUED:
             self.run_job("score", submission.pk, queue=queue)
             submission.refresh_from_db()

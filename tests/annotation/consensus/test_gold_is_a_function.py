@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus import item_state, majority
-from annotation.consensus.label_mapping import LabelMapping, Payload
 from annotation.models import Answer, Item, Project
 from annotation.ontology import guideline_versions, inventory, plans, versions
 from annotation.queue import exclusions
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.formats.label_mapping import LabelMapping, Payload
 from tests.cast.basics import person, sentence
 from tests.cast.projects import answered_item, create_project, curator, import_lines
 from tests.cast.replay import replayed

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.consensus.label_mapping import LabelMapping
 from annotation.consensus.majority import OpenParts, decide, open_parts
+from evalsvc.core.formats.label_mapping import LabelMapping
 
 Payload = dict[str, Any]
 P02, P03, O02, FAR, WIDE = (0, 2, "P"), (0, 3, "P"), (0, 2, "O"), (7, 9, "P"), (1, 4, "O")

@@ -10,7 +10,6 @@ import pytest
 
 from annotation import projects
 from annotation.adjudication import decisions
-from annotation.consensus.label_mapping import LabelMapping
 from annotation.freezing import builder
 from annotation.models import Adjudication, Annotator, Item, OntologyStep, Project
 from annotation.ontology import inventory, plans
@@ -20,6 +19,7 @@ from annotation.reports.agreement import included_answers
 from annotation.reports.progress import available_items
 from annotation.testset import provenance_lines
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.formats.label_mapping import LabelMapping
 from tests.cast.basics import person, run_job
 from tests.cast.projects import answered_item, curator, project_with_items
 

@@ -1,6 +1,8 @@
 """Figures of two local files: equal in every format, by columns and by lines."""
 
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -402,3 +404,32 @@ def test_entities_have_no_negative_class(write: Write):
     assert [problem.code for problem in refused.value.problems.first] == ["unknown_label"]
     named = score(gold, gold, Options(task="entities", scheme="IOB2", negative="O"))
     assert named.values["conll_micro_f1"].value == 1.0
+
+
+def test_old_names_of_labels_are_mapped_by_a_file_of_names_or_a_manifest(write: Write) -> None:
+    def labels(name: str, *names: str) -> Path:
+        return write(name, [{"id": str(at), "label": label} for at, label in enumerate(names)])
+
+    gold, new = labels("gold", "region", "NA", "city"), labels("new", "region", "NA", "city")
+    old, split = labels("old", "us_state", "gone", "city"), labels("split", "place", "NA", "city")
+    names = write("names", json.dumps({"us_state": "region", "gone": None, "place": ["region", "city"]}))
+    step = {"number": 1, "operation": "merge", "sources": ["us_state"], "target": "region"}
+    delete = {"number": 2, "operation": "delete", "sources": ["gone"], "target": ""}
+    manifest = write("manifest", json.dumps({"ontology": [step, delete], "rows": 3}))
+    plain = Options(task="classification", negative="NA")
+    expected = local_files.score(gold, new, plain)
+    for mapping in (names, manifest):
+        found = local_files.score(gold, old, replace(plain, old_labels=mapping))
+        assert figures(found.report) == pytest.approx(figures(expected.report), nan_ok=True)
+        assert found.computed["old_labels"] == {"us_state": "region", "gone": None}
+        assert found.warnings == ("2 labels of 2 old names were mapped: gone → NA, us_state → region.",)
+    for path, options, code in (
+        (old, plain, "unknown_label"),
+        (split, plain, "unknown_label"),
+        (split, replace(plain, old_labels=names), "old_label"),
+    ):
+        with pytest.raises(InvalidFile) as rejected:
+            local_files.score(gold, path, options)
+        assert set(rejected.value.problems.by_code) <= {code, "near_label"}
+    with pytest.raises(InputFault, check=lambda fault: fault.code == "bad_mapping"):
+        local_files.score(gold, old, replace(plain, old_labels=write("bad", '{"us_state": 3}')))

@@ -97,6 +97,7 @@ def test_no_choice_is_left_out_of_the_words(key: str) -> None:
         "symmetric": ["met"],
     }
     other |= {"entropy": "positive", "profile": "opennre", "strip_articles": True, "grounding": "all"}
+    other |= {"old_labels": {"us_state": "region"}}
     assert in_words(computation(usual)) != in_words(computation(usual | {key: other[key]}))
 
 

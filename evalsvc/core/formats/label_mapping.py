@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from collections.abc import Mapping as MappingOf
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Payload = dict[str, Any]
@@ -18,6 +18,17 @@ class Step(Protocol):
     sources: list[str]
     target: str
     targets: list[str]
+
+
+@dataclass(slots=True)
+class RecordedStep:
+    """A step as the manifest of a frozen set has it."""
+
+    operation: str
+    sources: list[str]
+    target: str
+    targets: list[str] = field(default_factory=list)
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +67,7 @@ class Replay:
         self.parts |= {source: now for source in step.sources if source not in self.parts}
 
     def mapping(self) -> LabelMapping:
-        clear = {raw: parts[0] for raw, parts in self.parts.items() if len(parts) == 1}
-        return LabelMapping(clear, {raw: parts for raw, parts in self.parts.items() if raw not in clear})
+        return LabelMapping.from_parts(self.parts)
 
 
 class LabelMapping:
@@ -80,8 +90,46 @@ class LabelMapping:
             replay.apply(step)
         return replay.mapping()
 
+    @classmethod
+    def from_manifest(cls, manifest: MappingOf[str, Any]) -> LabelMapping:
+        """Return the mapping that the manifest of a frozen or mapped set records."""
+        if "mapped" in manifest:
+            return cls(manifest["mapped"]["names"])
+        return cls.from_steps(RecordedStep(**step) for step in manifest.get("ontology", ()))
+
+    @classmethod
+    def from_parts(cls, parts: MappingOf[str, Collection[str | None]]) -> LabelMapping:
+        """Return the mapping of names to one label each, or to several if they were split."""
+        clear = {name: next(iter(labels)) for name, labels in parts.items() if len(labels) == 1}
+        return cls(clear, {name: tuple(labels) for name, labels in parts.items() if name not in clear})
+
     def __bool__(self) -> bool:
         return bool(self._names or self._split)
+
+    @property
+    def clear(self) -> dict[str, str | None]:
+        """Return the raw names with one current name, or none if they were deleted."""
+        return dict(self._names)
+
+    def limited(
+        self, labels: Collection[str], *, current: Collection[str], negative: str | None = None
+    ) -> LabelMapping:
+        """Return the mapping to an inventory of the names that are no current labels.
+
+        A label that became the negative class counts as deleted.
+        """
+        parts = {
+            name: dict.fromkeys(None if part == negative else part for part in became)
+            for name, became in self.parts().items()
+            if name not in current and name != negative and became != (name,)
+        }
+        return LabelMapping.from_parts(
+            {name: became for name, became in parts.items() if became.keys() <= {None, *labels}}
+        )
+
+    def parts(self) -> dict[str, tuple[str | None, ...]]:
+        """Return what each raw name became: a name, None, or several if it was split."""
+        return {name: (now,) for name, now in self._names.items()} | self._split
 
     def __contains__(self, name: str) -> bool:
         return name in self._names or name in self._split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from annotation.consensus.label_mapping import LabelMapping
+from evalsvc.core.formats.label_mapping import LabelMapping
 
 
 @dataclass

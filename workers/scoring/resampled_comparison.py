@@ -35,6 +35,7 @@ from workers.metrics.semeval2013 import muc_figures
 from workers.metrics.text_answers import (
     averages_with_foreign,
     folded,
+    inventory,
     label_codes_used,
     words_of_answers,
 )
@@ -48,6 +49,9 @@ Figures = Callable[[Floats], dict[str, float]]
 RANKED = ("ap", "auc", "max_f1")
 ENDS = ("", "_mean")
 MUC_RIGHT = {"strict": 5, "exact": 3, "partial": 3, "type": 4}  # places in `PairingCounts`
+
+FAMILIES = {"conll_": "conll", "string_": "entity_texts", "triple_": "triple_texts"}
+"""Families of the figures per class of answers without offsets."""
 
 EVERY = 50  # replicates between two reports of progress
 
@@ -186,7 +190,9 @@ def _sets_of_texts(a: ScoringCase, b: ScoringCase, prefix: str) -> Family:
 def _with_foreign(sums: Floats, size: int, options: ScoringOptions, prefix: str) -> dict[str, float]:
     correct, predicted, gold = integers(sums).reshape(3, -1)
     counts = folded(Counts.from_totals(correct, predicted, gold, items=int(gold.sum())), size)
-    return _values(averages_with_foreign(counts, prefix=prefix, beta=options.beta))
+    labels = options.relations if prefix == "triple_" else options.labels
+    of_classes = _class_f1(inventory(counts), labels, options, FAMILIES[prefix])
+    return _values(averages_with_foreign(counts, prefix=prefix, beta=options.beta)) | of_classes
 
 
 def _answer_tallies(case: ScoringCase) -> Tallies:

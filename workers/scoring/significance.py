@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalsvc.evaluation.measures.families import label_of
 from workers.metrics.systems import detectable_difference, spread, welch
 from workers.scoring.replicates import Replicates
 from workers.scoring.resampled_comparison import Draws, resampled
@@ -14,6 +15,7 @@ from workers.scoring.scorer import ScoringCase
 
 UNDEFINED = "the measure is undefined for a run"
 NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
+CLASS_NOT_RESAMPLED = "a side has one run, and counts its classes at its own τ*, which is not resampled"
 NAN = float("nan")
 Values = Mapping[str, float]
 
@@ -143,7 +145,8 @@ def _over_items(name: str, replicates: Replicates | None, a: float, b: float) ->
     if not np.isfinite([a, b]).all():
         return ComparedMeasure(name, a=a, b=b, reason=UNDEFINED)
     if replicates is None:
-        return ComparedMeasure(name, a=a, b=b, difference=a - b, reason=NOT_RESAMPLED)
+        reason = CLASS_NOT_RESAMPLED if label_of(name) else NOT_RESAMPLED
+        return ComparedMeasure(name, a=a, b=b, difference=a - b, reason=reason)
     tested = replicates.tested()
     low, high = tested.interval
     return ComparedMeasure(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from evalsvc.evaluation.measures.families import class_key
 from tests.cast.basics import jsonl
 from workers.cli.local_files import Options, read_local_gold
 from workers.scoring.replicates import ResampledMeasure, joined, packed, unpacked
@@ -63,3 +64,35 @@ def test_any_number_of_processes_gives_the_same_tests(
 
 def verdicts(replicates: Mapping[str, object]) -> dict[str, ResampledMeasure]:
     return {name: each.tested() for name, each in replicates.items()}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("key", "right", "wrong"),
+    [
+        (class_key("conll", "PER"), {"entities": [["Ada", "PER"]]}, {"entities": [["Ada", "LOC"]]}),
+        (
+            class_key("triple_texts", "left"),
+            {"triples": [["Ada", "left", "Turin"]]},
+            {"triples": [["Turin", "left", "Ada"]]},
+        ),
+    ],
+)
+def test_classes_of_answers_without_offsets_are_tested(
+    tmp_path: Path, key: str, right: dict[str, object], wrong: dict[str, object]
+) -> None:
+    task = "entities" if "entities" in right else "joint"
+    relations = {} if task == "entities" else {"relations": [[0, "left", 1]]}
+    gold = [
+        {"id": f"d{at}", "text": "Ada left Turin", "spans": [[0, 3, "PER"], [9, 14, "LOC"]]} | relations
+        for at in range(20)
+    ]
+    names = [{"id": line["id"]} for line in gold]
+    runs = [
+        [name | right for name in names],
+        [name | (right if at < 12 else wrong) for at, name in enumerate(names)],
+    ]
+    two = cases(tmp_path, task, gold, runs)
+    found = resampled(*two, measures=[key], draws=Draws(range(100), seed=7))[key]
+    missed = 8 if task == "entities" else 16  # a wrong triple is a false claim as well
+    assert (found.a, found.b) == (1.0, pytest.approx(24 / (24 + missed)))
+    assert found.tested().p < 0.05

@@ -78,6 +78,7 @@ def profile(annotator: Annotator, *, for_user: User, figures: VoteFigures | None
     figures = figures or figures_of(project)
     everybody = project_stats.by_annotator(project, for_user=for_user, figures=figures)
     (answers, na, decided, equal), by_label = figures["profiles"].get(annotator.pk) or ([0] * 4, {})
+    marked, expected, right = figures["marks"].get(annotator.pk) or (0, 0, 0)
     uses = [use for use in (LabelUse(name, *row) for name, row in by_label.items()) if use.differs]
     uses.sort(key=lambda use: (-abs(use.surplus), use.name))
     return AnnotatorProfile(
@@ -86,7 +87,9 @@ def profile(annotator: Annotator, *, for_user: User, figures: VoteFigures | None
         na,
         decided,
         equal,
-        *(figures["marks"].get(annotator.pk) or [0] * 3),
+        marked,
+        expected,
+        right,
         overused=[use for use in uses if use.surplus > 0],
         underused=[use for use in uses if use.surplus < 0],
         **_pairs(annotator, for_user),

@@ -41,6 +41,7 @@ FORMAT = 4  # of stored figures
 LONGEST_PAUSE = 8  # failures in a row after which the pause is an hour
 HINT = "Reload the page in a minute. The status page shows whether workers are active."
 HINT_AFTER_FAILURE = "Job {} failed; it is tried again within the hour. The log of the worker has the reason."
+EMPTY: dict[str, Any] = {"spans": [], "relations": []}
 _next_look = 0.0
 
 
@@ -156,7 +157,7 @@ def _marks(project: Project) -> dict[int, list[int]]:
     rows = _answers(project).filter(set_aside=False, again=False, item__gold__isnull=False).order_by()
     counts: dict[int, list[int]] = {}
     for annotator, payload, gold in rows.values_list("annotator", "payload", "item__gold").iterator(2_000):
-        chosen, expected = choices_in(mapping.payload(payload).payload), choices_in(gold)
+        chosen, expected = choices_in(mapping.payload(payload).payload), choices_in(gold or EMPTY)
         row = counts.setdefault(annotator, [0] * 3)
         row[:] = [row[0] + len(chosen), row[1] + len(expected), row[2] + len(chosen & expected)]
     return counts

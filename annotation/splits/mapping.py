@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+import msgspec
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count
@@ -35,6 +36,7 @@ from evalsvc.core.jobs.transitions import Store
 
 KIND = "map"
 MOST_SETS, MOST_OFFERED = 10, 200
+CHECKED_AT_ONCE = 1_000  # ids of several sets that a request looks at; the job looks at all
 EXAMPLE = '{"Cause-Effect(e1,e2)": "Cause-Effect", "Other": null}'
 Names = Mapping[str, str | None]
 Labels = list[dict[str, str]]
@@ -145,9 +147,8 @@ def preview(plan: MappingPlan, *, most: int = 0) -> MappingPreview:
     if most and lines > most:
         hint = "Make the set without a preview, or use manage.py map_labels --preview."
         raise TooLarge("too_many_rows", f"{lines:,} lines are too many to count in a request.", hint=hint)
-    _require_distinct_ids(plan.sets)
     found, mapping = MappingPreview(), LabelMapping(plan.names)
-    for line in chain.from_iterable(map(frozen_lines, plan.sets)):
+    for line in _lines(plan.sets):
         mapped, emptied = _mapped(mapping, line)
         found.items += 1
         found.emptied += emptied
@@ -161,21 +162,49 @@ def _names(gold: Mapping[str, Any]) -> list[str]:
     return [label for _, _, label in gold.get("spans") or ()] + links
 
 
-def _require_distinct_ids(sets: Sequence[TestSet]) -> None:
+def _shared(sets: Sequence[TestSet], *, most: int | None = None) -> dict[str, list[str]]:
+    """Return the items that several sets have, with all their relations; or reject others of one id.
+
+    Files without ids get them from sentence and entities, so the same item has the same id. `most` bounds
+    the ids that are looked at.
+    """
     if len(sets) == 1:
-        return
-    ids = TestSetRow.objects.filter(test_set__in=sets).order_by().values("external_id")
-    twice = ids.annotate(n=Count("pk")).filter(n__gt=1).values_list("external_id", flat=True)
-    if names := sorted(twice[:3]):
-        hint = "Ids are unique in a set: import one of the files with other ids."
-        raise Conflict("id_in_several_sets", f"More than one of the sets has the id {names[0]}.", hint=hint)
+        return {}
+    rows = TestSetRow.objects.filter(test_set__in=sets)
+    ids = (
+        rows.order_by().values("external_id").annotate(n=Count("pk")).filter(n__gt=1).order_by("external_id")
+    )
+    found: dict[str, list[str]] = {}
+    contents: dict[str, bytes] = {}
+    several = rows.filter(external_id__in=ids.values("external_id")[:most]).order_by("external_id")
+    for name, line in several.values_list("external_id", "line").iterator(2_000):
+        gold = msgspec.json.decode(line)
+        relations, content = gold.pop("relations", []), msgspec.json.encode(gold, order="sorted")
+        has_text = "text" in gold or "tokens" in gold
+        if not has_text or "spans" in gold or contents.setdefault(name, content) != content:
+            hint = "Ids are unique in a set: import one of the files with other ids."
+            raise Conflict("id_in_several_sets", f"More than one of the sets has the id {name}.", hint=hint)
+        found[name] = sorted({*found.get(name, []), *relations})
+    return found
+
+
+def _lines(sets: Sequence[TestSet]) -> Iterator[FrozenLine]:
+    """Yield the lines of all sets; an item of several is one line with all its relations."""
+    shared, seen = _shared(sets), set[str]()
+    for line in chain.from_iterable(map(frozen_lines, sets)):
+        name = line.gold["id"]
+        if name not in shared:
+            yield line
+        elif name not in seen:
+            seen.add(name)
+            yield FrozenLine(line.gold | {"relations": shared[name]})
 
 
 # ---- making --------------------------------------------------------------------------------------
 @transaction.atomic
 def make(plan: MappingPlan, *, name: str, version: str, by: User) -> TestSet:
     """Create the mapped set, and its source set where all sets have one; queue the job."""
-    _require_distinct_ids(plan.sets)
+    _shared(plan.sets, most=CHECKED_AT_ONCE)
     first = plan.sets[0]
     values = {
         "kind": first.kind, "by": by, "negative": first.negative,
@@ -215,7 +244,7 @@ class _MappedLines:
     emptied: int = 0
 
     def __iter__(self) -> Iterator[FrozenLine]:
-        for line in chain.from_iterable(map(frozen_lines, self.sets)):
+        for line in _lines(self.sets):
             mapped, emptied = _mapped(self.mapping, line)
             self.emptied += emptied
             yield mapped

@@ -120,8 +120,21 @@ def test_sets_are_combined_with_their_source_labels(whole: TestSet, by: User) ->
     assert [row["relations"] for row in read_rows(twin)][-2:] == [["Odd"], ["Odd"]]
 
 
-def test_sets_that_share_an_id_are_not_combined(whole: TestSet, by: User) -> None:
-    more = imported(by, relations(["New"], first=5), "More")
+def test_an_item_that_two_sets_have_is_one_line_with_the_relations_of_both(by: User) -> None:
+    first, second = (
+        imported(by, relations(["A"], ["B"], [])),
+        imported(by, relations(["C"], ["B"]), name="More"),
+    )
+    plan = MappingPlan.of(first, others=[second], by=by)
+    assert mapping.preview(plan).items == 3
+    both = made(plan, by)
+    assert [(row["id"], row["relations"]) for row in read_rows(both)] == [
+        ("s0", ["A", "C"]), ("s1", ["B"]), ("s2", []),
+    ]  # fmt: skip
+
+
+def test_other_items_of_one_id_are_not_combined(whole: TestSet, by: User) -> None:
+    more = imported(by, [relations(["New"], first=6)[0] | {"id": "s5"}], "More")
     plan = MappingPlan.of(whole, others=[more], by=by)
     with pytest.raises(Conflict, match="id s5"):
         mapping.preview(plan)

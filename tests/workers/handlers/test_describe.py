@@ -109,3 +109,28 @@ def test_source_labels_are_scored_against_the_gold_of_annotated_sentences() -> N
     assert of_a["precision_ends"] == pytest.approx([0.0945, 0.9055], abs=1e-4)
     assert quality["relations"]["B"]["precision"] is None
     assert quality["fact_recall_ends"] == pytest.approx([0.0615, 0.7923], abs=1e-4)
+
+
+def test_votes_of_stated_quality_give_the_figures_of_the_paper_on_its_source_labels() -> None:
+    # Gao et al. 2021, section 3: 69.1 % precision and 33.9 % recall of facts, 47.1 % of pairs the same
+    pairs = [(["A"], ["A"])] * 76 + [(["A"], ["B"])] * 34 + [([], ["C"])] * 114 + [([], [])] * 56
+    project = create_project(k=4)
+    import_lines(
+        project,
+        [sentence(f"s{n}", tail=f"Q{n + 10}", relations=source) for n, (source, _) in enumerate(pairs)],
+    )
+    votes = [
+        # one answer of four is N/A in every third sentence
+        {"item": f"s{n}", "annotator": f"p{who}"}
+        | ({"labels": truth} if truth and n % 3 + who else {"na": True})
+        for n, (_, truth) in enumerate(pairs)
+        for who in range(4)
+    ]
+    import_lines(project, votes, what="votes")
+    made = builder.freeze(project, name="T", version="1.0", by=curator())
+    run_job("freeze", made.pk)
+    described(TestSet.objects.get(twin=made))
+    quality = described(made)["source_quality"]
+    assert (made.statistics["pairs"], made.statistics["facts"]) == (280, 224)
+    figures = [quality[name] for name in ("fact_precision", "fact_recall", "pair_accuracy")]
+    assert figures == pytest.approx([0.691, 0.339, 0.471], abs=5e-4)

@@ -478,6 +478,23 @@ def test_labels_messages_and_answer_stay_in_view_beside_a_long_text(page: Page) 
     assert page.locator("#sticky").inner_text() == "space and double click: person Esc clears it"
 
 
+def test_a_phone_shows_why_a_span_is_rejected_above_the_bar_beside_a_long_text(page: Page) -> None:
+    cast = ProjectCast.create(kind="entities", k=1, labels=LABELS)
+    cast.import_lines({"id": "s1", "text": "A sentence of seven words stands here. " * 60})
+    cast.open()
+    page.set_viewport_size({"width": 360, "height": 740})
+    open_form(page)
+    page.locator("#sentence", has_text="seven").wait_for()
+    press(page, "ArrowRight", "1")
+    bar = page.locator(".work__bar").bounding_box()
+    assert bar
+    for part in ("#span-note", "#answer-error"):
+        box = page.locator(part).bounding_box()
+        assert box, part
+        assert bar["y"] - 60 < box["y"] + box["height"] <= bar["y"] + 1, (part, box, bar)
+        press(page, "Escape", "ArrowLeft", "Shift+ArrowRight", "2")
+
+
 def test_removing_one_of_300_spans_draws_the_others_no_more(live: str, page: Page) -> None:
     place_editor(page, {"text": "abc def " * 625})
     code = """(spans) => {

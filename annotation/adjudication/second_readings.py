@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from annotation.adjudication.decisions import active_decisions, decided_answer
 from annotation.consensus.item_state import Rules
 from annotation.consensus.majority import choices_of
-from annotation.models import Item, Project, SecondReading
+from annotation.models import Batch, Item, Project, SecondReading
 from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
@@ -88,7 +88,10 @@ def _draw(seed: str, name: str) -> bytes:
 
 def _readings(project: Project) -> QuerySet[SecondReading]:
     """Return the readings of decisions that count now."""
-    active = SecondReading.objects.filter(decision__in=active_decisions(project).values("pk"))
+    # "+ 0": from the readings on, of which there are few, not from the items of the project
+    readings = SecondReading.objects.annotate(owner=F("decision__item__project_id") + 0)
+    active = readings.filter(owner=project.pk, decision__reopened_at=None, decision__item__use="")
+    active = active.filter(decision__item__batch__state=Batch.State.DONE)
     return active.select_related("decision__item", "decision__by", "by")
 
 

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from annotation import projects, roles
 from annotation.api.projects import project_of
 from annotation.ontology import guideline_versions
+from annotation.reports.vote_figures import figures_of
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.markdown import MAX_LENGTH
@@ -24,7 +25,9 @@ class GuidelineVersionSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
     by = serializers.CharField()
     at = serializers.DateTimeField()
-    answers = serializers.IntegerField(help_text="Current answers of people who had this version.")
+    answers = serializers.IntegerField(
+        allow_null=True, help_text="Current answers of people who had this version; null while being counted."
+    )
     asked_again_at = serializers.DateTimeField(allow_null=True, help_text="Since then they don't count.")
     labels = serializers.ListField(
         child=serializers.CharField(), help_text="Only answers with one of these are asked again; none: all."
@@ -77,5 +80,7 @@ class AskedAgain(APIView):
 
 
 def _versions(request: Request, slug: str) -> Response:
-    rows = guideline_versions.versions(project_of(request, slug), by=person(request))
+    project = project_of(request, slug)
+    answers = figures_of(project).ready("guidelines")
+    rows = guideline_versions.versions(project, answers=answers, by=person(request))
     return Response(GuidelineVersionSerializer(rows, many=True).data)

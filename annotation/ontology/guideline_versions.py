@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import unified_diff
@@ -32,16 +32,20 @@ class Version:
     text: str
     by: str
     at: datetime
-    answers: int
+    answers: int | None  # None while a job counts them
     asked_again_at: datetime | None
     labels: list[str]
 
 
-def versions(project: Project, *, by: User) -> list[Version]:
-    """Return all versions, the newest first."""
-    require(project, by, CURATOR)
+def answers_by_version(project: Project) -> dict[int, int]:
+    """Count the answers given here under each version."""
     given = Answer.objects.filter(item__project=project, item__use="", vote__batch=None).order_by()
-    counts = dict(given.values_list("guideline").annotate(n=Count("pk")))
+    return dict(given.filter(guideline__isnull=False).values_list("guideline").annotate(n=Count("pk")))
+
+
+def versions(project: Project, *, answers: Mapping[int, int] | None, by: User) -> list[Version]:
+    """Return all versions, the newest first, with their answers if these are counted."""
+    require(project, by, CURATOR)
     rows = list(project.guideline_versions.select_related("by").order_by("-number")) or [_first(project)]
     return [
         Version(
@@ -49,7 +53,7 @@ def versions(project: Project, *, by: User) -> list[Version]:
             row.text,
             row.by.shown_name,
             row.at,
-            counts.get(row.number, 0),
+            None if answers is None else answers.get(row.number, 0),
             row.asked_again_at,
             row.asked_labels,
         )

@@ -20,6 +20,7 @@ from annotation.pages.project_page import (
     project_for,
     submit_or_show,
 )
+from annotation.reports.vote_figures import figures_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.activity.models import entries
@@ -76,7 +77,8 @@ def guideline(request: HttpRequest, slug: str) -> HttpResponse:
     """Show, preview or save the guideline; ask answers under an earlier version again."""
     project, role = project_for(request, slug, roles.CURATOR)
     user = person(request)
-    versions = guideline_versions.versions(project, by=user)
+    figures = figures_of(project)
+    versions = guideline_versions.versions(project, answers=figures.ready("guidelines"), by=user)
     earlier = [version.number for version in versions[1:]]
     titles = {name: choice.title for name, choice in choices_by_name(project).items()}
     again_form = AskAgainForm(*submitted(request, "again"), numbers=earlier, names=titles)
@@ -104,6 +106,7 @@ def guideline(request: HttpRequest, slug: str) -> HttpResponse:
         compared=compared,
         differences=guideline_versions.differences(*(each.text for each in compared)) if compared else [],
         again_form=again_form,
+        computed_at=figures.computed_at,
     )
     return render(request, "annotation/guideline.html", context)
 

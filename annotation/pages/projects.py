@@ -248,7 +248,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         ended=counts["all"] - counts["open"],
         bars=_state_bars(counts),
         bars_title=", ".join(f"{counts[state]:,} {state}" for state in STATE_COLOURS),
-        answers=None if figures.awaited else figures["stored_answers"],
+        answers=figures.ready("stored_answers"),
         answers_each=builder.range_text(limits),
         varying=limits[0] != limits[1],
         needs_answers=counts["open"] or not counts["all"],

@@ -22,6 +22,7 @@ from django.utils import timezone
 from annotation.consensus import item_state
 from annotation.models import Adjudication, Annotator, Answer, Item, ItemCount, Project, ProjectFigures, Vote
 from annotation.ontology import label_usage
+from annotation.ontology.guideline_versions import answers_by_version
 from annotation.ontology.inventory import source_labels_emptied
 from annotation.ontology.label_usage import LabelsText, names_in
 from annotation.queue.gold_questions import choices_in
@@ -192,6 +193,7 @@ COMPUTED: dict[str, Callable[[Project], Any]] = {
         votes_here(project).filter(act=Vote.Act.SKIP).order_by().values_list("reason").annotate(n=Count("pk"))
     ),
     "suggested": lambda project: Vote.objects.filter(annotator__project=project, shown__isnull=False).count(),
+    "guidelines": answers_by_version,
     "all_answers": lambda project: rows_by_annotator(Answer.objects.filter(annotator__project=project)),
     "stored_answers": lambda project: Answer.objects.filter(
         annotator__project=project, item__batch__state="done"
@@ -227,6 +229,10 @@ class VoteFigures:
         if name not in self._known:
             self._known[name] = COMPUTED[name](self.project)
         return self._known[name]
+
+    def ready(self, name: str) -> Any:
+        """Return a figure, or None while a job computes it."""
+        return None if self.awaited else self[name]
 
 
 def figures_of(project: Project) -> VoteFigures:

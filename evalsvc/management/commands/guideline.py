@@ -49,6 +49,7 @@ class Command(ActingCommand):
                     return
                 change(project)
                 self.run_job("recompute", project.pk, queue=options["queue"])
-            for version in guideline_versions.versions(project, by=by):
+            answers = guideline_versions.answers_by_version(project)
+            for version in guideline_versions.versions(project, answers=answers, by=by):
                 note = " asked again" if version.asked_again_at else ""
                 self.write(f"version {version.number}: {version.answers:,} answers{note}")

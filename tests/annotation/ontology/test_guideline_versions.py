@@ -14,8 +14,7 @@ from django.urls import reverse
 from annotation import projects
 from annotation.freezing import builder
 from annotation.models import Annotator, Item, Project, Vote
-from annotation.ontology import guideline_versions
-from annotation.ontology.guideline_versions import ask_again, versions
+from annotation.ontology.guideline_versions import answers_by_version, ask_again, versions
 from annotation.queue import leases, votes
 from annotation.reports import vote_log
 from annotation.testset import provenance_lines
@@ -35,7 +34,8 @@ def write(project: Project, text: str) -> None:
 
 def numbers(project: Project) -> list[tuple[int, str, int]]:
     project.refresh_from_db()
-    return [(each.number, each.text, each.answers) for each in versions(project, by=curator())]
+    counts = answers_by_version(project)
+    return [(each.number, each.text, each.answers) for each in versions(project, answers=counts, by=curator())]
 
 
 def read(item: Item) -> tuple[str, int]:
@@ -147,7 +147,7 @@ def test_page_api_and_command_show_versions_and_ask_again(
     log = seen(project, "project-log-csv")
     assert log.splitlines()[0] == "at,by,action,about,before,after"
     assert "answers asked again,guideline version 1,,A" in log
-    assert guideline_versions.versions(project, by=curator())[0].text == "Second, in other words"
+    assert versions(project, answers={}, by=curator())[0].text == "Second, in other words"
 
 
 def test_two_texts_are_compared_and_an_earlier_one_is_restored_as_a_new_version(

@@ -120,9 +120,12 @@ def test_a_large_project_without_stored_figures_waits_for_the_job(
     assert "figures_computing" in waiting.content.decode()
     assert "answers are being counted" in seen(stored, "project")
     assert '<td class="fig">–</td>' in seen(stored, "ontology")
+    assert '<td class="fig">being counted</td>' in seen(stored, "project-guideline")
+    assert browser.get(reverse("api-guidelines", args=[stored.slug])).json()[0]["answers"] is None
     job = Job.objects.get(kind=vote_figures.KIND, state="queued")
     run_job(vote_figures.KIND, job.subject)
     assert "answers are being counted" not in seen(stored, "project")
+    assert "being counted" not in seen(stored, "project-guideline")
     assert response_of(stored, "progress").context["computed_at"] is None
 
 

@@ -106,7 +106,11 @@ class CompanionSerializer(serializers.Serializer[Companion]):
     slug = serializers.CharField(source="data.slug")
     title = serializers.CharField(source="data")
     role = serializers.ChoiceField(choices=Companion.Role.choices)
+    state = serializers.SerializerMethodField(help_text="Of the count: queued, done or failed.")
     shared = serializers.SerializerMethodField()
+
+    def get_state(self, companion: Companion) -> str:
+        return companions.count_state(companion)
 
     @extend_schema_field(SharedThingsSerializer(many=True, allow_null=True))
     def get_shared(self, companion: Companion) -> Any:
@@ -126,6 +130,7 @@ class PutBesideSerializer(serializers.Serializer[Any]):
     set = serializers.CharField(max_length=100, help_text="Slug of a set that you may read.")
     role = serializers.ChoiceField(choices=Companion.Role.choices, required=False)
     remove = serializers.BooleanField(default=False, help_text="Take it away; both sets stay.")
+    retry = serializers.BooleanField(default=False, help_text="Count again what they share: a count failed.")
 
 
 class Companions(APIView):
@@ -153,6 +158,8 @@ class Companions(APIView):
         data = visible_test_set(request, body["set"])
         if body["remove"]:
             companions.remove(test_set, data, by=user)
+        elif body["retry"]:
+            companions.retry(test_set, data, by=user)
         else:
             companions.put_beside(test_set, data, body.get("role", ""), by=user)
         return self.get(request, slug)

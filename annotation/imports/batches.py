@@ -20,6 +20,7 @@ from annotation.roles import CURATOR, require_organiser, require_to_change
 from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
+from evalsvc.core.database import in_batches
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import brat
 from evalsvc.core.formats.documents import UNITS
@@ -345,7 +346,8 @@ def undo(batch: Batch, *, by: User) -> None:
     # files of one name are told apart by their counts: those without repeats brought all that they have
     later = project.batches.filter(pk__gt=batch.pk, what=Batch.What.ITEMS, state=Batch.State.DONE)
     again = {name for name, counts in later.values_list("filename", "counts") if counts.get("repeated_items")}
-    files = (repeat.get("file") for repeats in _repeats(batch) for repeat in repeats) if again else ()
+    found = in_batches(Item.objects.filter(batch=batch).exclude(repeats=[]), "repeats") if again else ()
+    files = (repeat.get("file") for (repeats,) in found for repeat in repeats)
     if other := next((name for name in files if name in again), ""):
         message = f"Sentences of this import came again in {other}, which was imported later."
         raise Conflict("import_done", message, hint="Undo that import first, or exclude single sentences.")
@@ -353,10 +355,6 @@ def undo(batch: Batch, *, by: User) -> None:
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.CANCELLED, reason=reason)
     before = {"sentences": batch.counts.get("items", 0)}
     record(project, "import undone", by=by, about=batch.filename, before=before, after={"sentences": 0})
-
-
-def _repeats(batch: Batch) -> Iterator[list[dict[str, Any]]]:
-    return Item.objects.filter(batch=batch).exclude(repeats=[]).values_list("repeats", flat=True).iterator()
 
 
 def sweep() -> int:

@@ -15,6 +15,7 @@ from annotation.pages.testsets import visible
 from annotation.splits import companions
 from annotation.testset import TestSet
 from evalsvc.core.accounts.users import person
+from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.tables import download
 from evalsvc.core.web.views import attempt, page
@@ -32,17 +33,17 @@ class CompanionForm(PageForm):
         self.fields["other"].choices = [(slug, str(each)) for slug, each in self.others.items()]  # type: ignore[attr-defined]
 
 
-@page("GET", "POST", remove=())
+@page("GET", "POST", remove=(), retry=())
 def companions_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the table of all sets and what they share; put a set beside, or remove one."""
+    """Show the table of all sets and what they share; put a set beside, count again, or remove one."""
     test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
     may_read = test_set.readable_by(user)
     if request.method == "POST":
         test_set.require_reader(user)
-    removed = request.POST.get("remove")
-    if removed is not None:
-        companions.remove(test_set, get_object_or_404(visible(request), slug=removed), by=user)
-        return redirect("test-set-companions", slug)
+    for button, act in (("remove", companions.remove), ("retry", companions.retry)):
+        if button in request.POST:
+            act(test_set, get_object_or_404(visible(request), slug=request.POST[button]), by=user)
+            return redirect("test-set-companions", slug)
     others = companions.to_put_beside(test_set, by=user) if may_read else []
     form = CompanionForm(request.POST or None, others=others)
     if form.is_valid():
@@ -51,6 +52,7 @@ def companions_page(request: HttpRequest, slug: str) -> HttpResponse:
             messages.info(request, f"{data} stands beside {test_set}. What they share is being counted.")
             return redirect("test-set-companions", slug)
     beside = list(test_set.companions.select_related("data"))
+    states = {each.pk: companions.count_state(each) for each in beside}
     context = {
         "set": test_set,
         "form": form,
@@ -59,10 +61,10 @@ def companions_page(request: HttpRequest, slug: str) -> HttpResponse:
         "table": companions.sets_table(test_set),
         "formats": TABLE_FORMATS,
         "beside": [
-            (each, shared_table(companions.shared_rows(each), str(each.data), str(test_set)))
+            (each, states[each.pk], shared_table(companions.shared_rows(each), str(each.data), str(test_set)))
             for each in beside
         ],
-        "counting": any(each.shared is None for each in beside),
+        "counting": Job.State.QUEUED in states.values(),
     }
     return render(request, "annotation/test_set_companions.html", context)
 

@@ -15,7 +15,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.jobs.queue import enqueue, restart
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.web.formatting import DASH, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
@@ -44,14 +44,46 @@ def put_beside(test_set: TestSet, data: TestSet, role: str, *, by: User) -> Comp
         detail = f"At most {MOST_COMPANIONS} sets can stand beside one."
         raise Conflict("too_many_companions", detail, hint="Remove one first.", field="set")
     before = beside.filter(data=data).values_list("role", flat=True).first() or ""
-    record_change(test_set, f"{data.slug} beside it", by=by, before=before, after=role)
+    if role != before:
+        record_change(test_set, f"{data.slug} beside it", by=by, before=before, after=role)
     companion, is_new = beside.update_or_create(
         data=data, defaults={"role": role}, create_defaults={"test_set": test_set, "role": role, "by": by}
     )
-    job = Job.objects.filter(kind=KIND, subject=companion.pk).order_by("-pk").first()
-    if is_new or (companion.shared is None and (job is None or job.state in Job.ENDED)):  # it failed
+    if is_new:
         enqueue(KIND, companion.pk)
+    elif count_state(companion) == Job.State.FAILED:
+        _count_again(companion, by=by)
     return companion
+
+
+def count_state(companion: Companion) -> str:
+    """Return done, failed (or cancelled), or queued while it waits or runs."""
+    if companion.shared is not None:
+        return str(Job.State.DONE)
+    job = _job_of(companion)
+    return str(Job.State.FAILED if job is None or job.state in Job.ENDED else Job.State.QUEUED)
+
+
+def retry(test_set: TestSet, data: TestSet, *, by: User) -> None:
+    """Restart the failed count of what a set beside a test set shares with it."""
+    test_set.require_reader(by)
+    with transaction.atomic():
+        companion = Companion.objects.select_for_update().filter(test_set=test_set, data=data).first()
+        if companion is None or count_state(companion) != Job.State.FAILED:
+            raise Conflict("not_failed", f"No count of what {data} and {test_set} share has failed.")
+        _count_again(companion, by=by)
+
+
+def _count_again(companion: Companion, *, by: User) -> None:
+    job = _job_of(companion)
+    if job is not None and job.state == Job.State.FAILED:
+        restart(job, by=by.shown_name)
+    else:
+        enqueue(KIND, companion.pk)
+
+
+def _job_of(companion: Companion) -> Job | None:
+    return Job.objects.filter(kind=KIND, subject=companion.pk).order_by("-pk").first()
 
 
 def remove(test_set: TestSet, data: TestSet, *, by: User) -> None:

@@ -34,6 +34,7 @@ from annotation.ontology import inventory
 from annotation.reports import vote_figures
 from evalsvc.core.accounts.models import Team, TeamMember, User
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.upkeep.registry import refresh_statistics
 from evalsvc.evaluation import board_figures
 from evalsvc.evaluation.measures.menu import offered
@@ -189,6 +190,8 @@ def fill(size: Size) -> None:
 def _boards(filler: Filler, cast: BenchmarkCast, first_team: int) -> None:
     size = filler.size
     golds = [freeze(f"gold-{n}", RELATION_GOLD[: 6 - n], by=cast.olga) for n in range(4)]
+    run_inline(enqueue("describe", golds[0].pk))  # copies have its statistics: releases need them
+    golds[0].refresh_from_db()
     big = cast.benchmark(
         "big", settings=[(f"k{n}", gold, "sentence", "micro_f1") for n, gold in enumerate(golds)]
     )

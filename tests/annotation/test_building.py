@@ -124,14 +124,29 @@ def test_imports_are_retried_and_cancelled_by_api(client: Client, by: User) -> N
     assert set(project.items.live().values_list("external_id", flat=True)) == {"s0", "lost"}
 
 
-def test_training_data_whose_count_failed_are_counted_when_put_beside_again(by: User) -> None:
+def test_a_failed_count_of_shared_data_is_restarted_by_page_and_api(client: Client, by: User) -> None:
     test_set, train = imported(), imported("Train")
     companion = companions.put_beside(test_set, train, "training", by=by)
-    lose(companions.KIND, companion.pk)
-    companions.put_beside(test_set, train, "training", by=by)
+    client.force_login(by)
+    page = reverse("test-set-companions", args=[test_set.slug])
+    api = reverse("api-test-set-companions", args=[test_set.slug])
+    assert b"is being counted" in client.get(page).content
+    steps = (
+        lambda: client.post(page, {"retry": train.slug}),
+        lambda: client.post(api, {"set": train.slug, "retry": True}, content_type="application/json"),
+        lambda: companions.put_beside(test_set, train, "training", by=by),
+    )
+    for step in steps:
+        lose(companions.KIND, companion.pk)
+        assert client.get(api).json()["companions"][0]["state"] == "failed"
+        assert b"Count again" in client.get(page).content
+        step()
+        assert client.get(api).json()["companions"][0]["state"] == "queued"
     run_job(companions.KIND, companion.pk)
-    companion.refresh_from_db()
-    assert companion.shared
+    assert client.get(api).json()["companions"][0]["state"] == "done"
+    assert client.post(page, {"retry": train.slug}).status_code == 409
+    log = client.get(reverse("api-test-set-log", args=[test_set.slug])).json()["results"]
+    assert [row["action"] for row in log].count("train-1 beside it") == 1
 
 
 def test_changes_around_a_set_are_logged_with_what_was_before(client: Client, by: User) -> None:

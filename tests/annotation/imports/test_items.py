@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from annotation import projects
 from annotation.imports import batches, items
@@ -377,6 +377,14 @@ def test_an_import_whose_sentences_came_again_is_undone_after_the_later_one(name
     batches.undo(batch, by=curator())
     assert not project.items.live().exists()
     assert import_lines(project, [sentence("s0")]).counts["items"] == 1
+
+
+@pytest.mark.postgres
+def test_undoing_an_import_leaves_no_cursor_open_on_postgresql(postgres: object) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:  # the end of a transaction closes cursors
+        test_an_import_whose_sentences_came_again_is_undone_after_the_later_one("later.jsonl")
+        cursor.execute("SELECT name FROM pg_cursors WHERE name LIKE '%django%'")
+        assert cursor.fetchall() == []
 
 
 def test_only_curators_undo_imports() -> None:

@@ -41,7 +41,7 @@ from evalsvc.evaluation.measures.menu import (
     board_measures,
     scheme_measures,
 )
-from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission, System
+from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission, System, by_name
 from evalsvc.evaluation.roles import Person, sealed_from
 from evalsvc.evaluation.shown_scores import disclosed
 from evalsvc.evaluation.submissions import gold_exposure
@@ -139,8 +139,8 @@ class BoardSystem(NamedTuple):
 
     @property
     def declared(self) -> dict[str, Any]:
-        """Tags of the team; only organisers name a baseline."""
-        tags: dict[str, Any] = msgspec.json.decode(self.tags)
+        """Tags of the team by name; only organisers name a baseline."""
+        tags = by_name(msgspec.json.decode(self.tags))
         tags.pop("baseline", None)
         return tags
 

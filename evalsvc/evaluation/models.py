@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from django.conf import settings as project
 from django.db import models
 from django.db.models import Q
@@ -294,6 +295,16 @@ class System(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        return by_name(self.tags)
+
+
+def by_name(tags: dict[str, Any]) -> dict[str, Any]:
+    """Order tags and what is in them by name; PostgreSQL and SQLite return them in orders of their own."""
+    ordered: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(tags, order="sorted"))
+    return ordered
 
 
 class PredictionFile(models.Model):

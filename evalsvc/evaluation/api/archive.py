@@ -134,7 +134,7 @@ def _run(run: Submission) -> dict[str, Any]:
     return {name: getattr(run, name) for name in fields} | {
         "team": run.system.team.slug,
         "system": run.system.name,
-        "declared": run.system.tags,
+        "declared": run.system.declared,
         "by": run.by.username,
         "file": run.file_id,
         "model": run.model_id,

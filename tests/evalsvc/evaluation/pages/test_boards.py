@@ -110,6 +110,20 @@ def test_an_address_keeps_columns_filters_and_order(client: Client, cast: Benchm
     assert client.get(reverse("board", args=["rel"]), empty).status_code == 200
 
 
+def test_tags_are_in_the_order_of_their_names_whatever_the_database_keeps(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    scored(cast, cast.relations(), "Alder", 6)
+    System.objects.update(tags={"of": {"b": 1, "a": [2]}, "pre-trained": True, "extra": 7})
+    ordered = '{"extra": 7, "of": {"a": [2], "b": 1}, "pre-trained": true}'
+    (row,) = client.get("/boards/rel/board.json").json()["rows"]
+    assert json.dumps(row["tags"]) == ordered
+    run = Submission.objects.get()
+    client.force_login(run.by)
+    page = client.get(reverse("submission", args=[run.pk])).content.decode()
+    assert re.search("extra: 7, of: .*, pre-trained: True", page)
+
+
 @pytest.mark.parametrize(
     ("query", "names"),
     [
@@ -134,7 +148,7 @@ def test_filters_keep_the_ranks_of_the_whole_board(
     if "Birch" in rows:
         assert rows["Birch"].row.rank == 2
         assert rows["Birch"].links == {"paper": paper}
-        assert rows["Birch"].tags == ["pre-trained: BERT", "code: mine"]
+        assert rows["Birch"].tags == ["code: mine", "pre-trained: BERT"]
         assert f'href="{paper}"' in response.content.decode()
     elif not names:
         assert "No system passes the filters." in response.content.decode()

@@ -453,7 +453,7 @@ def _ranked(boards: Collection[tuple[Asked, Policy, Figures]], sealed: Collectio
 
 
 # ---- reversals -------------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@dataclass(slots=True)  # thousands are made for a page
 class Reversal:
     """Pair in which `first` leads by one column, trails by another."""
 

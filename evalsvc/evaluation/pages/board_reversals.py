@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from evalsvc.core.web.formatting import DASH, counted, number, signed
@@ -53,12 +54,16 @@ def _column_of_other(other: Board, measure: str) -> Column | None:
 
 
 # ---- reversed pairs --------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class TestedReversal(Reversal):
-    """Reversal with the tests of both orders; `confirmed` if one finds each system ahead once."""
+    """Reversal with the tests of both orders; `confirmed` if one finds each system ahead once.
 
-    tests: tuple[BoardComparison | None, BoardComparison | None] = (None, None)
-    confirmed: bool = False
+    `shown` if both differences have a digit that the board shows.
+    """
+
+    tests: tuple[BoardComparison | None, BoardComparison | None]
+    confirmed: bool
+    shown: bool
 
     @property
     def p(self) -> tuple[str, str]:
@@ -77,18 +82,26 @@ def reversed_pairs(
 
     `own` are the tests of the column they are ordered by.
     """
-    tests = {id(order.column): order.tests for order in orders}
-    wins = own.wins(here.measure.key) if own else ()
+    wins = own.wins(here.measure.key) if own else frozenset()
+    has_digit = _digit_finder(here.measure)
+    of_order = {
+        id(column): (
+            (own, tests),
+            tests.wins(column.measure.key) if tests is not None and wins else frozenset(),
+            _digit_finder(column.measure),
+        )
+        for column, tests, _ in orders
+    }
     found = []
     for pair in reversals(here, [order.column for order in orders]):
-        there = tests[id(pair.there)]
-        confirmed = (
-            there is not None
-            and (pair.first, pair.second) in wins
-            and (pair.second, pair.first) in there.wins(pair.there.measure.key)
+        first, second, there = pair.first, pair.second, pair.there
+        tests, losses, has_digit_there = of_order[id(there)]
+        confirmed = (first, second) in wins and (second, first) in losses
+        shown = has_digit(pair.gain) and has_digit_there(pair.loss)
+        found.append(
+            TestedReversal(first, second, here, there, pair.gain, pair.loss, tests, confirmed, shown)
         )
-        found.append(TestedReversal(**vars(pair), tests=(own, there), confirmed=confirmed))
-    return sorted(found, key=lambda pair: not pair.confirmed)
+    return sorted(found, key=attrgetter("confirmed"), reverse=True)
 
 
 def reversed_of(view: BoardView, orders: Sequence[Order]) -> list[TestedReversal]:
@@ -96,18 +109,17 @@ def reversed_of(view: BoardView, orders: Sequence[Order]) -> list[TestedReversal
     return reversed_pairs(view.board.ordering, orders, view.tests.get(view.board.setting.pk))
 
 
-def is_shown(pair: Reversal) -> bool:
-    """True if both differences have a digit that the board shows."""
-    sides = ((pair.gain, pair.here.measure), (pair.loss, pair.there.measure))
-    return all(_rounds_to_more_than_zero(value, measure) for value, measure in sides)
+def _digit_finder(measure: Measure) -> Callable[[float], bool]:
+    """Return a test for differences with a digit; those near half of the last are written to see."""
+    last = (100 if measure.unit == "%" else 1) * 10**measure.digits
 
+    def has_digit(value: float) -> bool:
+        lasts = abs(value) * last
+        if 0.4 < lasts < 0.6:
+            return _difference(value, measure) != _difference(0.0, measure)
+        return lasts > 0.5
 
-def _rounds_to_more_than_zero(value: float, measure: Measure) -> bool:
-    """True if a difference has a digit; only one near half of the last is written to see."""
-    lasts = abs(value) * (100 if measure.unit == "%" else 1) * 10**measure.digits
-    if 0.4 < lasts < 0.6:
-        return _difference(value, measure) != _difference(0.0, measure)
-    return lasts > 0.5
+    return has_digit
 
 
 def _difference(value: float, measure: Measure) -> str:
@@ -160,7 +172,7 @@ def _pairs_in(groups: Counter[Any]) -> int:
 # ---- on the page, and as tables ----------------------------------------------------------------------
 def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReversal], names: Names) -> Any:
     """Return what the page shows of the orders."""
-    systems, every, pairs = len(view.board.rows), pairs, [pair for pair in pairs if is_shown(pair)]
+    systems, every, pairs = len(view.board.rows), pairs, [pair for pair in pairs if pair.shown]
     confirmed = sum(pair.confirmed for pair in pairs)
     among = f" among the first {COMPARED} systems" if systems > COMPARED else ""
     shown = f", the first {SHOWN} shown" if len(pairs) > SHOWN else ""
@@ -195,7 +207,7 @@ def pairs_table(view: BoardView, names: Names) -> PaperTable:
         Head("confirmed", "Confirmed", numeric=False),
     ]  # fmt: skip
     rows = []
-    for pair in filter(is_shown, reversed_of(view, other_orders(view))):
+    for pair in filter(attrgetter("shown"), reversed_of(view, other_orders(view))):
         sides = ((pair.here, pair.gain, pair.p[0]), (pair.there, pair.loss, pair.p[1]))
         cells = [Cell(names[system], names[system]) for system in (pair.first, pair.second)]
         for column, value, p in sides:

@@ -510,7 +510,9 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
     if evaluations:
         facts += _scoring(evaluations, submission)
     tags = [
-        f"{key}: {value}" for key, value in submission.system.declared.items() if value not in (False, None, "")
+        f"{key}: {value}"
+        for key, value in submission.system.declared.items()
+        if value not in (False, None, "")
     ]
     return facts + ([("Tags", ", ".join(tags), False)] if tags else [])
 

@@ -35,7 +35,9 @@ def write(project: Project, text: str) -> None:
 def numbers(project: Project) -> list[tuple[int, str, int]]:
     project.refresh_from_db()
     counts = answers_by_version(project)
-    return [(each.number, each.text, each.answers) for each in versions(project, answers=counts, by=curator())]
+    return [
+        (each.number, each.text, each.answers) for each in versions(project, answers=counts, by=curator())
+    ]
 
 
 def read(item: Item) -> tuple[str, int]:

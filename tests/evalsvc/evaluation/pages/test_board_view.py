@@ -15,7 +15,7 @@ from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.leaderboard import Column, reversals
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.pages.board_headline import leader, sentence
-from evalsvc.evaluation.pages.board_reversals import Order, agreements, is_shown, reversed_pairs
+from evalsvc.evaluation.pages.board_reversals import Order, agreements, reversed_pairs
 from evalsvc.evaluation.pages.board_view import cell
 
 A, B, C = 1, 2, 3
@@ -109,7 +109,8 @@ def test_a_reversal_of_others_is_not_in_the_headline() -> None:
 def test_a_reversal_within_the_shown_digits_is_none() -> None:
     here = column(a=runs(0.70), b=runs(0.60), c=runs(0.50))
     there = column("macro F1", a=runs(0.4001), b=runs(0.4002), c=runs(0.402))
-    shown = {(pair.first, pair.second): is_shown(pair) for pair in reversals(here, [there])}
+    pairs = reversed_pairs(here, [Order(there, None)])
+    shown = {(pair.first, pair.second): pair.shown for pair in pairs}
     assert shown == {(A, B): False, (A, C): True, (B, C): True}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -16,7 +17,7 @@ from rest_framework.views import APIView
 from annotation.api.testsets import visible_test_set
 from annotation.models import Card, Download, Publication
 from annotation.releases import card as cards
-from annotation.releases import publishing
+from annotation.releases import publication_effect, publishing
 from annotation.releases.comparison import Cause, FactChange, LineChange
 from annotation.releases.earlier import compare_with
 from annotation.releases.folder import zip_of
@@ -135,6 +136,14 @@ class PublicationSerializer(serializers.Serializer[Any]):
     accepted = serializers.SerializerMethodField()
     withdrawn_at = serializers.DateTimeField(read_only=True, allow_null=True)
     reason = serializers.CharField(read_only=True)
+    preview = serializers.BooleanField(
+        default=False, write_only=True, help_text="Change nothing; `effect` states what would change."
+    )
+    effect = serializers.SerializerMethodField()
+
+    def get_effect(self, publication: Publication) -> str:
+        """Return what a preview would change, in words."""
+        return str(self.context["effect"])
 
     def get_terms_sha256(self, publication: Publication) -> str:
         """Return the digest of the terms, which acceptance names."""
@@ -145,12 +154,16 @@ class PublicationSerializer(serializers.Serializer[Any]):
         return publishing.has_accepted(publication, self.context["user"])
 
 
-def _publication(request: Request, publication: Publication) -> Response:
-    return Response(PublicationSerializer(publication, context={"user": person(request)}).data)
+def _publication(request: Request, publication: Publication, effect: str = "") -> Response:
+    context = {"user": person(request), "effect": effect}
+    return Response(PublicationSerializer(publication, context=context).data)
 
 
 class WithdrawSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=2_000, help_text="Shown on the page, which stays.")
+    preview = serializers.BooleanField(
+        default=False, help_text="Change nothing; `effect` states what would change."
+    )
 
 
 class Publish(APIView):
@@ -163,9 +176,10 @@ class Publish(APIView):
         """Publish a test set, or change its publication. For its curators or importer."""
         test_set, by = visible_test_set(request, slug), person(request)
         test_set.require_reader(by)
-        return _publication(
-            request, publishing.publish(test_set, by=by, **validated(request, PublicationSerializer))
-        )
+        values = dict(validated(request, PublicationSerializer))
+        if values.pop("preview"):
+            return _publication(request, *publication_effect.of_publishing(test_set, by=by, **values))
+        return _publication(request, publishing.publish(test_set, by=by, **values))
 
 
 class Withdraw(APIView):
@@ -178,8 +192,12 @@ class Withdraw(APIView):
         """Withdraw a published test set. For its curators or importer."""
         test_set, by = visible_test_set(request, slug), person(request)
         test_set.require_reader(by)
-        reason = validated(request, WithdrawSerializer)["reason"]
-        return _publication(request, publishing.withdraw(test_set, reason=reason, by=by))
+        body = validated(request, WithdrawSerializer)
+        with transaction.atomic():
+            effect = publication_effect.of_withdrawal(test_set) if body["preview"] else ""
+            publication = publishing.withdraw(test_set, reason=body["reason"], by=by)
+            transaction.set_rollback(body["preview"])
+        return _publication(request, publication, effect)
 
 
 class TestSetLog(LogView):

@@ -17,7 +17,7 @@ from annotation.models import Publication
 from annotation.pages.release_charts import chart_file
 from annotation.pages.release_figures import figures
 from annotation.pages.testsets import visible
-from annotation.releases import publishing
+from annotation.releases import publication_effect, publishing
 from annotation.releases.card import card_of
 from annotation.releases.card_text import bibtex, citation_text
 from annotation.releases.check import CheckResult, Opened, check
@@ -135,6 +135,7 @@ def _known(request: HttpRequest, result: CheckResult) -> TestSet | None:
 
 # ---- publication ----------------------------------------------------------------------------------
 class PublishForm(PageForm):
+    OTHER_NAMES = ("do",)
     access = forms.ChoiceField(
         label="Who may download",
         choices=[
@@ -180,9 +181,12 @@ def publish(request: HttpRequest, slug: str) -> HttpResponse:
     publication = Publication.objects.filter(test_set=test_set).first()
     form = PublishForm(_if(request, "publish"), initial=_values(publication))
     withdraw = WithdrawForm(_if(request, "withdraw"))
+    shown = None
     if form.is_valid():
         values = form.cleaned_data | {"usernames": form.cleaned_data["usernames"].splitlines()}
-        if attempt(form, lambda: publishing.publish(test_set, by=user, **values)):
+        if request.POST.get("do") == "show":
+            shown = attempt(form, lambda: publication_effect.of_publishing(test_set, by=user, **values))
+        elif attempt(form, lambda: publishing.publish(test_set, by=user, **values)):
             return redirect("test-set-publish", slug)
     if withdraw.is_valid():
         reason = withdraw.cleaned_data["reason"]
@@ -193,6 +197,8 @@ def publish(request: HttpRequest, slug: str) -> HttpResponse:
         "publication": publication,
         "form": form,
         "withdraw": withdraw,
+        "effect": shown and shown[1],
+        "withdrawal": publication_effect.of_withdrawal(test_set),
         "hiding": count_hiding(test_set),
         "downloads": publishing.downloads(test_set, by=user),
         "log": logged_changes(test_set)[:MAX_LINES],

@@ -237,3 +237,38 @@ def test_a_curator_publishes_and_withdraws_by_page_and_api_and_reads_the_log(cli
     assert [row["what"] for row in log] == ["gold", "published release without gold", "published release"]
     done = client.post(f"{api}withdraw", {"reason": "Wrong."}, "application/json").json()
     assert done["reason"] == "Wrong."
+
+
+def test_the_effect_of_publishing_is_shown_and_nothing_changes(client: Client) -> None:
+    publication = published(access="terms", terms="Cite us.")
+    publishing.accept(publication, sha256=publishing.terms_sha256(publication), by=person("sam"))
+    client.force_login(curator())
+    new = {"access": "terms", "terms": "Cite us twice.", "with_gold": True}
+    effect = "Whoever accepts the terms may download 3 sentences with gold. 1 person has to accept"
+    shown = client.post("/test-sets/trial-1-0/publish/", new | {"do": "show"}).content.decode()
+    assert effect in shown
+    address = "/api/v1/test-sets/trial-1-0/publish"
+    answer = client.post(address, new | {"preview": True}, content_type="application/json").json()
+    assert effect in answer["effect"]
+    publication.refresh_from_db()
+    assert (publication.terms, publication.with_gold) == ("Cite us.", False)
+    named = {"access": "named", "usernames": ["sam", "vera"], "preview": False}
+    person("vera")
+    client.post(address, named, content_type="application/json")
+    fewer = {"access": "named", "usernames": ["sam"], "preview": True}
+    answer = client.post(address, fewer, content_type="application/json").json()
+    assert answer["effect"].startswith("1 named person may download")
+    assert answer["effect"].endswith("1 named person may no longer.")
+    assert publication.readers.count() == 2
+
+
+def test_the_effect_of_a_withdrawal_is_shown_before_it(client: Client) -> None:
+    publication = published()
+    client.get(FILE)
+    client.force_login(curator())
+    effect = "Anybody can no longer download 3 sentences without gold. 1 download so far: copies stay."
+    assert effect in client.get("/test-sets/trial-1-0/publish/").content.decode()
+    address, body = "/api/v1/test-sets/trial-1-0/withdraw", {"reason": "Wrong.", "preview": True}
+    assert client.post(address, body, content_type="application/json").json()["effect"] == effect
+    publication.refresh_from_db()
+    assert publication.withdrawn_at is None

@@ -171,7 +171,7 @@ class Supervisor:
 def commands(*, host: str, port: int) -> dict[str, list[str]]:
     """The command of each process, also in containers."""
     python = sys.executable
-    celery = [python, "-m", "celery", "--quiet", "-A", "workers"]
+    celery = [python, "-m", "workers.celery_command", "--quiet", "-A", "workers"]
     log = ["--loglevel", "INFO"]
     return {
         "worker": [*celery, "worker", *worker_options("worker", "score,ingest", processes=2), *log],

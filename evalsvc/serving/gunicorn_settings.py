@@ -9,6 +9,7 @@ from gunicorn.glogging import Logger
 
 from evalsvc.logs import SecretsFilter, json_formatter, without_secrets
 from evalsvc.serving.request_buffer import LINE_BYTES
+from evalsvc.serving.unused_modules import without_unused
 
 JSON_FIELDS = {
     "address": "h",
@@ -43,7 +44,8 @@ def when_ready(_server: object) -> None:
     """
     from django.urls import get_resolver
 
-    get_resolver().url_patterns  # noqa: B018  loads the views
+    with without_unused():
+        get_resolver().url_patterns  # noqa: B018  loads the views
     gc.collect()
     gc.freeze()
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
 from annotation.consensus import item_state
-from annotation.models import Annotator, Item, KnownAnswer, Lease, Mark, Oversight, Project, Vote
+from annotation.models import Annotator, Item, ItemCount, KnownAnswer, Lease, Mark, Oversight, Project, Vote
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.lease_endings import return_all
 from annotation.queue.participants import Participant
@@ -86,7 +86,7 @@ def due_gold_question(participant: Participant) -> Item | None:
 
 def has_checks(project: Project) -> bool:
     """True if the project has hidden checks, on or off: answers to them are asked again."""
-    return Item.objects.filter(project=project, use=Item.Use.CHECK).exists()
+    return ItemCount.objects.filter(batch__project=project, use=Item.Use.CHECK).total() > 0
 
 
 def are_alike(project: Project, *, first: bool) -> bool:

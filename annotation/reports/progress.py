@@ -191,8 +191,7 @@ def _unleased_work(project: Project, annotator: Annotator | None) -> int:
 
 def _returned(project: Project, annotator: Annotator) -> int:
     """Count the items a person returned; without hidden checks there are none."""
-    checks = ItemCount.objects.filter(batch__project=project, use=Item.Use.CHECK)
-    if not project.check_every and not checks.total():
+    if not project.check_every and not gold_questions.has_checks(project):
         return 0
     return returned_items(project, annotator).order_by().values("pk").count()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from annotation.adjudication.decisions import active_decisions, decided_answer
+from annotation.consensus.alpha import nominal_alpha
 from annotation.consensus.item_state import Rules
 from annotation.consensus.majority import choices_of
 from annotation.models import Batch, Item, Project, SecondReading
@@ -51,12 +51,7 @@ class Agreement:
     @property
     def alpha(self) -> float | None:
         """Krippendorff's α of complete decisions as nominal values; None where nothing could differ."""
-        counts = Counter(value for pair in self.pairs for value in (pair.first, pair.second))
-        n = counts.total()
-        by_chance = n * (n - 1) - sum(c * (c - 1) for c in counts.values())
-        if not by_chance:
-            return None
-        return 1 - (len(self.pairs) - self.agreed) * 2 * (n - 1) / by_chance
+        return nominal_alpha((pair.first, pair.second) for pair in self.pairs)
 
     @property
     def differences(self) -> list[Pair]:

@@ -16,10 +16,10 @@ from rest_framework.views import APIView
 
 from annotation import projects, roles
 from annotation.api.projects import project_of
-from annotation.consensus.effects import preview
 from annotation.models import OntologyStep, Policy, Project
 from annotation.ontology import guideline_versions, inventory, plans, versions
 from annotation.queue import exclusions
+from annotation.reports.plan_effects import LabelChange, Snapshot, effects_of_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
@@ -196,8 +196,35 @@ class ChangeSerializer(serializers.Serializer[Any]):
         return attrs
 
 
+class SnapshotSerializer(serializers.Serializer[Snapshot]):
+    """Figures of the counted items."""
+
+    states = serializers.DictField(
+        source="counts", child=serializers.IntegerField(), help_text="Items by state."
+    )
+    labels = serializers.SerializerMethodField(help_text="Labels of the inventory, without N/A.")
+    facts = serializers.IntegerField()
+    na = serializers.IntegerField(help_text="Items whose gold is N/A.")
+    alpha = serializers.FloatField(allow_null=True, help_text="Krippendorff's α of complete answers.")
+    source_precision = serializers.FloatField(
+        source="quality.precision", allow_null=True, default=None,
+        help_text="Of the source labels, on the items of the last frozen set.",
+    )  # fmt: skip
+    source_recall = serializers.FloatField(source="quality.recall", allow_null=True, default=None)
+
+    def get_labels(self, snapshot: Snapshot) -> int:
+        return len(snapshot.labels)
+
+
+class LabelChangeSerializer(serializers.Serializer[LabelChange]):
+    title = serializers.CharField()
+    before = serializers.IntegerField(allow_null=True, help_text="Items with it; null: not in the inventory.")
+    after = serializers.IntegerField(allow_null=True)
+    why = serializers.CharField(allow_blank=True, help_text="Of a plan: the steps' part in it.")
+
+
 class EffectSerializer(serializers.Serializer[Any]):
-    items = serializers.IntegerField(help_text="Items counted; at most the first 5,000, decided ones first.")
+    items = serializers.IntegerField(help_text="Items counted: all, or 5,000 as a sample, decided first.")
     of = serializers.IntegerField(help_text="Items of the project.")
     reopened = serializers.IntegerField(help_text="Items that wait for answers or a decision again.")
     ended = serializers.IntegerField(help_text="Items that wait no longer.")
@@ -205,6 +232,9 @@ class EffectSerializer(serializers.Serializer[Any]):
     decisions_lapsed = serializers.IntegerField(help_text="Decisions kept, to be confirmed or to return.")
     decisions_restored = serializers.IntegerField(help_text="Decisions that count again.")
     decisions_dropped = serializers.IntegerField()
+    before = SnapshotSerializer()
+    after = SnapshotSerializer()
+    changed_labels = LabelChangeSerializer(many=True)
 
 
 class Effects(APIView):
@@ -219,5 +249,8 @@ class Effects(APIView):
         roles.require(project, by, roles.CURATOR)
         values = validated(request, ChangeSerializer)
         _, change = CHANGES[values["change"]]
-        effect = preview(project, lambda copy: change(copy, by, values))
-        return Response(EffectSerializer(asdict(effect)).data)
+        plan = plans.planned(values["steps"]) if "steps" in values else ()
+        effects = effects_of_change(project, lambda copy: change(copy, by, values), by=by, plan=plan)
+        compared = {"before": effects.before, "after": effects.after}
+        body = asdict(effects.effect) | compared | {"changed_labels": effects.changed_labels()}
+        return Response(EffectSerializer(body).data)

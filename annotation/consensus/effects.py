@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Case, Value, When
 
 from annotation.consensus import item_state
 from annotation.models import Adjudication, Item, ItemCount, Project
+from annotation.models.item import ItemQuerySet
 
 MAX_ITEMS = 5_000
 WAITING = (Item.State.OPEN, Item.State.DISPUTED)
@@ -19,7 +19,7 @@ WAITING = (Item.State.OPEN, Item.State.DISPUTED)
 class Effect:
     """Counts of items and decisions that a change touches.
 
-    Of a large project only the first `items` are counted, decided ones before others.
+    Of a large project only a sample of `items` is counted, decided ones before others.
     """
 
     items: int
@@ -32,7 +32,11 @@ class Effect:
     decisions_dropped: int
 
     def __str__(self) -> str:
-        scope = "" if self.items == self.of else f" Counted on {self.items:,} of {self.of:,} sentences."
+        scope = (
+            ""
+            if self.items == self.of
+            else f" Counted on a sample of {self.items:,} of {self.of:,} sentences."
+        )
         return (
             f"Reopens {self.reopened:,} and ends {self.ended:,} sentences; "
             f"{self.changed:,} get another gold. "
@@ -60,6 +64,15 @@ class _Outcomes:
         return cls(items, {pk for pk, active in decisions.items() if active}, {*decisions})
 
 
+def _sample(items: ItemQuerySet) -> list[int]:
+    """Return at most 5,000 items, decided ones first, spread evenly over the order of work."""
+    keys: list[int] = []
+    for part in (items.filter(state__in=Item.DECIDED), items.exclude(state__in=Item.DECIDED)):
+        own, most = list(part.order_by("rank", "pk").values_list("pk", flat=True)), MAX_ITEMS - len(keys)
+        keys += own if len(own) <= most else [own[at * len(own) // most] for at in range(most)]
+    return keys
+
+
 def preview(
     project: Project,
     change: Callable[[Project], object],
@@ -71,9 +84,8 @@ def preview(
     """
     look = look or (lambda project, keys: None)
     live = project.items.live()
-    decided_first = Case(When(state__in=Item.DECIDED, then=Value(0)), default=Value(1))
     with transaction.atomic():
-        keys = list(live.order_by(decided_first, "rank", "pk").values_list("pk", flat=True)[:MAX_ITEMS])
+        keys = _sample(live)
         before, changed = _Outcomes.of(keys), Project.objects.get(pk=project.pk)
         look(changed, keys)
         change(changed)

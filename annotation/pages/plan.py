@@ -18,11 +18,11 @@ from annotation.ontology import drafts, plans
 from annotation.ontology.plans import PlannedStep
 from annotation.pages.ontology import MAX_NAME, split_names
 from annotation.pages.project_page import choices_by_name, project_context, project_for
-from annotation.reports.plan_effects import LabelChange, PlanEffects, Snapshot, effects_of
+from annotation.reports.plan_effects import LabelChange, PlanEffects, effects_of, figures
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.formatting import DASH, counted, percent, signed
+from evalsvc.core.web.formatting import counted, signed
 from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.core.web.views import page
 
@@ -224,39 +224,6 @@ def _effect_context(project: Project, effects: PlanEffects) -> dict[str, Any]:
             ("wait for answers or a decision", len(opens), _items(opens)),
         ],
     }
-
-
-def figures(effects: PlanEffects) -> list[tuple[str, str, str, str]]:
-    """Return the rows of the table: name, before, after, change."""
-    before, after = effects.before, effects.after
-    rows = [
-        ("Settled", "settled"), ("Decided", "adjudicated"), ("Disputed", "disputed"), ("Open", "open"),
-        ("Excluded", "unusable"),
-    ]  # fmt: skip
-    numbers = [(title, before.counts[state], after.counts[state]) for title, state in rows]
-    numbers.append(("Labels, without N/A", len(before.labels), len(after.labels)))
-    numbers.append(("Facts", before.facts, after.facts))
-    shown = [(title, f"{a:,}", f"{b:,}", signed(b - a, digits=0)) for title, a, b in numbers if a or b]
-    shares = [("N/A", _na(before), _na(after))]
-    if before.quality and after.quality:
-        shares += [
-            ("Source precision, frozen part", before.quality.precision, after.quality.precision),
-            ("Source recall, frozen part", before.quality.recall, after.quality.recall),
-        ]
-    return shown + [(title, _share(a), _share(b), _points(a, b)) for title, a, b in shares]
-
-
-def _na(snapshot: Snapshot) -> float | None:
-    decided = snapshot.counts["settled"] + snapshot.counts["adjudicated"]
-    return snapshot.na / decided if decided else None
-
-
-def _share(value: float | None) -> str:
-    return DASH if value is None else f"{percent(value)} %"
-
-
-def _points(before: float | None, after: float | None) -> str:
-    return DASH if before is None or after is None else signed(100 * (after - before), digits=1)
 
 
 def _bar(row: LabelChange, widest: int) -> dict[str, Any]:

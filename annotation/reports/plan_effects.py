@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.consensus import item_state
+from annotation.consensus.alpha import nominal_alpha
 from annotation.consensus.effects import WAITING, Effect, preview
 from annotation.consensus.majority import choices_of
-from annotation.models import Item, OntologyStep, Project, SourceLabels
+from annotation.models import Answer, Item, OntologyStep, Project, SourceLabels
 from annotation.ontology.labels import inventory, mapping_of, parts_of
 from annotation.ontology.plans import PlannedStep, apply_plan
 from annotation.roles import CURATOR, require
 from annotation.testset import Origin, TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
 from evalsvc.core.formats.label_mapping import LabelMapping, Payload
+from evalsvc.core.web.formatting import DASH, percent, signed
 
 Fact = tuple[Any, ...]
 WITH_GOLD = (Item.State.SETTLED, Item.State.ADJUDICATED)
@@ -50,6 +52,8 @@ class Snapshot:
     facts: int
     by_label: Counter[str] = field(default_factory=Counter)
     quality: Quality | None = None
+    alpha: float | None = None
+    """Krippendorff's α of complete answers that count."""
 
     @classmethod
     def of(cls, project: Project, keys: Sequence[int], frozen: set[int]) -> Snapshot:
@@ -70,12 +74,24 @@ class Snapshot:
                     gold_of[item.pk] = own
         titles = {each.name: each.title for part in parts_of(project) for each in inventory(project, part)}
         quality = _quality(project, gold_of) if frozen else None
-        return cls(titles, states, na, len(facts), by_label, quality)
+        return cls(titles, states, na, len(facts), by_label, quality, nominal_alpha(_answers(project, keys)))
 
     @property
     def counts(self) -> Counter[str]:
         """Numbers of items by state."""
         return Counter(self.states.values())
+
+
+def _answers(project: Project, keys: Sequence[int]) -> Iterator[list[Any]]:
+    """Yield the answers to each item in current labels, without those excluded or asked again."""
+    mapping = mapping_of(project)
+    for start in range(0, len(keys), item_state.CHUNK):
+        counting = Answer.objects.filter(item__in=keys[start : start + item_state.CHUNK]).active()
+        by_item: dict[int, list[Any]] = {}
+        for item, payload in counting.filter(set_aside=False, again=False).values_list("item", "payload"):
+            answer = frozenset(choices_of(mapping.payload(payload).payload))
+            by_item.setdefault(item, []).append(answer)
+        yield from by_item.values()
 
 
 def facts_of(item: Item, payload: Payload) -> set[Fact]:
@@ -167,6 +183,13 @@ class PlanEffects:
 
 def effects_of(project: Project, plan: Sequence[PlannedStep], *, by: User) -> PlanEffects:
     """Make a plan, compare before and after, and roll it back."""
+    return effects_of_change(project, lambda copy: apply_plan(copy, plan, by=by), plan=plan, by=by)
+
+
+def effects_of_change(
+    project: Project, change: Callable[[Project], object], *, by: User, plan: Sequence[PlannedStep] = ()
+) -> PlanEffects:
+    """Make a change, compare before and after, and roll it back."""
     require(project, by, CURATOR)
     seen: list[Snapshot] = []
     frozen: set[int] = set()
@@ -176,5 +199,43 @@ def effects_of(project: Project, plan: Sequence[PlannedStep], *, by: User) -> Pl
             frozen.update(frozen_items(state, keys))
         seen.append(Snapshot.of(state, keys, frozen))
 
-    effect = preview(project, lambda copy: apply_plan(copy, plan, by=by), look)
-    return PlanEffects(effect, seen[0], seen[1], plan)
+    return PlanEffects(preview(project, change, look), seen[0], seen[1], plan)
+
+
+# ---- as rows -------------------------------------------------------------------------------------
+def figures(effects: PlanEffects) -> list[tuple[str, str, str, str]]:
+    """Return the rows of the table: name, before, after, change."""
+    before, after = effects.before, effects.after
+    rows = [
+        ("Settled", "settled"), ("Decided", "adjudicated"), ("Disputed", "disputed"), ("Open", "open"),
+        ("Excluded", "unusable"),
+    ]  # fmt: skip
+    numbers = [(title, before.counts[state], after.counts[state]) for title, state in rows]
+    numbers.append(("Labels, without N/A", len(before.labels), len(after.labels)))
+    numbers.append(("Facts", before.facts, after.facts))
+    shown = [(title, f"{a:,}", f"{b:,}", signed(b - a, digits=0)) for title, a, b in numbers if a or b]
+    alphas = [DASH if a is None else f"{a:.3f}" for a in (before.alpha, after.alpha)]
+    gain = None if before.alpha is None or after.alpha is None else after.alpha - before.alpha
+    shown.append(
+        ("α of complete answers", alphas[0], alphas[1], DASH if gain is None else signed(gain, digits=3))
+    )
+    shares = [("N/A", _na(before), _na(after))]
+    if before.quality and after.quality:
+        shares += [
+            ("Source precision, frozen part", before.quality.precision, after.quality.precision),
+            ("Source recall, frozen part", before.quality.recall, after.quality.recall),
+        ]
+    return shown + [(title, _share(a), _share(b), _points(a, b)) for title, a, b in shares]
+
+
+def _na(snapshot: Snapshot) -> float | None:
+    decided = snapshot.counts["settled"] + snapshot.counts["adjudicated"]
+    return snapshot.na / decided if decided else None
+
+
+def _share(value: float | None) -> str:
+    return DASH if value is None else f"{percent(value)} %"
+
+
+def _points(before: float | None, after: float | None) -> str:
+    return DASH if before is None or after is None else signed(100 * (after - before), digits=1)

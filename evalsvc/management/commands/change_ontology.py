@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management import CommandError, CommandParser
 
-from annotation.consensus.effects import preview
 from annotation.ontology import inventory, plans, versions
+from annotation.reports.plan_effects import effects_of, figures
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
 
 
@@ -43,8 +43,10 @@ class Command(ActingCommand):
                 with open_file(options["plan"]) as file:
                     steps = plans.read_plan(file.read())
                 if options["preview"]:
-                    effect = preview(project, lambda copy: plans.apply_plan(copy, steps, by=by))
-                    self.write(str(effect))
+                    effects = effects_of(project, steps, by=by)
+                    self.write(str(effects.effect))
+                    for title, before, after, change in figures(effects):
+                        self.write(f"  {title:<32} {before:>9} → {after:>9}  {change:>8}")
                     return
                 made = plans.apply_plan(project, steps, by=by)
                 self.write(f"{len(made):,} steps made, from number {made[0].number if made else 0}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.adjudication import decisions
-from annotation.consensus import item_state
+from annotation.consensus import effects, item_state
 from annotation.consensus.effects import preview
-from annotation.models import OntologyStep, Oversight, Project
+from annotation.models import Item, OntologyStep, Oversight, Project
 from annotation.ontology import inventory
 from annotation.queue import exclusions
 from evalsvc.core.activity.models import entries
@@ -91,3 +91,22 @@ def test_the_pages_and_the_api_show_an_effect_without_making_the_change(client: 
     assert incomplete.status_code == 400
     project.refresh_from_db()
     assert (project.k, project.steps.count(), Oversight.objects.count()) == (2, 0, 0)
+
+
+def test_a_preview_of_a_large_project_counts_a_sample_of_its_whole_order_decided_sentences_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(effects, "MAX_ITEMS", 4)
+    project = project_with_items(8, k=2)
+    for name in ("s6", "s7"):
+        item = answered_item(project, ["A"], ["B"], item=name)
+        values: dict[str, Any] = {"payload": {"relations": ["C"]}, "votes_key": item.votes_key}
+        decisions.decide(item, by=curator(), client_id=uuid4(), **values)
+    counted: list[list[str]] = []
+
+    def look(state: Project, keys: Sequence[int]) -> None:
+        counted.append([Item.objects.get(pk=pk).external_id for pk in keys])
+
+    effect = preview(project, lambda copy: None, look)
+    assert counted[0] == ["s6", "s7", "s0", "s3"]
+    assert "a sample of 4 of 8 sentences" in str(effect)

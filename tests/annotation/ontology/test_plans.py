@@ -228,6 +228,22 @@ def test_the_quality_of_source_labels_is_compared_on_what_is_frozen_only(db: Non
     assert before is not None
     assert after is not None
     assert [(q.both, q.source, q.gold) for q in (before, after)] == [(1, 2, 1), (1, 1, 1)]
+    asked = {"change": "plan", "steps": STEPS[1:2]}
+    web = Client()
+    web.force_login(curator())
+    url = f"/api/v1/projects/{project.slug}/effects"
+    body = web.post(url, asked, content_type="application/json").json()
+    assert [body[side]["source_precision"] for side in ("before", "after")] == [0.5, 1]
+
+
+def test_a_merge_of_labels_that_answers_confuse_raises_their_agreement(db: None) -> None:
+    project = project_with_items(3, k=2)
+    answered_item(project, ["A"], ["B"], item="s0")
+    answered_item(project, ["A"], ["A"], item="s1")
+    answered_item(project, ["C"], ["C"], item="s2")
+    effects = effects_of(project, planned(STEPS[1:2]), by=curator())
+    assert effects.before.alpha == pytest.approx(1 - 2 * 5 / 22)
+    assert effects.after.alpha == 1
 
 
 def test_api_and_command_make_and_undo_a_plan(
@@ -238,6 +254,8 @@ def test_api_and_command_make_and_undo_a_plan(
     asked = {"change": "plan", "steps": STEPS}
     effect = client.post(f"{url}/effects", asked, content_type="application/json")
     assert (effect.status_code, project.steps.count()) == (200, 0)
+    assert {"facts", "alpha", "source_precision"} <= effect.json()["before"].keys()
+    assert [row["title"] for row in effect.json()["changed_labels"]]
     made = client.post(f"{url}/steps", {"steps": STEPS}, content_type="application/json")
     assert [step["plan"] for step in made.json()] == [1, 1, 1]
     undone = client.post(f"{url}/steps/1/undo", {}, content_type="application/json").json()
@@ -247,7 +265,8 @@ def test_api_and_command_make_and_undo_a_plan(
     file.write_text(json.dumps(STEPS))
     words = (project.slug, "--by", curator().username)
     call_command("change_ontology", *words, "--plan", str(file), "--preview")
-    assert "get another gold" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert all(words in shown for words in ("get another gold", "α of complete answers", "Labels, without"))
     call_command("change_ontology", *words, "--plan", str(file))
     assert "3 steps made, from number 4" in capsys.readouterr().out
     call_command("change_ontology", *words, "--undo-step", "6")

@@ -255,7 +255,10 @@ def test_drafts_conflicts_history_and_the_outbox_take_spans(page: Page) -> None:
     page.locator("#span-list tr").wait_for()
     votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=elsewhere)
     press(page, "Enter")
-    page.get_by_text("here “1 span”, elsewhere “2 spans, 1 relation”.").wait_for()
+    both = "here “1 span”, elsewhere “2 spans, 1 relation”. "
+    page.get_by_text(
+        both + "Only elsewhere: “Turin” place, “Ada” person – visited – “Turin” place."
+    ).wait_for()
     page.get_by_role("button", name="Use this answer").click()
     wait_until_sent(page, 2)
     page.locator("#sentence", has_text="Nothing here").wait_for()

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import roles
-from annotation.adjudication import bulk_decisions, decisions
+from annotation.adjudication import bulk_decisions, decisions, item_access
 from annotation.adjudication.decisions import FINDINGS, DisputeFilters
 from annotation.adjudication.item_filters import REMARKS
 from annotation.adjudication.precedents import READ
@@ -170,13 +170,12 @@ def item_to_decide(request: Request, id: UUID) -> Item:
     ordinary sentences.
     """
     user = person(request)
-    items = Item.objects.select_related("project").filter(key=id)
+    items = Item.objects.present().select_related("project").filter(key=id)
     item = items.filter(project__in=roles.visible_projects(user).values("pk")).first()
     if item is None:
         raise Http404
-    roles.require(item.project, user, *roles.MAY_DECIDE)
-    if not items.live().exists():
-        raise Http404
+    role = roles.require(item.project, user, *roles.MAY_DECIDE)
+    item_access.require_dispute(item, role, changes=request.method == "POST")
     return item
 
 

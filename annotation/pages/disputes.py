@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from annotation import roles
-from annotation.adjudication import decisions, second_readings
+from annotation.adjudication import decisions, item_access, second_readings
 from annotation.adjudication.decisions import DisputeDetails, DisputeFilters, FormerDecision
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
@@ -148,7 +148,8 @@ def pattern_legend(project: Project, patterns: Counter[str]) -> str:
 def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
     """Show, decide or undo a dispute, or ask one more person."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
-    item = get_object_or_404(Item.objects.live().select_related("project"), key=key, project=project)
+    item = get_object_or_404(Item.objects.present().select_related("project"), key=key, project=project)
+    item_access.require_dispute(item, role, changes=request.method == "POST")
     user, filters, problem = person(request), filters_of(request), None
     if undo := UNDO_ACTIONS.get(request.POST.get("action", "")):
         undo(item, by=user)

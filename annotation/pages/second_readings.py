@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from annotation import roles
-from annotation.adjudication import decisions, second_readings
+from annotation.adjudication import decisions, item_access, second_readings
 from annotation.models import Item
 from annotation.pages import span_dispute_view
 from annotation.pages.disputes import FINDING_KEYS, decision_text, form_context, submitted_choice
@@ -71,7 +71,8 @@ FIELDS = ("choice", "relation", "reason", "client_id", "votes_key", *span_disput
 def reading(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
     """Decide an item again, without its decision."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
-    item = get_object_or_404(Item.objects.live().select_related("project"), key=key, project=project)
+    item = get_object_or_404(Item.objects.present().select_related("project"), key=key, project=project)
+    item_access.require_dispute(item, role, changes=request.method == "POST")
     user, problem = person(request), None
     if request.method == "POST":
         try:

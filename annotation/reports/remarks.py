@@ -15,12 +15,13 @@ MAX_LISTED = 500
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A comment or flag on an item; adjudicators get no name."""
+    """A comment or flag on an item; adjudicators get no name, and open what is or was in dispute alone."""
 
     item: Item
     comment: str
     flagged: bool
     name: str
+    linked: bool
 
 
 def remarks(project: Project) -> QuerySet[Vote]:
@@ -40,6 +41,11 @@ def listed(project: Project, *, for_user: User) -> list[Remark]:
     role = require(project, for_user, *MAY_DECIDE)
     votes = remarks(project).select_related("item", "annotator")[:MAX_LISTED]
     names = display_names(project) if role == CURATOR else {}
+    closed = (Item.State.OPEN, Item.State.SETTLED)
     return [
-        Remark(vote.item, vote.comment, vote.flagged, names.get(vote.annotator.name, "")) for vote in votes
-    ]
+        Remark(
+            vote.item, vote.comment, vote.flagged, names.get(vote.annotator.name, ""),
+            linked=role == CURATOR or vote.item.state not in closed,
+        )
+        for vote in votes
+    ]  # fmt: skip

@@ -335,6 +335,7 @@ def test_hidden_checks_and_sentences_get_the_same_reply_at_every_address_of_an_i
 ) -> None:
     """The role is checked before the item: 404 for one and 403 for the other would tell them apart."""
     item = requester.cast.item(7)
+    requester.client("anno")  # logged in, whatever is rolled back
     outcomes: dict[str, set[str]] = {}
     for use in ("", "check"):
         with rolled_back():
@@ -345,6 +346,34 @@ def test_hidden_checks_and_sentences_get_the_same_reply_at_every_address_of_an_i
                 outcomes.setdefault(name, set()).add(requester.send(address, method, "anno", **body).outcome)
     assert {name: len(seen) for name, seen in outcomes.items()} == dict.fromkeys(outcomes, 1)
     assert {seen for name in ("api-dispute", "api-decision") for seen in outcomes[name]} == {"403"}
+
+
+@pytest.mark.parametrize("at", [1, 7])  # settled, open
+def test_adjudicators_get_the_same_reply_for_checks_and_for_sentences_without_a_dispute(
+    requester: Requester, at: int
+) -> None:
+    """Annotators could ask an adjudicator which of their sentences exist."""
+    item = requester.cast.item(at)
+    requester.client("adju")  # logged in, whatever is rolled back
+    decided = (
+        reverse("dispute", args=["harbour", item.key]),
+        reverse("second-reading", args=["harbour", item.key]),
+    )
+    requests = [(address, method, "") for address in decided for method in ("GET", "POST")]
+    requests += [(reverse(name, kwargs={"id": item.key}), method, name) for name, method in ITEM_ROUTES]
+    replies: list[list[tuple[str, str, bool]]] = []
+    for use in ("", "check"):
+        with rolled_back():
+            Item.objects.filter(pk=item.pk).update(use=use)
+            seen = replies.append([]) or replies[-1]
+            for address, method, name in requests:
+                body = request_body(name, requester.cast) if name and method == "POST" else {}
+                reply = requester.send(address, method, "adju", **body)
+                code = reply.response.json().get("code", "") if name else ""
+                seen.append((reply.outcome, code, item.text in reply.content))
+    assert replies[0] == replies[1]
+    assert not any(shown for *_, shown in replies[0])
+    assert {status for status, *_ in replies[0]} == {"403", "404", "409"}
 
 
 @pytest.mark.parametrize("row", ["disputes", "api-judgments", "api-insight", "progress"])

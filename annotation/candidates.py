@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce, Now
 
 from annotation.models import Adjudication, Batch, Item, ItemCount, Lease, Project, SourceLabels, Vote
 from annotation.ontology.inventory import lock_project, mapping_of, require_no_running_import
+from annotation.queue.gold_questions import has_checks
 from annotation.roles import CURATOR, require_to_change
 from annotation.splits.splitting import uniform
 from annotation.testset import TestSet
@@ -149,7 +150,9 @@ def choose(
 ) -> Chosen:
     """Make the chosen sentences work, in their order, and keep the others beside it.
 
-    Sentences that somebody answered, skipped, decided or holds stay work. Choosing again replaces the choice.
+    Sentences that somebody answered, skipped, decided or holds stay work, in projects with hidden checks also
+    those that somebody held: of what a person returned, checks alone would come again. Choosing again
+    replaces the choice.
     `most` bounds the sentences of the project (0: no bound), as nobody else writes to it meanwhile.
     """
     require_to_change(project, by, CURATOR)
@@ -170,7 +173,9 @@ def choose(
     selected = select(list(corpus), positive, wanted)
     begun = set(Vote.objects.filter(item__project=project).values_list("item", flat=True))
     begun |= set(Adjudication.objects.filter(item__project=project).values_list("item", flat=True))
-    begun |= set(Lease.objects.filter(item__project=project, ending="").values_list("item", flat=True))
+    held = Lease.objects.filter(item__project=project)
+    held = held if has_checks(project) else held.filter(ending="")
+    begun |= set(held.values_list("item", flat=True))
     kept = [name for name, pk in corpus.items() if pk in begun and name not in selected]
     counts = dict.fromkeys(wanted.order, 0)
     for criterion in selected.values():

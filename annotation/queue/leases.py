@@ -38,13 +38,13 @@ class _Locked(Exception):
 
 
 # ---- items to assign ------------------------------------------------------------------------------
-# With hidden checks a sentence that was once leased stays with its person until they answer it or skip it for
-# good, whatever others do: it is not taken back, and once deferred or given back it comes again at the end.
-# Otherwise the sentences that nobody else can fill would be the checks.
+# With hidden checks, on or off, a sentence that was once leased stays with its person until they answer it or
+# skip it for good, whatever others do: it is not taken back, and once deferred or given back it comes again at
+# the end. Otherwise the sentences that nobody else can fill would be the checks.
 def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items that need answers and are new to this annotator."""
     items = _untouched(_imported(project).filter(free__gt=0), annotator).order_by("rank")
-    if not project.check_every:
+    if not gold_questions.keeps_held(project):
         return items
     return items.exclude(Exists(Lease.objects.filter(item=OuterRef("pk"), annotator=annotator)))
 
@@ -53,7 +53,8 @@ def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items and checks that this annotator deferred, the longest deferred first."""
     votes = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
     deferred = Vote.objects.filter(annotator=annotator, reason="later").order_by()
-    wanted = Q(use=Item.Use.CHECK) | (Q(use=Item.Use.WORK) if project.check_every else Q(free__gt=0))
+    kept = gold_questions.keeps_held(project)
+    wanted = Q(use__in=(Item.Use.WORK, Item.Use.CHECK)) if kept else Q(free__gt=0)
     items = (
         _imported(project)
         .filter(wanted, pk__in=deferred.values("item"))
@@ -67,11 +68,11 @@ def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items and checks this annotator returned, the longest ago first.
 
-    Without hidden checks returned items are assignable again, but for checks from before.
+    Without hidden checks returned items are assignable again.
     """
     leases = Lease.objects.filter(annotator=annotator).exclude(ending="")
     last = leases.filter(item=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    uses = (Item.Use.WORK, Item.Use.CHECK) if project.check_every else (Item.Use.CHECK,)
+    uses = (Item.Use.WORK, Item.Use.CHECK) if gold_questions.keeps_held(project) else ()
     returned = _imported(project).filter(use__in=uses, pk__in=leases.values("item"))
     return _untouched(returned, annotator).order_by(Subquery(last))
 
@@ -240,7 +241,7 @@ def _next_items(participant: Participant, n: int, *, must_find: bool) -> list[It
     if participant.project.check_every:  # no more than come before the next hidden check
         n = max(1, min(n, gold_questions.items_before_check(participant)))
     where = {"project": participant.project.pk, "annotator": annotator.pk}
-    where["once"] = participant.project.check_every > 0
+    where["once"] = gold_questions.keeps_held(participant.project)
     held = annotator.searched_at and timezone.now() - annotator.searched_at < SEARCHES_HOLD
     if held and sql.value(sql.AFTER_FREED_SLICE, **where, size=SLICE) is None:
         return _search_freed(annotator, where, n, must_find=must_find)
@@ -364,7 +365,8 @@ def _take_over_reserve(participant: Participant) -> Lease | None:
         for lease in reversed(list(reserves)):
             own = _untouched(Item.objects.filter(pk=lease.item_id), participant.annotator)
             item = _lock_unless_locked(own)
-            if item and (_is_shared_once(item, project) if project.check_every else _take_back(lease)):
+            kept = gold_questions.keeps_held(project)
+            if item and (_is_shared_once(item, project) if kept else _take_back(lease)):
                 gold_questions.count_items(participant, 1)
                 _save_position(participant.annotator)
                 return _grant(participant, item)

@@ -265,7 +265,7 @@ def run_statistics(scores: Sequence[ShownValue | None]) -> RunStatistics:
     n, of = len(values), len(scores)
     if not values:
         return RunStatistics(None, None, 0, of, None, None, reason)
-    mean = fsum(values) / n
+    mean = fsum(values) / n if max(values) > min(values) else values[0]
     # statistics.stdev computes with fractions: seconds on a board of 10,000 runs
     sd = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
     return RunStatistics(mean, sd, n, of, min(values), max(values), reason)

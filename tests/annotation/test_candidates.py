@@ -15,9 +15,9 @@ from annotation import candidates, projects
 from annotation.adjudication import decisions
 from annotation.candidates import Wanted, best, select
 from annotation.freezing import builder
-from annotation.models import Item, Project
+from annotation.models import Item, Lease, Project
 from annotation.ontology import plans
-from annotation.queue import leases
+from annotation.queue import lease_endings, leases
 from annotation.testset import TestSet, read_rows
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from tests.cast.basics import run_job, sentence
@@ -118,6 +118,23 @@ def test_choosing_again_brings_sentences_back_and_keeps_those_that_were_answered
     following = leases.lease_next(corpus, ann)
     assert following is not None
     assert following.item.external_id in ("s5", "s3")
+
+
+@pytest.mark.parametrize("checks", [True, False])
+def test_with_hidden_checks_what_somebody_held_stays_work(corpus: Project, checks: bool) -> None:
+    """Of sentences and checks that a person had returned, only the checks came again."""
+    corpus.items.filter(external_id="s5").update(use="check" if checks else "")
+    projects.open_for_work(corpus, by=curator())
+    ann = annotators(corpus, 1)[0]
+    for _ in range(2):
+        lease = leases.lease_next(corpus, ann)
+        assert lease is not None
+        lease_endings.return_lease(lease.pk, ann)
+    held = set(Lease.objects.values_list("item", flat=True))
+    others = corpus.items.filter(use="").exclude(pk__in=held).values_list("external_id", flat=True)
+    chosen = candidates.choose(corpus, Wanted(order=["ids"], ids=list(others)[:1]), by=curator())
+    assert chosen.kept == (len(held) if checks else 0)
+    assert set(Item.objects.filter(pk__in=held).values_list("use", flat=True)) == {"" if checks else "corpus"}
 
 
 def test_a_sentence_left_out_without_an_answer_stays_out_of_the_queue_whatever_is_chosen(

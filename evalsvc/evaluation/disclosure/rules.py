@@ -66,6 +66,11 @@ def p_range(p: float) -> str:
     return next((text for bound, text in P_BOUNDS if p < bound), "≥ .05")
 
 
+def greatest_p(p: float) -> float:
+    """Return the greatest p of the range that a p value is in."""
+    return next((bound - TINY for bound, _ in P_BOUNDS if p < bound), 1.0)
+
+
 def curve_grid(recall: Sequence[float], precision: Sequence[float]) -> list[float | None]:
     """Return the greatest precision at each recall, in whole percent.
 
@@ -96,6 +101,15 @@ def ladder(scores: Iterable[float], eta: float, *, higher: bool = True) -> list[
 def in_total(items: int) -> int:
     """Return the default quota of a phase with so many items."""
     return min(100, max(3, items // 50))
+
+
+def least_claims(positives: int) -> int:
+    """Return the claims that a ranking needs: about as many as the gold has labels.
+
+    Anybody may have a file checked, and the number of labels is secret.
+    """
+    step = max(50, 10 ** (len(str(positives)) - 2))
+    return ceil(positives / step) * step
 
 
 def near_below(positives: int) -> int:

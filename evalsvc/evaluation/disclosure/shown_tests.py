@@ -99,10 +99,13 @@ def adjusted_if_let_out(
 ) -> list[StoredTest]:
     """Adjust p after Holm over the tests that are let out; the others lose theirs.
 
-    Adjusted over all, p would tell where those of withheld pairs stand.
+    Adjusted over all, p would tell where those of withheld pairs stand. Over items the greatest p of the
+    range shown is adjusted: readers choose the number of pairs, which would be as many further bounds.
     """
     p_of = {
-        test: test.p for test in tests if test.p is not None and not _few_differ(test) and not withheld(test)
+        test: test.p if test.differing is None else rules.greatest_p(test.p)
+        for test in tests
+        if test.p is not None and not _few_differ(test) and not withheld(test)
     }
     holm, highest = dict[StoredTest, float](), 0.0
     for before, (test, p) in enumerate(sorted(p_of.items(), key=lambda each: each[1])):

@@ -103,9 +103,10 @@ def test_what_a_person_parted_with_comes_again_in_that_order_though_others_fille
 
 
 @pytest.mark.parametrize("part_with", [give_back, defer, lose])
-def test_checks_that_a_person_parted_with_come_again_after_checks_are_switched_off(
+def test_after_checks_are_switched_off_sentences_and_checks_come_again_alike(
     project: Project, people: list[User], part_with: Callable[[Lease, User], None]
 ) -> None:
+    """Checks came after all sentences, and of those that others had filled they alone."""
     held = reserve(project, people[0])
     for lease in held:
         part_with(lease, people[0])
@@ -113,12 +114,25 @@ def test_checks_that_a_person_parted_with_come_again_after_checks_are_switched_o
     gold_questions.set_quality_options(project, by=curator(), check_every=0)
     project.refresh_from_db()
     assert progress_of(project, people[0]) == before
+    finish(project, *people[1:])
+    assert progress_of(project, people[0]) == before
     came = []
     while again := leases.lease_next(project, people[0]):
         came.append(again.item.external_id)
         answer_item(again.item, people[0], "A", base=votes.last_vote_number(again))
-    assert sorted(came) == sorted(lease.item.external_id for lease in held)
+    assert came == [lease.item.external_id for lease in held]
     assert progress_of(project, people[0])["skipped"] == 0
+
+
+def test_after_checks_are_switched_off_a_reserve_is_left_to_its_person(
+    project: Project, people: list[User]
+) -> None:
+    """Sentences were taken back from it for others, and checks were not."""
+    held = reserve(project, people[0])
+    switch_checks_off(project)
+    project.refresh_from_db()
+    finish(project, *people[1:])
+    assert Lease.objects.filter(pk__in=[lease.pk for lease in held], ending="").count() == len(held)
 
 
 def test_sentences_given_back_come_after_all_new_ones_like_checks(

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from evalsvc.evaluation import leaderboard, shown_scores
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.models import Setting
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast, freeze
@@ -119,7 +120,6 @@ def test_a_closed_phase_stays_hidden_while_another_asks_for_the_same_gold(cast: 
     submission = scored(cast, benchmark, wrong(GOLD, 0.3))
     setting = setting_of(benchmark)
     fields = {"title": "Other", "unit": "bag", "main": "micro_f1", "phase": "test", "by": cast.olga}
-    from evalsvc.evaluation.benchmarks import creation
 
     creation.add_setting(benchmark, key="other", test_set=setting.test_set, **fields)
     Setting.objects.filter(pk=setting.pk).update(closes_at=timezone.now() - timedelta(minutes=1))
@@ -184,7 +184,16 @@ def test_a_ranking_with_fewer_claims_than_the_gold_is_rejected(cast: BenchmarkCa
     lines[0]["scores"] = {"born_in": 0.9}
     with pytest.raises(FileRejected) as caught:
         cast.submit(benchmark, lines)
-    assert "too_few_claims" in caught.value.problems.by_code
+    [problem] = [each for each in caught.value.problems.first if each.code == "too_few_claims"]
+    positives = sum(label != "N/A" for label in GOLD.values())
+    assert problem.expected == f"at least {rules.least_claims(positives)}" != f"at least {positives}"
+
+
+def test_a_ranking_that_claims_everything_is_accepted_however_small_the_gold(cast: BenchmarkCast) -> None:
+    small = dict(list(GOLD.items())[:6])
+    benchmark = hidden_phase(cast, small)
+    names = [label["name"] for label in benchmark.labels if label["name"] != benchmark.negative]
+    cast.submit(benchmark, [{"id": name, "scores": dict.fromkeys(names, 0.5)} for name in small])
 
 
 def test_a_near_duplicate_counts_and_shows_the_earlier_figures(client: Client, cast: BenchmarkCast) -> None:

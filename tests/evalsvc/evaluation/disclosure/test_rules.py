@@ -9,6 +9,7 @@ import pytest
 
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
+from evalsvc.evaluation.disclosure.shown_tests import StoredTest, adjusted_if_let_out
 from evalsvc.evaluation.measures.menu import MENU
 
 # Claims of one score each, falling: hit, miss, or claims:hits. Those below the last hit are left out.
@@ -52,6 +53,33 @@ def test_micro_f1_is_rounded_to_the_least_step_above_two_labels(positives: int, 
     change = largest_change("micro_f1", GoldCounts(positives, {"a": positives}), {})
     assert change is not None
     assert rules.step_for(change) == step
+
+
+@pytest.mark.parametrize(
+    ("positives", "least"),
+    [(1, 50), (50, 50), (51, 100), (201, 250), (250, 250), (1_949, 2_000), (2_263, 2_300), (12_345, 13_000)],
+)
+def test_a_ranking_needs_about_as_many_claims_as_the_gold_has_labels(positives: int, least: int) -> None:
+    assert rules.least_claims(positives) == least
+
+
+def test_over_items_pairs_that_a_reader_adds_tell_no_more_of_a_p_than_its_range() -> None:
+    """p times the number of pairs, against three bounds, would be three more bounds for each number."""
+    for one, other in ((0.011, 0.049), (0.0011, 0.009), (0.00011, 0.0009), (0.051, 1.0)):
+        for pairs in range(1, 46):
+            others = [StoredTest(0, at + 2, "over items", p=1.0, differing=20) for at in range(pairs - 1)]
+            adjusted = {
+                adjusted_if_let_out(
+                    [StoredTest(0, 1, "over items", p=p, differing=20), *others], lambda test: ""
+                )[0].p_holm
+                for p in (one, other)
+            }
+            assert len(adjusted) == 1
+            assert (adjusted.pop() or 0) >= other
+    alone = adjusted_if_let_out([StoredTest(0, 1, "over items", p=0.03, differing=20)], lambda test: "")
+    assert rules.p_range(alone[0].p_holm or 1) == "< .05"
+    runs = adjusted_if_let_out([StoredTest(0, 1, "over runs", p=0.03)], lambda test: "")
+    assert runs[0].p_holm == 0.03
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_a_figure_over_some_of_the_runs_names_their_number() -> None:
 
 
 def test_an_undefined_figure_always_has_a_reason() -> None:
+    assert runs(0.72, 0.72, 0.72).sd == 0
     not_computed = run_statistics([None])
     assert not_computed.reason == NOT_COMPUTED
     assert runs(None, 0.5).reason

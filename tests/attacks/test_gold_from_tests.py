@@ -1,0 +1,114 @@
+"""Reconstructions of hidden gold by two teams from the tests between their systems.
+
+As in `test_gold_reconstruction`, each attack first succeeds without the rule that stops it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from evalsvc.evaluation.disclosure import rules, shown_tests
+from evalsvc.evaluation.disclosure.shown_tests import StoredTest, adjusted_if_let_out, shown_test
+from tests.attacks.oracle import NEGATIVE, RELATIONS, Labels, Oracle, simulated_gold
+from workers.metrics.resampling import (
+    differing_items,
+    randomisation_p,
+    randomise,
+    table_tallies,
+)
+from workers.scoring.significance import compare_runs
+
+GUESSES, REPLICATES = 5, 999
+KEY = "accuracy"
+
+
+def seen(oracle: Oracle, stored: StoredTest, difference: float) -> tuple[object, ...]:
+    """Return all that a test shows, but the difference of the figures, which the board shows."""
+    [adjusted] = adjusted_if_let_out([stored], lambda test: "")
+    test = shown_test(oracle.policy, KEY, adjusted, difference=difference, higher_is_better=True, pair="")
+    width = None if test.low is None or test.high is None else round(test.high - test.low, 9)
+    return test.reason, test.p_text, test.p_holm_text, width, test.detectable, test.winner
+
+
+def over_items(oracle: Oracle, a: Labels, b: Labels) -> tuple[object, ...]:
+    """Return what a test over items shows of two files."""
+    one, other = (table_tallies((file == oracle.labels)[:, None].astype(int)) for file in (a, b))
+    difference = float(np.mean(a == oracle.labels) - np.mean(b == oracle.labels))
+    differing = differing_items(one, other, [0])
+    replicates = range(
+        REPLICATES if differing >= shown_tests.FEW else 0
+    )  # else p is withheld, whatever it is
+    swapped = randomise(one, other, lambda sums: float(sums[0]) / len(a), replicates=replicates)
+    p = randomisation_p(difference, swapped)
+    stored = StoredTest(0, 1, "over items", difference, -1, 1, p, p, detectable=1, differing=differing)
+    return seen(oracle, stored, difference)
+
+
+def guess_beside_known(oracle: Oracle, known: int) -> int:
+    """One team answers a guess a file, the other something wrong there and in as many known items.
+
+    Returns the guesses that the test between both files decides.
+    """
+    random, gold = np.random.Generator(np.random.PCG64(11)), oracle.labels
+    base = np.where(random.random(len(gold)) < 0.6, gold, (gold + 1) % RELATIONS)
+    right = random.permutation(np.flatnonzero((base == gold) & (gold < NEGATIVE)))
+    decided = 0
+    for item in right[:GUESSES]:
+        spoilt = base.copy()
+        for at in (item, *right[GUESSES : GUESSES + known]):
+            spoilt[at] = (gold[at] + 2) % RELATIONS
+        wrong = base.copy()
+        wrong[item] = (gold[item] + 1) % RELATIONS
+        decided += over_items(oracle, base, spoilt) != over_items(oracle, wrong, spoilt)
+    return decided
+
+
+@pytest.mark.parametrize("items", [286, 5_000])
+def test_a_test_over_items_decides_no_guess_beside_five_known_answers(
+    items: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six outcomes of one side alone pass p < .05, and five do not."""
+    oracle = Oracle(simulated_gold(items))
+    assert guess_beside_known(oracle, 5) == 0
+    monkeypatch.setattr(shown_tests, "FEW", 0)
+    assert guess_beside_known(oracle, 5) == GUESSES
+
+
+def test_beside_nineteen_known_answers_it_decides_one_a_file_so_the_quota_is_the_bound() -> None:
+    """Nineteen are withheld, and twenty are tested."""
+    assert guess_beside_known(Oracle(simulated_gold(286)), 19) == GUESSES
+
+
+def over_runs(oracle: Oracle, left: Sequence[float], right: Sequence[float], *, exact: bool) -> object:
+    """Return what a test over runs shows of exact figures, or of those that the board shows."""
+    step = oracle.policy.step(KEY)
+    assert step
+    sides = [[{KEY: each if exact else rules.rounded(each, step)} for each in side] for side in (left, right)]
+    [row] = compare_runs([KEY], sides[0], sides[1])
+    stored = StoredTest(
+        0, 1, "over runs", row.difference, row.low, row.high, row.p, row.p, detectable=row.detectable
+    )
+    return seen(oracle, stored, row.difference)
+
+
+@pytest.mark.parametrize(("items", "exact", "tried"), [(286, 33, 33), (5_000, 74, 83)])
+def test_a_test_over_runs_tells_nothing_that_the_figures_shown_do_not(
+    items: int, exact: int, tried: int
+) -> None:
+    """With two runs on each side an interval multiplies one label by up to 12.7."""
+    oracle = Oracle(simulated_gold(items))
+    step, random = oracle.policy.step(KEY) or 1.0, np.random.Generator(np.random.PCG64(12))
+    decided, n = {True: 0, False: 0}, 0
+    for _ in range(100):
+        one, two, three, four = random.integers(items // 3, items - 1, 4) / items
+        figures, guessed = [[one, two], [three, four]], [[one + 1 / items, two], [three, four]]
+        if rules.rounded(one, step) != rules.rounded(guessed[0][0], step):
+            continue  # the board shows it
+        n += 1
+        for form in decided:
+            shown = [over_runs(oracle, *sides, exact=form) for sides in (figures, guessed)]
+            decided[form] += shown[0] != shown[1]
+    assert (decided[False], decided[True], n) == (0, exact, tried)

@@ -39,8 +39,8 @@ class _Locked(Exception):
 
 # ---- items to assign ------------------------------------------------------------------------------
 # With hidden checks, on or off, a sentence that was once leased stays with its person until they answer it or
-# skip it for good, whatever others do: it is not taken back, and once deferred or given back it comes again at
-# the end. Otherwise the sentences that nobody else can fill would be the checks.
+# skip it for good, whatever others do: it is not taken back, and once deferred or given back it comes again
+# at the end. Otherwise the sentences that nobody else can fill would be the checks.
 def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items that need answers and are new to this annotator."""
     items = _untouched(_imported(project).filter(free__gt=0), annotator).order_by("rank")

@@ -130,6 +130,7 @@ def _vote(
             "This sentence is not reserved for you.",
             hint="Request the next one; the server assigns it.",
         )
+    _keep_in_work(item)
     (vote,) = sql.fetch(
         Vote,
         sql.ADD_VOTE,
@@ -156,6 +157,13 @@ def _vote(
     item_state.update_state(item, project=participant.project, records=records)
     surplus = item_state.surplus_annotators(item, records.answers, participant.project)
     return VoteResult(vote, surplus=participant.annotator.pk in surplus)
+
+
+def _keep_in_work(item: Item) -> None:
+    """Make a sentence work again that left it, by a choice of candidates, after the voter had it."""
+    if item.use == Item.Use.CORPUS:
+        item.use = Item.Use.WORK
+        Item.objects.filter(pk=item.pk).update(use=item.use)
 
 
 # ---- repeated votes -------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -17,7 +18,7 @@ from annotation.candidates import Wanted, best, select
 from annotation.freezing import builder
 from annotation.models import Item, Lease, Project
 from annotation.ontology import plans
-from annotation.queue import lease_endings, leases
+from annotation.queue import lease_endings, leases, votes
 from annotation.testset import TestSet, read_rows
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from tests.cast.basics import run_job, sentence
@@ -135,6 +136,26 @@ def test_with_hidden_checks_what_somebody_held_stays_work(corpus: Project, check
     chosen = candidates.choose(corpus, Wanted(order=["ids"], ids=list(others)[:1]), by=curator())
     assert chosen.kept == (len(held) if checks else 0)
     assert set(Item.objects.filter(pk__in=held).values_list("use", flat=True)) == {"" if checks else "corpus"}
+
+
+@pytest.mark.parametrize("act", ["answer", "skip", "later"])
+def test_a_vote_on_a_sentence_that_left_the_work_makes_it_work_again(corpus: Project, act: str) -> None:
+    """Whoever works without a network sends answers later."""
+    projects.open_for_work(corpus, by=curator())
+    [ann] = annotators(corpus, 1)
+    lease = leases.lease_next(corpus, ann)
+    assert lease is not None
+    lease_endings.return_lease(lease.pk, ann)
+    others = corpus.items.exclude(pk=lease.item.pk).values_list("external_id", flat=True)
+    candidates.choose(corpus, Wanted(order=["ids"], ids=list(others)[:2]), by=curator())
+    assert uses(corpus)[lease.item.external_id] == "corpus"
+    if act == "answer":
+        answer_item(lease.item, ann, "A")
+    else:
+        votes.skip(lease.item, ann, client_id=uuid4(), reason="later" if act == "later" else "broken")
+    item = corpus.items.live().get(pk=lease.item.pk)
+    assert (item.state, item.free) == (("settled", 0) if act == "answer" else ("open", 1))
+    assert candidates.of_project(corpus) == {"work": 3, "rest": 3}
 
 
 def test_a_sentence_left_out_without_an_answer_stays_out_of_the_queue_whatever_is_chosen(

@@ -161,7 +161,8 @@ def _main_values(reading: Reading) -> dict[int, float]:
 def read_values(readings: Collection[Reading]) -> None:
     """Read the newest values shown, by run and measure.
 
-    Near-duplicates show the figures of an earlier run; beside that run of their system they are left out.
+    Near-duplicates show the figures of an earlier run. Of a system, the oldest that shows those of a run
+    counts.
     """
     scores = _scores_of(readings)
     rows = _class_rows(readings)
@@ -172,10 +173,12 @@ def read_values(readings: Collection[Reading]) -> None:
     pasts = histories([(reading.policy, of) for reading, of in zip(readings, systems, strict=True)])
     for reading, system_of, past in zip(readings, systems, pasts, strict=True):
         evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
-        for pk, system in system_of.items():
+        counted: set[tuple[int, int]] = set()
+        for pk, system in sorted(system_of.items()):
             run = past.earlier.get(pk, pk)
-            if run != pk and system_of.get(run) == system:
+            if (system, run) in counted:
                 continue
+            counted.add((system, run))
             at, ladder = evaluation_of.get(run), past.ladder.get(pk)
             values = withheld_values(reading.policy)
             if at is not None:

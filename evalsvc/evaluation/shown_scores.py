@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db.models import F
@@ -55,6 +55,12 @@ def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed
             )
         )
     return shown
+
+
+def class_rows(policy: Policy, evaluations: Collection[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return the rows per class of evaluations under one policy."""
+    stored = Evaluation.objects.filter(pk__in=evaluations).values_list("pk", "classes")
+    return {pk: policy.classes(rows) for pk, rows in stored}
 
 
 def main_values(scored: Sequence[Scored], person: Person) -> list[float | None]:

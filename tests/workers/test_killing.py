@@ -32,7 +32,7 @@ QUICK = {"JOB_LEASE_SECONDS": "5", "JOB_HEARTBEAT_SECONDS": "1", "JOB_RECONCILE_
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test's own kinds, known to this process too."""
-    for name in ("slow", "deadly"):
+    for name in ("slow", "deadly", "nothing"):
         monkeypatch.setitem(kinds._kinds, name, kinds.Kind(name, "score"))
 
 
@@ -100,13 +100,17 @@ def test_a_stopped_worker_hands_its_job_back_at_once_and_uncounted(
     assert state(job) == "queued"
 
 
-def test_a_job_that_kills_its_worker_fails_after_three_attempts(
+def test_a_job_that_kills_its_worker_fails_after_three_attempts_and_takes_no_other_with_it(
     sqlite: None, broker: EmbeddedBroker | RabbitMQ, steady: Worker
 ) -> None:
-    job = enqueue("deadly", 1)
+    """A library that aborts on a damaged file ends its process."""
+    job, *others = (enqueue(kind, 1) for kind in ("deadly", "nothing", "nothing"))
     until(lambda: state(job) == "failed", seconds=150, details=steady.log_text)
     job.refresh_from_db()
     assert (job.error_code, job.attempt) == ("worker_lost", 3)
+    assert "the file may be damaged" in job.error
+    until(lambda: all(state(other) == "done" for other in others), details=steady.log_text)
+    assert set(Job.objects.exclude(pk=job.pk).values_list("attempt", flat=True)) == {1}
 
 
 def test_a_running_job_can_be_cancelled_from_outside(

@@ -147,8 +147,9 @@ def release(pk: int) -> Job:
         if crashes >= CRASHES_ALLOWED:
             reached = f", the last time after {job.done:,} of {job.total:,} steps" if job.total else ""
             reason = (
-                f"The worker process ended {crashes} times during this job{reached}. The cause is not known. "
-                "Restart the job; if it fails again, ask an administrator to read the worker's log."
+                f"The worker process ended {crashes} times during this job{reached}. If it reads a file, "
+                "the file may be damaged: send it once more, or in another format. Else restart the job; "
+                "if it fails again, ask an administrator to read the worker's log."
             )
             return fail(job, code="worker_lost", reason=reason)
         return _queue_again(job, event="lost", detail=job.worker, only=EXPIRED)

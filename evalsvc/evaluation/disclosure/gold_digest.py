@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Collection
+from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -17,9 +18,9 @@ from annotation.testset import TestSet
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 
-def secret_versions() -> QuerySet[SettingVersion]:
+def secret_versions(at: datetime | None = None) -> QuerySet[SettingVersion]:
     """Return the versions of settings that hide gold, seal scores or are yet to open."""
-    now = timezone.now()
+    now = at or timezone.now()
     hiding = Q(setting__disclosure=Setting.Disclosure.HIDDEN) | Q(setting__sealed=True)
     running = Q(setting__closes_at=None) | Q(setting__closes_at__gt=now)
     return SettingVersion.objects.filter(hiding & running | Q(setting__opens_at__gt=now))

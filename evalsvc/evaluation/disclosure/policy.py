@@ -13,11 +13,10 @@ from functools import cached_property
 from math import inf
 from typing import Any, Protocol
 
-from django.db.models import Q
 from django.utils import timezone
 
 from evalsvc.core.web.formatting import listed, moment, number, percent
-from evalsvc.evaluation.disclosure import gold_counts, rules
+from evalsvc.evaluation.disclosure import gold_counts, gold_digest, rules
 from evalsvc.evaluation.disclosure.sensitivity import THRESHOLDS, GoldCounts, largest_change
 from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion
@@ -61,16 +60,16 @@ def has_closed(setting: Setting, now: datetime | None = None) -> bool:
 def hidden_among(settings: Iterable[Setting], now: datetime | None = None) -> set[int]:
     """Return the settings whose exact figures would give their gold away.
 
-    A closed setting stays hidden while another one asks for the same gold.
+    A closed setting stays hidden while the gold of any version of it is secret elsewhere.
     """
     at = now or timezone.now()
     hiding = [each for each in settings if each.disclosure == Setting.Disclosure.HIDDEN]
-    closed = {each.test_set_id for each in hiding if has_closed(each, at)}
-    if closed:
-        still = Setting.objects.filter(test_set__in=closed, disclosure=Setting.Disclosure.HIDDEN)
-        still = still.filter(Q(closes_at=None) | Q(closes_at__gt=at))
-        closed -= set(still.values_list("test_set", flat=True))
-    return {each.pk for each in hiding if not has_closed(each, at) or each.test_set_id not in closed}
+    hidden = {each.pk for each in hiding if not has_closed(each, at)}
+    if closed := {each.pk for each in hiding} - hidden:
+        golds = gold_digest.secret_versions(at).values("test_set")
+        still = SettingVersion.objects.filter(setting__in=closed, test_set__in=golds)
+        hidden |= set(still.values_list("setting", flat=True))
+    return hidden
 
 
 def is_hidden(setting: Setting, now: datetime | None = None) -> bool:
@@ -159,6 +158,8 @@ class Policy:
     @property
     def until(self) -> str:
         closes = self.setting.closes_at
+        if has_closed(self.setting):
+            return "while another setting hides this gold"
         return f"until {moment(closes)} UTC" if closes else "while the setting is open"
 
     @property

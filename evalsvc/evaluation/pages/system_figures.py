@@ -12,11 +12,10 @@ from django.urls import reverse
 
 from evalsvc.core.web.formatting import DASH, day, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation import leaderboard, shown_scores
 from evalsvc.evaluation.comparison.board_tests import FIRST
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.menu import board_measures
-from evalsvc.evaluation.models import Evaluation
 from evalsvc.evaluation.pages import board_view, score_view
 from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
 from evalsvc.evaluation.pages.system_request import SystemPage, file_name
@@ -121,7 +120,7 @@ def _beside_best(page: SystemPage, tables: list[score_view.ClassTable]) -> list[
         return tables
     compared = leaderboard.compared_runs(page.board, first)
     keys = {run.evaluation for runs in compared.values() for run in runs}
-    stored = dict(Evaluation.objects.filter(pk__in=keys).values_list("pk", "classes"))
+    shown_rows = shown_scores.class_rows(page.board.policy, keys)
     names = board_view.system_names(page.board) | {page.row.system.pk: "this system"}
     title = "all systems" if len(page.board.rows) <= FIRST else f"the first {FIRST} systems"
     beside = []
@@ -130,7 +129,7 @@ def _beside_best(page: SystemPage, tables: list[score_view.ClassTable]) -> list[
         family, titles = score_view.class_family(page.median[1], page.setting.benchmark, relations=relations)
         best: dict[str, tuple[float, str]] = {}
         for system in first:
-            of_runs = (stored[run.evaluation] for run in compared[system])
+            of_runs = (shown_rows[run.evaluation] for run in compared[system])
             rows = [row for of_run in of_runs for row in of_run if row["family"] == family]
             for label, mean in _means(rows).items():
                 if label in titles and mean > best.get(titles[label], (-1.0, ""))[0]:

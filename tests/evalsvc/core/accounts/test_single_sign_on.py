@@ -68,6 +68,7 @@ def test_a_new_identity_gets_an_account_and_logs_in_to_it_again(
     assert sign_on(client, provider, to="/boards/")["Location"] == "/boards/"
     assert logged_in_as(client) == "nora"
     assert "code_verifier" in provider.requests[0]
+    assert not {"oidc_access_token", "oidc_id_token"} & {*client.session.keys(), *client.cookies}
     again = Client()
     provider.claims |= {"preferred_username": "renamed", "email": "other@example.org"}
     sign_on(again, provider)

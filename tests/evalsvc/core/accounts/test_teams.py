@@ -124,6 +124,7 @@ def test_a_team_keeps_an_owner(team: Team) -> None:
 def test_a_token_is_found_by_its_secret_until_it_is_revoked(team: Team) -> None:
     token, secret = tokens.issue(owner(team), name="cluster", team=team)
     assert tokens.find(secret) == token
+    assert len(secret) >= 43  # 256 random bits in base 64
     assert secret not in str(ApiToken.objects.values_list("digest", "prefix", "name").get())
     tokens.revoke(token, by=token.user)
     assert tokens.find(secret) is None

@@ -281,3 +281,14 @@ def test_a_new_scorer_compares_no_run_again(cast: BenchmarkCast, monkeypatch: py
     assert after.evaluations.count() == 2
     assert list(after.near.values()) == verdict
     assert Setting.objects.get().version == 2
+
+
+def test_runs_that_show_the_figures_of_one_run_count_as_one_run(cast: BenchmarkCast) -> None:
+    """Under another name a system had any number of runs without a deviation."""
+    benchmark = hidden_phase(cast, GOLD)
+    sent(cast, benchmark, label(ANSWERS, 1), system="First")
+    for n in (1, 2, 3):
+        sent(cast, benchmark, label(changed(ANSWERS, n), 1), system="Again", run=str(n))
+    rows = {row.system.name: row for row in leaderboard.board(setting_of(benchmark)).rows}
+    again = rows["Again"].figures["micro_f1"]
+    assert (again.n, again.sd, again.mean) == (1, None, rows["First"].figures["micro_f1"].mean)

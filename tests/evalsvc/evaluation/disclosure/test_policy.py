@@ -14,6 +14,7 @@ from django.utils import timezone
 from evalsvc.evaluation import leaderboard, shown_scores
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.policy import is_hidden, policy_for
 from evalsvc.evaluation.models import Setting
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast, freeze
@@ -124,6 +125,29 @@ def test_a_closed_phase_stays_hidden_while_another_asks_for_the_same_gold(cast: 
     creation.add_setting(benchmark, key="other", test_set=setting.test_set, **fields)
     Setting.objects.filter(pk=setting.pk).update(closes_at=timezone.now() - timedelta(minutes=1))
     assert len(shown_scores.newest(submission, person=cast.kim)[0].scores) == 3
+    setting.refresh_from_db()
+    policy = policy_for(setting, cast.kim)
+    assert policy.until == "while another setting hides this gold"
+    assert policy.until in policy.sentence
+
+
+@pytest.mark.parametrize("hidden_elsewhere", ["now", "earlier"])
+def test_a_closed_phase_stays_hidden_while_another_hides_the_gold_of_any_of_its_versions(
+    cast: BenchmarkCast, hidden_elsewhere: str
+) -> None:
+    """Figures of an earlier version are shown too, and a corrected gold differs from it in few labels."""
+    benchmark = hidden_phase(cast, GOLD)
+    setting = setting_of(benchmark)
+    fields = {"title": "Other", "unit": "bag", "main": "micro_f1", "phase": "test", "by": cast.olga}
+    other = creation.add_setting(benchmark, key="other", test_set=setting.test_set, **fields)
+    corrected = freeze("corrected", gold_lines(gold_labels(200)), by=cast.olga)
+    changed = setting if hidden_elsewhere == "now" else other
+    creation.revise_setting(changed, test_set=corrected, by=cast.olga)
+    Setting.objects.filter(pk=setting.pk).update(closes_at=timezone.now() - timedelta(minutes=1))
+    setting.refresh_from_db()
+    assert is_hidden(setting)
+    Setting.objects.filter(pk=other.pk).update(closes_at=timezone.now() - timedelta(minutes=1))
+    assert not is_hidden(setting)
 
 
 def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from evalsvc.core.formats.label_mapping import empty_answer
 
 READ = 1_000
 MAX_WORDS, MAX_ITEMS = 12, 5
+PER_TEXT, MATCHES, CHARACTERS = 50, 2_000, 5_000_000  # at most: a request searches
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,9 @@ class Precedent:
             self.items.append(item.key)
 
 
+Wanted = tuple[str, re.Pattern[str], Precedent]
+
+
 def precedents(item: Item, parts: OpenParts | None, *, for_user: User) -> list[Precedent]:
     """Return what was decided for the same words in the last `READ` decided items.
 
@@ -58,7 +62,8 @@ def precedents(item: Item, parts: OpenParts | None, *, for_user: User) -> list[P
     decided = Item.objects.filter(project=item.project_id, state=Item.State.ADJUDICATED).live()
     unread = SecondReading.objects.filter(by=None).exclude(decision__by=for_user).values("decision__item")
     last = decided.exclude(pk=item.pk).exclude(pk__in=unread).order_by("-rank")
-    rows = last.only("key", "text", "tokens", "head", "tail", "gold")[:READ]
+    columns = last.only("key", "text", "tokens", "head", "tail", "gold")
+    rows = columns[:READ].iterator(chunk_size=50)
     found = _of_pair(item, rows) if item.project.kind == Kind.RELATIONS else _of_words(item, parts, rows)
     return [precedent for precedent in found if precedent.items]
 
@@ -89,13 +94,22 @@ def _of_words(item: Item, parts: OpenParts | None, rows: Iterable[Item]) -> list
     spans = sorted(parts.competing) if parts else []
     by_key = {words.casefold(): words for words in map(item.surface, spans)}
     wanted = [(key, _pattern(words), Precedent(words)) for key, words in [*by_key.items()][:MAX_WORDS]]
-    for other in rows if wanted else ():
+    for precedent, outcome, other in islice(_matches(wanted, rows) if wanted else (), MATCHES):
+        precedent.add(outcome, other)
+    return [precedent for _, _, precedent in wanted]
+
+
+def _matches(wanted: Sequence[Wanted], rows: Iterable[Item]) -> Iterator[tuple[Precedent, Outcome, Item]]:
+    read = 0
+    for other in rows:
         text, marked = _in_characters(other)
         folded = text.casefold()
         for key, pattern, precedent in wanted:
-            for match in pattern.finditer(text) if key in folded else ():
-                precedent.add(_outcome(match.span(), marked, text), other)
-    return [precedent for _, _, precedent in wanted]
+            for match in islice(pattern.finditer(text), PER_TEXT) if key in folded else ():
+                yield precedent, _outcome(match.span(), marked, text), other
+        read += len(text)
+        if read > CHARACTERS:
+            return
 
 
 def _pattern(words: str) -> re.Pattern[str]:
@@ -108,7 +122,7 @@ def _pattern(words: str) -> re.Pattern[str]:
 
 def _in_characters(item: Item) -> tuple[str, list[Span]]:
     """Return the text and its decided spans, counted in code points."""
-    marked = [(start, end, label) for start, end, label in (item.gold or empty_answer())["spans"]]
+    marked = sorted((start, end, label) for start, end, label in (item.gold or empty_answer())["spans"])
     if item.tokens is None:
         return item.text, marked
     starts = [0, *accumulate(len(token) + 1 for token in item.tokens)]
@@ -120,5 +134,5 @@ def _outcome(place: tuple[int, int], marked: Sequence[Span], text: str) -> Outco
     exact = sorted(label for start, end, label in marked if (start, end) == place)
     if exact:
         return Outcome(tuple(exact))
-    beside = next((span for span in sorted(marked) if span[0] < place[1] and place[0] < span[1]), None)
+    beside = next((span for span in marked if span[0] < place[1] and place[0] < span[1]), None)
     return Outcome((beside[2],), text[beside[0] : beside[1]]) if beside else Outcome(())

@@ -64,7 +64,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
 def _is_column(value: Any) -> bool:
     """From either end; as a number or, from forms, as text."""
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    return text.isascii() and text.removeprefix("-").isdigit() and abs(int(text)) <= 1_000
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 10 and int(digits) <= 1_000
 
 
 def _are_names(value: Any) -> bool:

@@ -18,7 +18,7 @@ TOKENS = (
     *(b'"', b"{", b"}", b"[", b"]", b":", b",", b"\t", b"\n", b"\r\n", b"\r", b" ", b"0", b"-1", b"1e999"),
     *(b"null", b"true", b"\\ud800", b"\xff", b"\0", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"<e1>", b"</e1>"),
     *(b"<e2>", b"</e2>", b"|", b"NONE", b"B-P", b"I-", b"O", b'"id"', b'"scores"', b'"spans"', b'"tags"'),
-    *(b'"pos"', b'"h"', b'"t"', b"9" * 400, b"[" * 200, b"-DOCSTART-", b"Comment:", b"(6, 3)", b"'<f8'"),
+    *(b'"pos"', b'"h"', b'"t"', b"9" * 5_000, b"[" * 200, b"-DOCSTART-", b"Comment:", b"(6, 3)", b"'<f8'"),
     *(b"10 size=1\n", b"30 mtime=1\n", b"ustar\0", b"0000644\0", b"\x80", b"@misc", b"factory", b"[nlp]"),
 )
 CONFIG = b'[nlp]\nlang = "xx"\npipeline = ["ner"]\n\n[components]\n\n[components.ner]\nfactory = "ner"\n'

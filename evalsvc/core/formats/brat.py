@@ -20,7 +20,7 @@ from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import checked_spans
 
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-TEXT_BOUND = re.compile(r"(T\d+)\t(\S+) (\d+) (\d+)(\S*(?: \d+)*)\t(.*)")
+TEXT_BOUND = re.compile(r"(T\d+)\t(\S+) (\d{1,9}) (\d{1,9})(\S*(?: \d+)*)\t(.*)")
 RELATION = re.compile(r"R\d+\t(\S+) Arg1:(T\d+) Arg2:(T\d+)\s*")
 OTHER = "#AMN*E"  # notes, attributes, normalisations, sets, events
 JOINT = "-----ANN-----"

@@ -15,7 +15,7 @@ from evalsvc.core.formats.records import ItemLine, LabelPrediction
 from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
-NUMBERED = re.compile(r"(\S+)[ \t]+(\d+)")
+NUMBERED = re.compile(r"(\S+)[ \t]+(\d{1,9})")
 LONGEST_LABEL, MOST_WORDS, MAX_LABELS = 200, 8, 2_000
 
 

@@ -22,10 +22,11 @@ from evalsvc.core.formats.registry import Export, Format, Reader, Writer, regist
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import checked_spans
 
+LONGEST = 10_000_000  # characters of a document
 HEAD = "#FORMAT=WebAnno TSV 3.3\n"
 SPECIAL = re.compile(r"->|[\\\[\]|_;*\t\n\r]")
 IN_TEXT = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\x0c": "\\f", "\b": "\\b"}
-ROW = re.compile(r"(\d+-\d+(?:\.\d+)?)\t(\d+)-(\d+)\t([^\t]*)(?:\t(.*))?")
+ROW = re.compile(r"(\d+-\d+(?:\.\d+)?)\t(\d{1,9})-(\d{1,9})\t([^\t]*)(?:\t(.*))?")
 CELL = re.compile(r"(.*?)(?:(?<!\\)\[(\d+)\])?", re.DOTALL)
 FROM = re.compile(r"([\d.-]+)(?:\[(\d+)_(\d+)\])?")
 ESCAPED = re.compile(r"\\(->|.)", re.DOTALL)
@@ -128,8 +129,9 @@ def read(
             if waiting:
                 sentence = "\n".join(waiting)
                 waiting = []
-                if start < units:
+                if not units <= start <= LONGEST:  # line ends fill what is between
                     problems.add("bad_span", line=number, value=line, expected="sentences in order")
+                    start = units
                 text += "\n" * (start - units) + sentence
                 units = start + len(sentence.encode("utf-16-le")) // 2
             cells = (match[5] or "").removesuffix("\t").split("\t")

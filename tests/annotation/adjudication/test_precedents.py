@@ -85,6 +85,17 @@ def test_only_the_last_decisions_of_the_project_are_read(
         outcomes(cast)
 
 
+def test_a_word_that_fills_long_texts_is_searched_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    cast = spans_cast("Sonmarg here", *["Sonmarg " * 100] * 3)
+    for at in (2, 3, 4):
+        decide(cast.item(at), cast)
+    assert outcomes(cast)["Sonmarg"] == [("", 150)]
+    monkeypatch.setattr(precedents, "MATCHES", 120)
+    assert outcomes(cast)["Sonmarg"] == [("", 120)]
+    monkeypatch.setattr(precedents, "CHARACTERS", 100)
+    assert outcomes(cast)["Sonmarg"] == [("", 50)]
+
+
 def second_reader(cast: ProjectCast) -> User:
     projects.set_member(cast.project, user=person("jo"), role="adjudicator", by=cast.people["curator"])
     return person("jo")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from evalsvc.core.formats import extras
 from evalsvc.core.formats.brat import join
 from evalsvc.core.formats.documents import Offsets, document, tokenised
+from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ItemLine, canonical_line, item_object
 from evalsvc.core.formats.registry import (
@@ -431,6 +433,21 @@ def test_files_with_several_layers_are_refused_with_their_names() -> None:
             read(data, format)
         (problem,) = error.value.problems.first
         assert (problem.code, "custom.Other" in str(problem.value)) == ("several_layers", True)
+
+
+@pytest.mark.parametrize("digits", [9, 5_000])
+def test_an_offset_beyond_every_text_is_a_problem_of_its_line(digits: int) -> None:
+    """Python reads no number of 5,000 digits, and line ends up to the other would fill a gigabyte."""
+    far = "9" * digits
+    table = f"#FORMAT=WebAnno TSV 3.3\n\n\n#Text=Ada\n1-1\t{far}-{far}\tAda\t\n".encode()
+    text_bound = join(b"Ada", f"T1\tPER {far} {far}\tAda\n".encode())
+    for data, format in ((table, "webanno-tsv"), (text_bound, "brat")):
+        with pytest.raises(FileRejected) as error:
+            read(data, format)
+        assert error.value.problems.total == 1
+    problems = Problems()
+    with suppress(FileRejected):
+        read_labels(f"born_in {far}\n".encode(), problems=problems)
 
 
 def test_the_label_of_a_layer_with_several_features_is_its_value() -> None:

@@ -209,7 +209,9 @@ def requested(setting: Setting, systems: Collection[str], *, person: Person | No
     board = leaderboard.board(setting, person=person)
     if board.sealed:
         raise Conflict("sealed", roles.sealed_until(setting))
-    by_name = {f"{row.system.team_slug}/{row.system.name}": row for row in board.rows}
+    # rows of the board have the names of teams
+    by_name = {f"{row.system.team_name}/{row.system.name}": row for row in board.rows}
+    by_name |= {f"{row.system.team_slug}/{row.system.name}": row for row in board.rows}
     for name in names:
         if name not in by_name:
             detail = f"{name[:200]!r} has no scored run under “{setting.title}”."

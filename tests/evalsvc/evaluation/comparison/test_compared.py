@@ -256,6 +256,11 @@ def test_what_cannot_be_compared_is_refused(
     assert refused.value.code == code
 
 
+def test_systems_are_also_named_with_the_team_as_boards_do(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    found = compared.requested(benchmark.settings.get(), ["Kelpie/Net", "kelpie/Tree"], person=None)
+    assert found.names == ["Net", "Tree"]
+
+
 def test_a_cancelled_comparison_can_be_started_again(cast: BenchmarkCast, benchmark: Benchmark) -> None:
     compared.start(of(cast, benchmark, "Net", "Tree"), by=cast.kim)
     compared.cancel(of(cast, benchmark, "Net", "Tree"), by=cast.kim)

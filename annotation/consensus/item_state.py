@@ -195,7 +195,6 @@ def rehearse(item: Item, *, project: Project, records: ItemRecords) -> None:
         _save([twin])
         transaction.set_rollback(True)
     changes.save()
-    surplus_annotators(twin, records.answers, project)
 
 
 def answers_needed(item: Item, project: Project) -> int:

@@ -32,13 +32,12 @@ SKIP_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class VoteResult:
-    """A written vote; `surplus` answers don't count, `repeated` votes were written before.
+    """A written vote; `repeated` votes were written before.
 
-    Annotators are not shown `surplus`: it reveals others' answers, and hidden checks never have it.
+    It does not say whether the answer counts: that reveals others' answers.
     """
 
     vote: Vote
-    surplus: bool = False
     repeated: bool = False
     feedback: Feedback | None = None
 
@@ -155,8 +154,7 @@ def _vote(
     if alike and reason != "later":
         gold_questions.rehearse_grade(item, participant, payload, first=number == 1)
     item_state.update_state(item, project=participant.project, records=records)
-    surplus = item_state.surplus_annotators(item, records.answers, participant.project)
-    return VoteResult(vote, surplus=participant.annotator.pk in surplus)
+    return VoteResult(vote)
 
 
 def _keep_in_work(item: Item) -> None:
@@ -186,13 +184,9 @@ def _repeated(item: Item, participant: Participant, request: VoteRequest, payloa
             hint="Send the answer with a new `client_id`, and the number of your last vote as `base`.",
             field="client_id",
         )
-    if item.use:
-        graded = item.use == Item.Use.QUALIFY and vote.number == 1
-        feedback = gold_questions.grade(item, participant, vote.payload) if graded else None
-        return VoteResult(vote, repeated=True, feedback=feedback)
-    answers = list(Answer.objects.filter(item=item).active())
-    surplus = item_state.surplus_annotators(item, answers, participant.project)
-    return VoteResult(vote, surplus=participant.annotator.pk in surplus, repeated=True)
+    graded = item.use == Item.Use.QUALIFY and vote.number == 1
+    feedback = gold_questions.grade(item, participant, vote.payload) if graded else None
+    return VoteResult(vote, repeated=True, feedback=feedback)
 
 
 def _entries(part: Any) -> set[str]:

@@ -16,8 +16,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
+from annotation.consensus import item_state
 from annotation.imports import batches
-from annotation.models import Batch, Item, Project
+from annotation.models import Answer, Batch, Item, Project
 from annotation.ontology import inventory
 from annotation.queue import votes
 from evalsvc.core.accounts.models import User
@@ -119,6 +120,13 @@ def answer_item(item: Item, user: User, *relations: str, **fields: Any) -> votes
     """One vote; no relations means N/A."""
     payload = {"spans": [], "relations": list(relations)}
     return votes.answer(item, user, client_id=uuid4(), payload=payload, **fields)
+
+
+def is_surplus(item: Item, user: User) -> bool:
+    """Return whether the person's answer came after those that count."""
+    answers = list(Answer.objects.filter(item=item).active())
+    annotator = item.project.annotators.get(user=user)
+    return annotator.pk in item_state.surplus_annotators(item, answers, item.project)
 
 
 def answered_item(project: Project, *answers: Sequence[str], item: str = "s0") -> Item:

@@ -29,7 +29,7 @@ from annotation.models import Answer, Lease, Vote
 from annotation.queue import exclusions, gold_questions, lease_endings, leases, participants, votes
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast import basics
-from tests.cast.projects import annotators, answer_item, curator, project_with_items
+from tests.cast.projects import annotators, answer_item, curator, is_surplus, project_with_items
 
 PEOPLE, ITEMS, MOST_EXTRA = 4, 4, 1
 who = st.integers(0, PEOPLE - 1)
@@ -160,7 +160,7 @@ class Queue(RuleBasedStateMachine):
         self.log.append((item, person, payload, name))
         if person in self.paused:
             self.excluded.add((item, person))
-        assert cast.surplus == (person not in self.decided(item)[1])
+        assert is_surplus(self.items[item], self.people[person]) == (person not in self.decided(item)[1])
 
     @rule(item=what, person=who, reason=st.sampled_from(["later", "broken"]))
     def skip(self, item: int, person: int, reason: str) -> None:

@@ -1,9 +1,9 @@
-"""Figures of a scored submission: scores, curve, classes, errors, provenance."""
+"""Figures of a scored submission: scores, curve, words by type, provenance."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.safestring import SafeString
@@ -12,46 +12,26 @@ from annotation.testset import label_titles
 from evalsvc.core.formats import npy
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
-from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, number
+from evalsvc.core.web.formatting import DASH, counted, measured, number
 from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.composition import WORDS
-from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
+from evalsvc.evaluation.measures.computation import in_words
 from evalsvc.evaluation.measures.families import (
-    CLASS_FAMILIES,
     MICRO_ABOVE_MACRO,
-    RELATION_CLASSES,
     micro_above_macro,
 )
-from evalsvc.evaluation.measures.inventory import ENTITY, RELATION
 from evalsvc.evaluation.measures.menu import as_shown, scored_of, submission_measures
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages.class_view import operating_point_of
 
 TABLE_POINTS = 11
 CURVE = "Precision against recall"
-ORDERS = (("gold", "Frequent first"), ("f1", "Lowest F first"), ("lost", "Most errors first"))
 BESIDE_WORDS = ("conll_micro_f1", "conll_macro_f1")
 COMBINED_WORDS = "*"  # the label of all types together
-CLASS_FIGURES = ("f1", "gold", "correct", "predicted", "precision", "recall")
-ERRORS = {
-    "missed": "missed: in the gold, nothing predicted in its place",
-    "spurious": "spurious: predicted, nothing in the gold in its place",
-    "confused": "wrong label: another label in the gold",
-    "wrong type": "correct bounds, wrong type",
-    "wrong bounds": "correct type, wrong bounds",
-    "wrong type and bounds": "overlap with wrong type and bounds",
-}
-RELATION_ERRORS = {
-    "direction": "direction turned",
-    "relation": "another relation between the same entities",
-    "label": "the type of an entity is wrong",
-    "bounds": "the bounds of an entity are wrong",
-    "argument": "an entity is not in the gold",
-    "spurious": "no relation between these entities in the gold",
-}
 
 
 @dataclass(frozen=True)
@@ -82,60 +62,6 @@ class Sheet:
     @property
     def setting(self) -> Any:
         return self.evaluation.setting
-
-
-@dataclass(frozen=True)
-class ShownClass:
-    """Figures of a class; `mean` and `sd` are of its F over the runs of a system, as far as it is defined.
-
-    `best` is the greatest mean of a system of the board, and `by` its name.
-    """
-
-    title: str
-    f1: float | None
-    gold: int = 0
-    correct: int = 0
-    predicted: int = 0
-    precision: float | None = None
-    recall: float | None = None
-    training: int | None = None
-    mean: float | None = None
-    sd: float | None = None
-    best: float | None = None
-    by: str = ""
-
-    @property
-    def drawn(self) -> float | None:
-        """F of the bar: the mean over the runs, if there are several."""
-        return self.f1 if self.mean is None else self.mean
-
-    @property
-    def false_positives(self) -> int:
-        return self.predicted - self.correct
-
-    @property
-    def false_negatives(self) -> int:
-        return self.gold - self.correct
-
-
-@dataclass(frozen=True)
-class ClassTable:
-    """Table of the classes of a setting."""
-
-    title: str
-    kind: str
-    caption: str
-    key: str
-    order: str
-    rows: list[ShownClass]
-    anchor: str = "classes"
-    training: bool = False
-    counts: bool = True
-    f: str = "F1"
-    runs: int = 0
-    best: str = ""
-    orders: Sequence[tuple[str, str]] = ORDERS
-    settings: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -171,16 +97,6 @@ class WordTable:
     mean_foot: str
 
 
-@dataclass(frozen=True)
-class ErrorChart:
-    """Errors of an evaluation by kind: title, count, total."""
-
-    title: str
-    caption: str
-    parts: list[tuple[str, int, int]]
-    svg: SafeString
-
-
 # ---- scores --------------------------------------------------------------------------------------
 def sheet(evaluation: Disclosed) -> Sheet:
     """Return the scores of an evaluation, with notes on omissions."""
@@ -192,7 +108,7 @@ def sheet(evaluation: Disclosed) -> Sheet:
     outside, missing = int(counts.get("left_out") or 0), int(counts.get("missing") or 0)
     notes = [f"{counted(outside, 'prediction')} outside the setting left out"] if outside else []
     notes += [f"{counted(missing, 'item')} without a prediction"] if missing else []
-    notes = [point, *notes] if (point := _operating_point(evaluation)) else notes
+    notes = [point, *notes] if (point := operating_point_of(evaluation)) else notes
     note = "; ".join([*notes, *evaluation.detail.get("notes", ())])
     shown, more = ([_shown(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
     values = {key: score.value for key, score in scores.items()}
@@ -211,11 +127,6 @@ def micro_above_macro_in_words(values: Mapping[str, float | None], setting: Sett
         )
         found.append(f"{micro[:1].upper()}{micro[1:]} is above {' and '.join(both)}. {MICRO_ABOVE_MACRO}")
     return found
-
-
-def _operating_point(evaluation: Disclosed) -> str:
-    """Name the score from which averages, classes and errors count claims."""
-    return operating_point(computation(evaluation.options))
 
 
 def _shown(setting: Setting, score: ShownValue) -> ShownScore:
@@ -279,7 +190,8 @@ def curve_figure(
     places = sorted({round(i * last / (TABLE_POINTS - 1)) for i in range(TABLE_POINTS)})
     caption = [f"Solid: {_where(evaluation)}; dotted: {_where(beside)}."] if beside else []
     if best:
-        caption.append(f"The mark is at τ*. Averages, classes and errors are {_operating_point(evaluation)}.")
+        counted_at = operating_point_of(evaluation)
+        caption.append(f"The mark is at τ*. Averages, classes and errors are {counted_at}.")
     wide = draw(evaluation, beside=beside, class_="wide-only")
     return Figure(
         title=f"{_where(evaluation)}: {finding}",
@@ -295,80 +207,7 @@ def curve_figure(
     )
 
 
-# ---- classes -------------------------------------------------------------------------------------
-def class_family(
-    evaluation: Disclosed, benchmark: Benchmark, *, relations: bool = False
-) -> tuple[str, dict[str, str]]:
-    """Return the family of the figures per class, and the titles of the averaged classes."""
-    families = RELATION_CLASSES if relations else CLASS_FAMILIES[evaluation.setting.kind]
-    part = RELATION if relations else ENTITY
-    titles = label_titles(label for label in benchmark.labels if label.get("part", part) == part)
-    if evaluation.options.get("include_negative") and benchmark.negative:
-        titles[benchmark.negative] = benchmark.negative
-    present = {row["family"] for row in evaluation.classes}
-    return next((name for name in families if name in present), ""), titles
-
-
-def class_rows(evaluation: Disclosed, benchmark: Benchmark, *, relations: bool = False) -> list[ShownClass]:
-    """Return the figures of each averaged class; of joint benchmarks types or relations."""
-    family, titles = class_family(evaluation, benchmark, relations=relations)
-    return [
-        ShownClass(
-            titles[row["label"]],
-            **{key: row[key] for key in CLASS_FIGURES if key in row},
-            training=benchmark.training_counts.get(row["label"]),
-        )
-        for row in evaluation.classes
-        if row["label"] in titles and row["family"] == family
-    ]
-
-
-def class_tables(
-    evaluations: Sequence[Disclosed], benchmark: Benchmark, *, key: str = "", order: str = ""
-) -> list[ClassTable]:
-    """Build the class tables of the requested setting, or the first: types apart from relations."""
-    with_rows = {e.setting.key: e for e in evaluations if e.classes}
-    if not with_rows:
-        return []
-    evaluation = with_rows.get(key) or next(iter(with_rows.values()))
-    settings = [(key, e.setting.title) for key, e in with_rows.items()]
-    kinds = {
-        Benchmark.Task.RELATIONS: [("Relation", "classes", False)],
-        Benchmark.Task.ENTITIES: [("Type", "classes", False)],
-        Benchmark.Task.JOINT: [("Relation", "relations", True), ("Type", "classes", False)],
-    }[Benchmark.Task(benchmark.task)]
-    tables = [
-        _class_table(evaluation, class_rows(evaluation, benchmark, relations=relations), kind, anchor, order)
-        for kind, anchor, relations in kinds
-    ]
-    training = bool(benchmark.training_counts)
-    return [replace(table, training=training, settings=settings) for table in tables if table.rows]
-
-
-def _class_table(
-    evaluation: Disclosed, rows: list[ShownClass], kind: str, anchor: str, order: str
-) -> ClassTable:
-    by_order = dict(ORDERS)
-    order = order if order in by_order else "gold"
-    strict = "strict" if anchor == "relations" and evaluation.options["form"] == "spans" else ""
-    parts = (evaluation.setting.title, strict, _operating_point(evaluation), by_order[order].lower())
-    caption, counts = ", ".join(filter(None, parts)), not evaluation.policy.hidden
-    shown = [row for row in _ordered(rows, order) if row.gold or row.predicted or not counts]
-    if len(shown) < len(rows):
-        caption += f"; {count(len(rows) - len(shown))} without gold and predictions not shown"
-    return ClassTable(
-        f"{kind} by {kind.lower()}",
-        kind,
-        caption,
-        evaluation.setting.key,
-        order,
-        shown,
-        anchor,
-        counts=counts,
-        f=f_title(evaluation.options.get("beta", 1)),
-    )
-
-
+# ---- words by type -------------------------------------------------------------------------------
 def word_tables(evaluations: Sequence[Disclosed], benchmark: Benchmark) -> list[WordTable]:
     """Build a table of words by type for each setting that shows them."""
     return [
@@ -441,45 +280,6 @@ def _gammas(rows: int, together: int) -> list[float]:
     """Return γ of each type, and of all together `together` times as much."""
     shares = [1] * (rows - 1) + [together] if rows > 1 else [1]
     return [share / sum(shares) for share in shares]
-
-
-def _ordered(rows: Sequence[ShownClass], order: str) -> list[ShownClass]:
-    if order == "f1":
-        return sorted(rows, key=lambda row: (row.f1 is None, row.f1 or 0.0, -row.gold, row.title))
-    if order == "lost":
-        return sorted(rows, key=lambda row: (-row.false_negatives - row.false_positives, row.title))
-    return sorted(rows, key=lambda row: (-row.gold, row.title))
-
-
-def error_charts(evaluation: Disclosed, benchmark: Benchmark) -> list[ErrorChart]:
-    """Errors by kind, with the classes that have most; those of relations apart."""
-    relations = _error_chart(
-        evaluation, "Wrong relations by kind", "wrong relation", "wrong_relations", RELATION_ERRORS
-    )
-    rows = _ordered(class_rows(evaluation, benchmark), "lost")[:3]
-    most = listed([row.title for row in rows if row.false_negatives + row.false_positives])
-    parts = (_operating_point(evaluation), most and f"most in {most}")
-    title = "Wrong entities by kind" if relations else "Errors by kind"
-    entities = _error_chart(evaluation, title, "error", "lost", ERRORS, parts)
-    return [chart for chart in (relations, entities) if chart]
-
-
-def _error_chart(
-    evaluation: Disclosed,
-    title: str,
-    noun: str,
-    key: str,
-    titles: Mapping[str, str],
-    remarks: Sequence[str] = (),
-) -> ErrorChart | None:
-    counts = {kind: n for kind, n in evaluation.detail.get(key, {}).items() if n}
-    total = sum(counts.values())
-    if not total:
-        return None
-    parts = [(titles.get(kind, kind), n) for kind, n in counts.items()]
-    caption = ", ".join(filter(None, (f"{counted(total, noun)} on “{evaluation.setting.title}”", *remarks)))
-    rows = [(name, n, total) for name, n in parts]
-    return ErrorChart(title, caption, rows, charts.parts_bar(parts))
 
 
 # ---- provenance ----------------------------------------------------------------------------------

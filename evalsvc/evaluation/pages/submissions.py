@@ -28,7 +28,7 @@ from evalsvc.evaluation import roles, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, row_rules, scoring_identity
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
-from evalsvc.evaluation.pages import charts, run_list, score_view
+from evalsvc.evaluation.pages import charts, class_view, run_list, score_view
 from evalsvc.evaluation.pages.confusion import confusion_for
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
@@ -204,9 +204,9 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
         "curves": [figure for figure in figures if figure],
         "equal": Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None,
-        "errors": score_view.error_charts(evaluations[0], submission.benchmark) if evaluations else [],
+        "errors": class_view.error_charts(evaluations[0], submission.benchmark) if evaluations else [],
         "word_tables": score_view.word_tables(evaluations, submission.benchmark),
-        "class_tables": score_view.class_tables(evaluations, submission.benchmark, key=key, order=order),
+        "class_tables": class_view.class_tables(evaluations, submission.benchmark, key=key, order=order),
         "confusion": confusion_for(evaluations[0], request.user) if evaluations else None,
         "errors_address": "" if oldest else _errors_address(submission, evaluations),
         "versions": _versions(of_versions),

@@ -21,7 +21,7 @@ from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.words import with_deviation
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import Measure, board_measures
-from evalsvc.evaluation.pages import board_view, charts, score_view, system_figures
+from evalsvc.evaluation.pages import board_view, charts, class_view, score_view, system_figures
 from evalsvc.evaluation.pages.board_tables import board_computation
 from evalsvc.evaluation.pages.system_request import SystemPage, file_name, requested
 
@@ -86,7 +86,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "run_rows": [(run, cells[1:]) for (run, _), cells in zip(page.runs, runs.rows, strict=True)],
         "visible": set(seen.values_list("pk", flat=True)),
         "curve": system_figures.curve(page, files),
-        "errors": score_view.error_charts(page.median[1], benchmark) if page.median else [],
+        "errors": class_view.error_charts(page.median[1], benchmark) if page.median else [],
         "class_tables": system_figures.classes(page, request),
         "confusion": system_figures.confusion(page, request),
         "median": page.median[0] if page.median else None,

@@ -16,7 +16,7 @@ from evalsvc.evaluation import leaderboard, shown_scores
 from evalsvc.evaluation.comparison.board_tests import FIRST
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.menu import board_measures
-from evalsvc.evaluation.pages import board_view, score_view
+from evalsvc.evaluation.pages import board_view, class_view, score_view
 from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
 from evalsvc.evaluation.pages.system_request import SystemPage, file_name
 
@@ -85,23 +85,23 @@ def confusion(page: SystemPage, request: HttpRequest) -> Confusion | None:
     return confusion_for(page.median[1], request.user, name=file_name(page, "confusion"))
 
 
-def classes(page: SystemPage, request: HttpRequest) -> list[score_view.ClassTable]:
+def classes(page: SystemPage, request: HttpRequest) -> list[class_view.ClassTable]:
     """Return the classes of the median run."""
     if page.median is None:
         return []
     order = request.GET.get("order", "")
-    tables = score_view.class_tables([page.median[1]], page.setting.benchmark, order=order)
+    tables = class_view.class_tables([page.median[1]], page.setting.benchmark, order=order)
     if len(page.runs) > 1:
         tables = [_over_runs(page, table) for table in tables]
     return _beside_best(page, tables)
 
 
-def _over_runs(page: SystemPage, table: score_view.ClassTable) -> score_view.ClassTable:
+def _over_runs(page: SystemPage, table: class_view.ClassTable) -> class_view.ClassTable:
     """Add mean and deviation of each class over the runs."""
     values: dict[str, list[float]] = {}
     for _, scored in page.runs:
         relations = table.anchor == "relations"
-        for row in score_view.class_rows(scored, page.setting.benchmark, relations=relations):
+        for row in class_view.class_rows(scored, page.setting.benchmark, relations=relations):
             if row.f1 is not None:
                 values.setdefault(row.title, []).append(row.f1)
     rows = [
@@ -113,7 +113,7 @@ def _over_runs(page: SystemPage, table: score_view.ClassTable) -> score_view.Cla
     return replace(table, rows=rows, runs=len(page.runs))
 
 
-def _beside_best(page: SystemPage, tables: list[score_view.ClassTable]) -> list[score_view.ClassTable]:
+def _beside_best(page: SystemPage, tables: list[class_view.ClassTable]) -> list[class_view.ClassTable]:
     """Add the greatest mean F of each class among the first systems of the board."""
     first = page.board.ordering.order[:FIRST]
     if page.median is None or len(first) < 2:
@@ -126,7 +126,7 @@ def _beside_best(page: SystemPage, tables: list[score_view.ClassTable]) -> list[
     beside = []
     for table in tables:
         relations = table.anchor == "relations"
-        family, titles = score_view.class_family(page.median[1], page.setting.benchmark, relations=relations)
+        family, titles = class_view.class_family(page.median[1], page.setting.benchmark, relations=relations)
         best: dict[str, tuple[float, str]] = {}
         for system in first:
             of_runs = (shown_rows[run.evaluation] for run in compared[system])
@@ -151,10 +151,10 @@ def _means(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
     return {label: fmean(of_class) for label, of_class in values.items()}
 
 
-def class_file(table: score_view.ClassTable) -> PaperTable:
+def class_file(table: class_view.ClassTable) -> PaperTable:
     heads = [Head("class", table.kind, numeric=False)]
     figures = (
-        *score_view.CLASS_FIGURES,
+        *class_view.CLASS_FIGURES,
         *(("mean", "sd") if table.runs else ()),
         *(("best", "by") if table.best else ()),
     )

@@ -217,6 +217,7 @@ def _effect_context(project: Project, effects: PlanEffects) -> dict[str, Any]:
     settles, opens = effects.moved(waits=False), effects.moved(waits=True)
     widest = max((abs(row.gain) for row in effects.changed_labels()), default=1) or 1
     return {
+        "finding": finding(effects, settled=len(settles), opened=len(opens)),
         "figures": figures(effects),
         "changes": [_bar(row, widest) for row in effects.changed_labels()],
         "lists": [
@@ -224,6 +225,19 @@ def _effect_context(project: Project, effects: PlanEffects) -> dict[str, Any]:
             ("wait for answers or a decision", len(opens), _items(opens)),
         ],
     }
+
+
+def finding(effects: PlanEffects, *, settled: int, opened: int) -> str:
+    """Return what a plan would do, in two sentences."""
+    before, after = len(effects.before.labels), len(effects.after.labels)
+    labels = f"{after} of {before} labels" if after < before else f"{after} labels instead of {before}"
+    change = f"leaves {labels}" if after != before else f"leaves the number of labels at {after}"
+    sampled = effects.effect.items < effects.effect.of
+    sample = f"Of {counted(effects.effect.items, 'sentence')} looked at, it" if sampled else "It"
+    lapsed = effects.effect.decisions_lapsed
+    lapses = f"{counted(lapsed, 'decision')} {'lapses' if lapsed == 1 else 'lapse'}"
+    moved = f"settles {counted(settled, 'sentence')}, opens {opened:,}"
+    return f"This plan {change}. {sample} {moved}; {lapses}."
 
 
 def _bar(row: LabelChange, widest: int) -> dict[str, Any]:

@@ -143,6 +143,10 @@ def test_a_curator_builds_sees_makes_and_undoes_a_plan_on_the_page(project: Proj
     plan = shown.context["form"]["plan"].value()
     assert [text for _, text, _ in shown.context["steps"]] == ["Merge A, B into AB", "Split C into C1 or C2"]
     figures = {title: rest for title, *rest in shown.context["figures"]}
+    assert (
+        "leaves the number of labels at 3. It settles 1 sentence, opens 1; 1 decision lapses."
+        in shown.context["finding"]
+    )
     assert figures["Disputed"] == ["1", "0", "−1"]
     assert figures["Labels, without N/A"] == ["3", "3", "0"]
     assert "Source precision, frozen part" not in figures  # nothing is frozen: source labels are sealed

@@ -90,13 +90,8 @@ def has_checks(project: Project) -> bool:
 
 
 def keeps_held(project: Project) -> bool:
-    """True if what a person held stays theirs, whatever others do: a hidden check does."""
+    """True if what a person held stays theirs, whatever others do, and a vote takes as long as on a check."""
     return project.check_every > 0 or has_checks(project)
-
-
-def are_alike(project: Project, *, first: bool) -> bool:
-    """True if a vote on a sentence must take as long as one on a hidden check."""
-    return project.check_every > 0 or (not first and has_checks(project))
 
 
 # ---- places of hidden checks ----------------------------------------------------------------------

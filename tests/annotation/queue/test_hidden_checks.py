@@ -268,7 +268,7 @@ def test_an_answer_to_a_check_is_decided_like_one_to_a_sentence_so_that_neither_
     assert work[Item.Use.CHECK] == work[Item.Use.WORK]
 
 
-@pytest.mark.parametrize(("again", "off"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize(("again", "off"), [(False, False), (False, True), (True, False), (True, True)])
 def test_answers_to_checks_and_to_sentences_write_and_read_as_much(
     project: Project, people: list[User], again: bool, off: bool
 ) -> None:

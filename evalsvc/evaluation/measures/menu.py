@@ -671,6 +671,7 @@ register(
             undefined,
             higher_is_better=key == "coverage",
             unranked=NO_SHARE,
+            board={} if key == "coverage" else {"document": position, "joint": position},
             submission={"document": position, "joint": position},
         )
         for position, (key, title, explains, formula, undefined) in enumerate(

@@ -41,6 +41,8 @@ def test_entities_as_text_stand_on_the_board_of_spans(client: Client, cast: Benc
     client.force_login(cast.kim)
     board = client.get(reverse("board-json", args=[benchmark.slug])).json()
     assert [row["system"] for row in board["rows"]] == ["Generator", "Tagger"]
+    header = client.get(reverse("board", args=[benchmark.slug])).content.decode().partition("</thead>")[0]
+    assert all(share in header for share in ("not in the text", "outside the inventory", "abstained"))
     page = client.get(reverse("submission", args=[submission.pk]))
     assert "each answer takes the next place of its text" in page.content.decode()
     assert "All types together" in page.content.decode()

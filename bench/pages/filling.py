@@ -95,7 +95,9 @@ class _Words:
         return f"now() - CAST({seconds} AS integer) * interval '1 second'"
 
     def relation(self, number: str) -> str:
-        text = f"""'{{"spans": [], "relations": ["r' || (({number}) % {LABELS}) || '"]}}'"""
+        return self.json(f"""'{{"spans": [], "relations": ["r' || (({number}) % {LABELS}) || '"]}}'""")
+
+    def json(self, text: str) -> str:
         return text if self.sqlite else f"({text})::jsonb"
 
 

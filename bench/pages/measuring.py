@@ -109,7 +109,6 @@ def _project_pages() -> Iterator[Page]:
     yield from _each("curator", "second-readings", "api-second-readings", **of)
     for query in (
         "?label=A&q=nowhere",
-        "?order=answered&state=disputed",
         *(f"?order={order}" for order in ORDERS),
     ):
         yield from _each("curator", "sentences", **of, query=query)

@@ -74,7 +74,8 @@ def _project(filler: Filler, huge: Project) -> None:
     step = OntologyStep.objects.create(
         project=huge, number=1, operation="rename", sources=["old"], target="r0", by=by
     )
-    _copies(filler, step, boards, number="n + 1", sources="""'["old ' || n || '"]'""")
+    sources = filler.words.json("""'["old ' || n || '"]'""")
+    _copies(filler, step, boards, number="n + 1", sources=sources)
 
 
 def _sets(filler: Filler, first: TestSet) -> None:

@@ -83,9 +83,9 @@ class _Staging(Staging):
         rows = self.project.items.live().filter(external_id__in=names).order_by("pk")
         rows = rows.select_for_update(of=("self",), no_key=True)
         fields = (
-            ("pk", "external_id")
+            ("project", "external_id")  # without the project, each row would be read again for it
             if self.project.kind == Kind.RELATIONS
-            else ("pk", "external_id", "text", "tokens")
+            else ("project", "external_id", "text", "tokens")
         )
         by_id = {row.external_id: row for row in rows.only(*fields)}
         keys = [row.pk for row in by_id.values()]

@@ -7,6 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotation.adjudication import decisions
 from annotation.imports import batches
@@ -260,3 +262,13 @@ def test_relations_between_spans_are_imported_without_the_negative_class() -> No
     assert (batch.state, batch.problems) == ("done", [])
     item = project.items.get()
     assert (item.state, item.gold) == ("settled", {"spans": spans, "relations": [[0, "in", 1]]})
+
+
+def test_the_queries_of_an_import_of_answers_do_not_grow_with_its_sentences() -> None:
+    project, counts = with_items(40), []
+    for first, n in ((0, 4), (4, 36)):
+        votes = [vote(f"s{at}", "w1", "A") for at in range(first, first + n)]
+        with CaptureQueriesContext(connection) as queries:
+            import_lines(project, votes, what="votes", labels="add")
+        counts.append(len(queries))
+    assert abs(counts[1] - counts[0]) < 8

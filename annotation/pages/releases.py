@@ -25,7 +25,7 @@ from annotation.releases.composition import Composition
 from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_of
 from annotation.releases.listing import listing, parts_of
-from annotation.testset import TestSet, board_moves, count_hiding, logged_changes
+from annotation.testset import board_moves, count_hiding, logged_changes
 from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -97,7 +97,7 @@ def check_copy(request: HttpRequest) -> HttpResponse:
             login_throttle.record_check(request)
         files = {file.name: opened(file) for file in form.cleaned_data["copies"]}
         if result := attempt(form, lambda: _checked(request, files), "copies"):
-            context |= {"result": result, "known": _known(request, result)}
+            context |= {"result": result} | _known(request, result)
     return render(request, "annotation/release_check.html", context)
 
 
@@ -121,16 +121,22 @@ def opened(file: UploadedFile) -> Opened:
     return lines
 
 
-def _known(request: HttpRequest, result: CheckResult) -> TestSet | None:
-    """Return the set on this service that has exactly this manifest, if the person sees it."""
+def _known(request: HttpRequest, result: CheckResult) -> dict[str, Any]:
+    """Return the set on this service that has exactly this manifest, and its page that the person sees.
+
+    Of a set that is published without its gold, the manifest with the gold would confirm guessed labels.
+    """
     if isinstance(request.user, User):
-        seen = visible(request)
-    else:
-        published = publishing.visible(request.user).values("test_set")
-        seen = TestSet.objects.filter(pk__in=published)
-    test_set = seen.frozen().filter(slug=result.slug).first()
-    digests = {manifest_sha256(test_set, with_gold=gold) for gold in (True, False)} if test_set else set()
-    return test_set if result.manifest_sha256 in digests else None
+        own = visible(request).frozen().filter(slug=result.slug).first()
+        digests = {manifest_sha256(own, with_gold=gold) for gold in (True, False)} if own else set()
+        if result.manifest_sha256 in digests:
+            return {"known": own, "known_page": "test-set"}
+    publication = publishing.visible(request.user).filter(test_set__slug=result.slug).first()
+    if publication is None:
+        return {}
+    digest = manifest_sha256(publication.test_set, with_gold=publication.with_gold)
+    same = result.manifest_sha256 == digest
+    return {"known": publication.test_set, "known_page": "release"} if same else {}
 
 
 # ---- publication ----------------------------------------------------------------------------------

@@ -42,12 +42,14 @@ def test_a_copy_is_checked_without_a_login_a_few_times_an_hour(
     test_set = released()
     folder.write_folder(test_set, tmp_path)
     assert client.get(CHECK).status_code == 200
-    monkeypatch.setattr(login_throttle, "CHECKS_PER_NETWORK", 2)
+    monkeypatch.setattr(login_throttle, "CHECKS_PER_NETWORK", 3)
     response = client.post(CHECK, {"copies": files_of(tmp_path)})
     assert response.context["result"].differences == {}
-    assert response.context["known"] is None  # it is not published
-    values = {"access": "anybody", "with_gold": True, "terms": "", "usernames": []}
-    publishing.publish(test_set, by=curator(), **values)
+    assert "known" not in response.context  # it is not published
+    publishing.publish(test_set, access="anybody", by=curator())
+    response = client.post(CHECK, {"copies": files_of(tmp_path)})
+    assert "known" not in response.context  # published without the gold that this copy has
+    publishing.publish(test_set, access="anybody", with_gold=True, by=curator())
     response = client.post(CHECK, {"copies": files_of(tmp_path)})
     assert reverse("release", args=[test_set.slug]) in response.content.decode()
     rejected = client.post(CHECK, {"copies": files_of(tmp_path)})

@@ -26,7 +26,7 @@ FILES = {
     *("project-log-csv", "release-part", "test-set-release-part"),
     *("judgments", "votes-csv", "votes-jsonl", "sentences-csv", "mine-csv", "release-file"),
     *("test-set-lines", "test-set-release", "test-set-export-file", "test-set-sets-file", "submission-file"),
-    *("submission-curve-csv", "submission-curve-svg", "client"),
+    *("release-chart", "test-set-chart", "submission-curve-csv", "submission-curve-svg", "client"),
     *("api-archive", "api-board", "api-benchmark-inputs", "api-inputs", "api-items-csv", "api-judgments"),
     *("api-votes", "api-votes-csv", "api-release-file", "api-test-set-lines", "api-test-set-release"),
     *("api-test-set-export", "api-test-set-losses"),

@@ -104,7 +104,7 @@ export function createDrawing(root) {
   function handleOf(edge, place, line) {
     const { x, y, width, height } = boxesOf(place)[0] ?? line;
     const isRight = (edge === "end") !== runsLeft(wordsOf(text, place));
-    const className = `marks__handle marks__handle--${edge} marks__handle--${isRight ? "right" : "left"}`;
+    const className = `marks__handle marks__handle--${edge}${isRight ? " marks__handle--right" : ""}`;
     return [className, x + (isRight ? width : 0) - 6, y, 12, height, "", null];
   }
 

@@ -28,6 +28,7 @@ from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import formats, recognise_source, stated_format
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 from evalsvc.core.formats.text_lines import GZIP, Limits
+from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.models import Job
@@ -64,8 +65,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
 def _is_column(value: Any) -> bool:
     """From either end; as a number or, from forms, as text."""
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and len(digits) < 10 and int(digits) <= 1_000
+    column = whole_number_of(text.removeprefix("-"))
+    return column is not None and column <= 1_000
 
 
 def _are_names(value: Any) -> bool:

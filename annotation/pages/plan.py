@@ -22,6 +22,7 @@ from annotation.reports.plan_effects import LabelChange, PlanEffects, effects_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.core.web.formatting import counted, signed
 from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.core.web.views import page
@@ -75,7 +76,7 @@ class PlanForm(PageForm):
             return [], self.cleaned_data["draft"] or 0
         text = self.cleaned_data["plan"].strip()
         steps = edited(self, plans.read_plan(text) if text not in ("", "[]") else [], action)
-        shown = int(number) if what == "mine" and number.isascii() and number.isdigit() else None
+        shown = whole_number_of(number) if what == "mine" else None
         return steps, self.cleaned_data["draft"] or 0 if shown is None else shown
 
     def new_step(self) -> PlannedStep:
@@ -95,7 +96,7 @@ def as_json(steps: Sequence[PlannedStep]) -> str:
 def edited(form: PlanForm, steps: list[PlannedStep], action: str) -> list[PlannedStep]:
     """Return the steps after the pressed button: a step added, moved up or removed."""
     what, _, number = action.partition(" ")
-    at = int(number) - 1 if number.isascii() and number.isdigit() else -1
+    at = (whole_number_of(number) or 0) - 1
     if what == "add":
         return [*steps, form.new_step()]
     if what == "remove" and 0 <= at < len(steps):

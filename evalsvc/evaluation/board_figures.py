@@ -225,7 +225,7 @@ def changes(settings: Collection[Setting], *, as_stored: bool = False) -> dict[i
         Count("submission__withdrawn_at"),
         Max("submission__ended_at"),
         Max("submission__final_at"),
-        undigested=Count("pk", filter=Q(evaluation__answers_sha256="")),
+        undigested=Count("pk", filter=Q(evaluation__claims_sha256="")),
         ended=Count("pk", filter=Q(submission__state__in=submission_states.ENDED)),
     )
     near = NearDuplicate.objects.filter(setting__in=counted).order_by()

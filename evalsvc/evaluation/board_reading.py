@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import fsum, sqrt
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from evalsvc.evaluation.board_figures import (
     RunStatistics,
     SystemRuns,
 )
+from evalsvc.evaluation.disclosure.distinct_runs import Digests, Firsts, keys_of
 from evalsvc.evaluation.disclosure.history import histories
 from evalsvc.evaluation.disclosure.policy import (
     Policy,
@@ -59,18 +61,31 @@ class Reading:
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Tell distinct runs from those that equal an earlier one.
-
-        A run has answers of its own: the oldest file with a digest stands for all.
-        """
+        """Tell distinct runs from those that equal an earlier one, the oldest of which stands for all."""
         newest = {each.run.pk: each for each in self.shown.runs if each.run.active}
-        oldest: dict[tuple[int, str], Run] = {}
-        for _, (run, _, answers, _) in sorted(newest.items()):
-            first = oldest.setdefault((run.system_id, answers), run)
-            if first is not run:
+        firsts, own = Firsts(), []
+        for pk, (run, _, digests, _) in sorted(newest.items()):
+            keys = keys_of(digests, self.policy.setting, hidden=self.policy.hidden)
+            first = newest[firsts.of(pk, run.system_id, keys)].run
+            if first is run:
+                own.append(run)
+            else:
                 self.equal.setdefault(run.system_id, []).append((run, first))
-        for run in sorted(oldest.values(), key=lambda run: (run.system_id, run.run, run.pk)):
+        for run in sorted(own, key=lambda run: (run.system_id, run.run, run.pk)):
             self.runs.setdefault(run.system_id, []).append(run)
+
+    def counted(self, earlier: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
+        """Yield system, run, and the run whose figures it shows, each of a system once.
+
+        A near-duplicate shows the figures of an earlier run, of whichever system; beside that run, or another
+        that shows it, it counts for nothing.
+        """
+        seen: set[tuple[int, int]] = set()
+        for run in sorted(chain.from_iterable(self.runs.values())):
+            shown = earlier.get(run.pk, run.pk)
+            if (run.system_id, shown) not in seen:
+                seen.add((run.system_id, shown))
+                yield run.system_id, run.pk, shown
 
     def chosen(self, runs: Sequence[Run]) -> Sequence[Run]:
         """Return those of the distinct runs of a system that its row shows."""
@@ -159,11 +174,7 @@ def _main_values(reading: Reading) -> dict[int, float]:
 
 
 def read_values(readings: Collection[Reading]) -> None:
-    """Read the newest values shown, by run and measure.
-
-    Near-duplicates show the figures of an earlier run. Of a system, the oldest that shows those of a run
-    counts.
-    """
+    """Read the newest values shown, by run and measure."""
     scores = _scores_of(readings)
     rows = _class_rows(readings)
     systems = [
@@ -171,14 +182,9 @@ def read_values(readings: Collection[Reading]) -> None:
         for reading in readings
     ]
     pasts = histories([(reading.policy, of) for reading, of in zip(readings, systems, strict=True)])
-    for reading, system_of, past in zip(readings, systems, pasts, strict=True):
+    for reading, past in zip(readings, pasts, strict=True):
         evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
-        counted: set[tuple[int, int]] = set()
-        for pk, system in sorted(system_of.items()):
-            run = past.earlier.get(pk, pk)
-            if (system, run) in counted:
-                continue
-            counted.add((system, run))
+        for _, pk, run in reading.counted(past.earlier):
             at, ladder = evaluation_of.get(run), past.ladder.get(pk)
             values = withheld_values(reading.policy)
             if at is not None:
@@ -228,11 +234,11 @@ def _class_rows(readings: Collection[Reading]) -> dict[int, list[dict[str, Any]]
 
 
 class ComparedRun(NamedTuple):
-    """Run whose figures a system shows, its evaluation and the digest of its answers."""
+    """Run whose figures a system shows, its evaluation and the digests of its answers."""
 
     submission: int
     evaluation: int
-    answers: str
+    digests: Digests
 
 
 def figures_of(reading: Reading) -> Figures:

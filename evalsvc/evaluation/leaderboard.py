@@ -409,12 +409,11 @@ def compared_runs(board: Board, systems: Collection[int]) -> dict[int, list[Comp
     system_of = {run.pk: system for system, runs in reading.runs.items() for run in runs}
     [past] = histories([(policy, system_of)])
     read_choices([reading])
-    stored = {each.run.pk: ComparedRun(each.run.pk, each.evaluation, each.answers) for each in shown.runs}
+    stored = {each.run.pk: ComparedRun(each.run.pk, each.evaluation, each.digests) for each in shown.runs}
     compared: dict[int, list[ComparedRun]] = {system: [] for system in systems}
+    counted = {pk for _, pk, _ in reading.counted(past.earlier)}
     for system, runs in reading.runs.items():
-        own = {run.pk for run in runs}
-        of_its_own = [run for run in runs if past.earlier.get(run.pk) not in own]
-        for chosen in reading.chosen(of_its_own):
+        for chosen in reading.chosen([run for run in runs if run.pk in counted]):
             run = past.earlier.get(chosen.pk, chosen.pk)
             if run in stored:
                 compared[system].append(stored[run])

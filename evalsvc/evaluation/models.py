@@ -473,6 +473,12 @@ class Evaluation(models.Model):
     answers_sha256 = models.CharField(
         max_length=64, blank=True, help_text="Of the answers scored, sorted; empty: not computed yet."
     )
+    claims_sha256 = models.CharField(
+        max_length=64, blank=True, help_text="Of the claims that count, whatever the form of the file."
+    )
+    order_sha256 = models.CharField(
+        max_length=64, blank=True, help_text="Of the order of ranked claims, whatever their scores."
+    )
     libraries = models.JSONField(default=dict)
     classes = models.JSONField(default=list, help_text="Figures per class.")
     detail = models.JSONField(default=dict, help_text="Counts, curve, notes.")

@@ -26,7 +26,7 @@ from workers.cli.local_files import LEFT_OUT, gold_column, read_local_gold
 from workers.cli.report_output import Computed, computed, computed_lines, number, table, title
 from workers.metrics.report import Report
 from workers.metrics.systems import holm
-from workers.scoring.claims import answers_digest
+from workers.scoring.claims import RunDigests, run_digests
 from workers.scoring.resampled_comparison import Draws
 from workers.scoring.scorer import ScoringCase, report_of
 from workers.scoring.significance import UNDEFINED, ComparedMeasure, compare_sides, median_runs
@@ -168,10 +168,10 @@ def _distinct(
     runs: Sequence[tuple[Path, ScoringCase]],
 ) -> tuple[list[tuple[Path, ScoringCase]], list[str]]:
     """Return runs with distinct answers, and a note on each repeated one."""
-    first: dict[str, tuple[Path, ScoringCase]] = {}
+    first: dict[RunDigests, tuple[Path, ScoringCase]] = {}
     notes = []
     for path, case in runs:
-        earlier, _ = first.setdefault(answers_digest(case), (path, case))
+        earlier, _ = first.setdefault(run_digests(case), (path, case))
         if earlier is not path:
             notes.append(f"{path}: same answers as {earlier}, counted once")
     return list(first.values()), notes

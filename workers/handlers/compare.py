@@ -6,7 +6,8 @@ import math
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
+from operator import attrgetter
 
 import msgspec
 
@@ -17,6 +18,7 @@ from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.comparison.run_figures import THIN, class_rows
+from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests, keys_of
 from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, is_hidden, shown_values
 from evalsvc.evaluation.disclosure.shown_tests import AS_SHOWN, StoredTest
 from evalsvc.evaluation.measures.families import class_key, label_of
@@ -314,8 +316,10 @@ class _Compared:
         return self.submissions[self.row.runs[place][0][0]].system.team_id
 
     def _answers(self, place: int) -> set[str]:
-        evaluations = (self.evaluations[key] for _, key in self.row.runs[place])
-        return {each.answers_sha256 or each.file_id for each in evaluations}
+        """Return what the runs of a system share with equal ones."""
+        digests = (attrgetter(*COLUMNS)(self.evaluations[key]) for _, key in self.row.runs[place])
+        keys = (keys_of(Digests(*each), self.setting, hidden=self.hidden) for each in digests)
+        return set(chain.from_iterable(keys))
 
     @cached_property
     def gold(self) -> Gold:

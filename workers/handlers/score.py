@@ -31,7 +31,7 @@ from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from workers.handlers import near_duplicates
 from workers.metrics.report import Curve, Report
-from workers.scoring.claims import ClaimCodes, answers_digest, claim_codes
+from workers.scoring.claims import ClaimCodes, RunDigests, answers_digest, claim_codes, run_digests
 from workers.scoring.composed import composed
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.outcomes import outcomes_of
@@ -58,6 +58,7 @@ class SettingResult:
     report: Report
     detail: dict[str, Any]
     answers_sha256: str
+    digests: RunDigests
     outcomes: bytes | None = None
     claims: ClaimCodes | None = None
 
@@ -155,7 +156,8 @@ def _results(
         report = with_contributed(report_of(case), case, setting)
         packed = pack(outcomes_of(case))
         detail = detail_of(case, report)
-        result = SettingResult(setting, options, report, detail, answers_digest(case), packed)
+        digests = answers_digest(case), run_digests(case)
+        result = SettingResult(setting, options, report, detail, *digests, packed)
         if positives := near_duplicates.positives_if_hidden(setting):
             result = replace(result, claims=claim_codes(case, positives))
             steps.begin(f"{setting.title}: reading the claims of earlier files", 0)
@@ -300,6 +302,7 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
         defaults={
             "options": result.options,
             "answers_sha256": result.answers_sha256,
+            **result.digests._asdict(),
             "libraries": libraries,
             "classes": classes_of(result.report),
             "detail": result.detail,
@@ -316,8 +319,9 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
         EvaluationOutcomes.objects.get_or_create(evaluation=evaluation, defaults={"content": result.outcomes})
     if result.claims is not None:
         near_duplicates.keep_claims(evaluation, result.claims)
-    if not evaluation.answers_sha256:  # from before there were digests
-        Evaluation.objects.filter(pk=evaluation.pk).update(answers_sha256=result.answers_sha256)
+    if not evaluation.claims_sha256:  # from before there were digests
+        digests = {"answers_sha256": result.answers_sha256, **result.digests._asdict()}
+        Evaluation.objects.filter(pk=evaluation.pk).update(**digests)
     return evaluation
 
 

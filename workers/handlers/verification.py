@@ -23,7 +23,7 @@ from evalsvc.evaluation.disclosure.outcomes import pack, unpack
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Evaluation, EvaluationOutcomes, SettingVersion, Submission
 from workers.handlers import score
-from workers.scoring.claims import answers_digest
+from workers.scoring.claims import RunDigests, answers_digest, run_digests
 from workers.scoring.gold import Gold
 from workers.scoring.outcomes import outcomes_of
 from workers.scoring.predictions import Predictions, uncollected
@@ -119,6 +119,9 @@ def _compare(found: Verified, gold: Gold, predictions: Predictions) -> None:
             differ.append(f"{key}: stored {_text(*before)}, recomputed {_text(*after)}")
     if evaluation.answers_sha256 not in ("", answers_digest(case)):
         differ.append("answers: the stored digest is that of other answers")
+    stored_digests = RunDigests(evaluation.claims_sha256, evaluation.order_sha256)
+    if evaluation.claims_sha256 and stored_digests != run_digests(case):
+        differ.append("claims: the stored digests are those of other claims")
     if not _same_outcomes(evaluation, case):
         differ.append("outcomes of items: differ")
     differ += _classes(evaluation.classes, _as_stored(score.classes_of(report)))

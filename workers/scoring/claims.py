@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.evaluation.disclosure.rules import near_below
+from workers.metrics.classification import MISSING
+from workers.metrics.text_answers import Normalisation
 from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 
 Codes = NDArray[np.uint64]
@@ -105,15 +107,44 @@ def _text_rows(case: ScoringCase, *, only_claims: bool = False) -> list[bytes]:
     No abstention and no label outside the inventory is a claim: the gold has neither.
     """
     known = {*case.options.labels, *case.options.relations}
+    treated = case.normalised if only_claims else Normalisation()
     rows = []
     for row, answers in case.placed.answers.items():
         for text, label, *tail in [("", "")] if answers is None else answers:
             if only_claims and label not in known:
                 continue
-            texts = [" ".join(part.split()) for part in (text, *tail)]
+            texts = [treated(part) for part in (text, *tail)]
             turned = sorted(texts) if label in case.options.symmetric else texts
             rows.append(msgspec.json.encode((row, label, turned)))
     return rows
+
+
+class RunDigests(NamedTuple):
+    """Digests by which runs are equal; the second is empty where claims have no scores."""
+
+    claims_sha256: str
+    order_sha256: str
+
+
+def run_digests(case: ScoringCase) -> RunDigests:
+    """Return the SHA-256 of the claims that count, in whatever form, and of the order of ranked ones."""
+    digest = hashlib.sha256()
+    if case.form in TEXT_FORMS:
+        for answers in case.predicted_texts.documents:
+            foreign = case.predicted_texts.n_labels
+            counted = [(min(each.label, foreign), each.texts) for each in answers or ()]
+            digest.update(msgspec.json.encode((answers is None, sorted(counted))))
+        return RunDigests(digest.hexdigest(), "")
+    if case.suite == "ranking":
+        claims = case.claims
+        codes, (_, rank) = _codes(claims.pair, claims.relation), np.unique(-claims.score, return_inverse=True)
+        by_rank = np.lexsort((codes, rank))
+        order = hashlib.sha256(codes[by_rank].tobytes() + rank[by_rank].astype("<i8").tobytes()).hexdigest()
+        return RunDigests(hashlib.sha256(_sorted(*case.predicted_sets).codes.tobytes()).hexdigest(), order)
+    digest.update(claim_codes(case, 0).codes.tobytes())
+    if case.suite == "single labels":  # an item without an answer is wrong, even if it has no relation
+        digest.update(np.flatnonzero(case.answers[1] == MISSING).astype("<i8").tobytes())
+    return RunDigests(digest.hexdigest(), "")
 
 
 def answers_digest(case: ScoringCase) -> str:

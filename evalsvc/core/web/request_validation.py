@@ -26,6 +26,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsvc.core.formats.problems import did_you_mean
+from evalsvc.core.formats.whole_numbers import whole_number_of
 
 MAX_NAMED = 20
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
@@ -207,9 +208,10 @@ def whole_number(request: Request, name: str, *, least: int = 1, most: int) -> i
     text = request.query_params.get(name, "")
     if not text:
         return None
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
+    number = whole_number_of(text)
+    if number is None or not least <= number <= most:
         raise ValidationError({name: f"{text[:20]!r} is not a whole number from {least} to {most:,}."})
-    return int(text)
+    return number
 
 
 def query_day(request: Request, name: str) -> date | None:

@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Ht
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.core.web.forms import add_form_error
 from evalsvc.core.web.request_validation import PostedNames
 
@@ -80,7 +81,7 @@ def page_of(request: HttpRequest, rows: Any, *, size: int, count: int | None = N
     text, pages = request.GET.get("page") or "1", Paginator(rows, size)
     if count is not None:
         pages.count = count
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    number = whole_number_of(text) or 0
     if not 1 <= number <= pages.num_pages:
         raise Http404(f"There is no page {text[:20]!r}. The last one is {pages.num_pages}.")
     return pages.page(number)
@@ -88,7 +89,7 @@ def page_of(request: HttpRequest, rows: Any, *, size: int, count: int | None = N
 
 def row_id(value: str) -> int:
     """Parse a primary key; 0, which no row has, for anything else."""
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else 0
+    return whole_number_of(value, digits=18) or 0
 
 
 # ---- secrets that are shown once ----------------------------------------------------------------

@@ -21,6 +21,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure import gold_digest
+from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, StoredBoard, Submission
 from evalsvc.evaluation.roles import ORGANISER, require
 
@@ -93,13 +94,12 @@ class Run(NamedTuple):
 class ScoredRun(NamedTuple):
     """Evaluation of a run.
 
-    `answers` is the digest of what was scored, of the whole file if there is none; `aggregate` made bags of
-    its sentences.
+    `digests` tell whether it equals another run; `aggregate` made bags of its sentences.
     """
 
     run: Run
     evaluation: int
-    answers: str
+    digests: Digests
     aggregate: str
 
 
@@ -159,26 +159,22 @@ def _scored_runs(
 ) -> dict[tuple[int, str, str, str], list[ScoredRun]]:
     """Return the evaluations of runs, of all systems or some, by setting, gold, scorer and limiting set.
 
-    Of a split, equal answers to the share would tell what else is in it: files are compared there.
-
     States are read before scores: a run that is scored in between counts as scored. The other way round it
     would neither wait nor have a score, and a new version would be shown without it.
     """
     of_submission = _runs({setting.benchmark_id for setting in settings}, systems)
-    whole = {setting.pk for setting in settings if setting.share is None}
     links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings)
     if systems is not None:
         links = links.filter(submission__system__in=systems)
     identity = [f"evaluation__{field}" for field in ("setting_id", "gold_sha256", "scorer")]
-    columns = ("submission_id", "evaluation_id", "evaluation__answers_sha256", "evaluation__file_id")
+    columns = ("submission_id", "evaluation_id", *(f"evaluation__{column}" for column in COLUMNS))
     options = [KeyTextTransform(key, "evaluation__options") for key in ("only", "aggregate")]
     rows = list(links.order_by("evaluation_id").values_list(*identity, *options, *columns))
     runs: dict[tuple[int, str, str, str], list[ScoredRun]] = defaultdict(list)
-    for setting, gold, scorer, limit, aggregate, pk, evaluation, answers, file in rows:
+    for setting, gold, scorer, limit, aggregate, pk, evaluation, *digests in rows:
         if pk not in of_submission:  # it came in between
             continue
-        digest = answers if answers and setting in whole else file
-        scored = ScoredRun(of_submission[pk], evaluation, digest, aggregate or "")
+        scored = ScoredRun(of_submission[pk], evaluation, Digests(*digests), aggregate or "")
         runs[setting, gold, scorer, limit or ""].append(scored)
     return runs
 

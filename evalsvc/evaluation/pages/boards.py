@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.core.web.downloads import csv_file, jsonl_file, svg_file
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.markdown import to_html
@@ -93,13 +94,14 @@ def chosen(request: HttpRequest, slug: str) -> tuple[Benchmark, list[Setting], S
 
 def requested_version(request: HttpRequest) -> int | None:
     """Return the version in the query, None for the newest."""
-    number = request.GET.get("version", "")
-    if not number:
+    text = request.GET.get("version", "")
+    if not text:
         return None
-    if not (number.isascii() and number.isdecimal() and len(number) < 5):
-        detail = f"{number[:20]!r} is not a version. Use a whole number."
+    number = whole_number_of(text, digits=4)
+    if number is None:
+        detail = f"{text[:20]!r} is not a version. Use a whole number."
         raise DomainError("unknown_version", detail, field="version")
-    return int(number)
+    return number
 
 
 @require_safe

@@ -12,6 +12,8 @@ from django.http import Http404, HttpRequest
 from evalsvc.core.web import formatting
 from evalsvc.core.web.views import row_id
 from evalsvc.evaluation import roles
+from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests, Firsts, keys_of
+from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 from evalsvc.evaluation.roles import Person
@@ -19,7 +21,7 @@ from evalsvc.evaluation.shown_scores import main_values, precedence
 
 SYSTEM, TEAM = "submission__system_id", "submission__system__team_id"
 SCORING = ("evaluation__setting_id", "evaluation__gold_sha256", "evaluation__scorer")
-ANSWERS = ("evaluation__answers_sha256", "evaluation__file_id")
+ANSWERS = tuple(f"evaluation__{column}" for column in COLUMNS)
 State = Submission.State
 IN_PROGRESS = (State.RECEIVED, State.QUEUED, State.RUNNING)
 NEEDS_YOU = (State.INVALID, State.FAILED)
@@ -109,10 +111,14 @@ def oldest_equals(runs: QuerySet[Submission], *, within: str = SYSTEM) -> dict[i
     """
     links = Submission.evaluations.through.objects.filter(submission__in=on_boards(runs))
     rows = links.order_by("submission_id").values_list(within, "submission_id", *SCORING, *ANSWERS)
-    oldest: dict[tuple[object, ...], int] = {}
+    read = list(rows)
+    settings = Setting.objects.in_bulk({setting for _, _, setting, *_ in read})
+    hidden = hidden_among(settings.values())
+    oldest = Firsts()
     firsts: dict[int, set[int]] = defaultdict(set)
-    for group, pk, *scoring, answers, file in rows:
-        firsts[pk].add(oldest.setdefault((group, *scoring, answers or file), pk))
+    for group, pk, setting, gold, scorer, *digests in read:
+        keys = keys_of(Digests(*digests), settings[setting], hidden=setting in hidden)
+        firsts[pk].add(oldest.of(pk, (group, setting, gold, scorer), keys))
     return {pk: min(of_run) for pk, of_run in firsts.items() if pk not in of_run}
 
 

@@ -12,6 +12,7 @@ from threading import BoundedSemaphore
 from django.conf import settings
 
 from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
+from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.core.web.places import RETRY_SECONDS
 from evalsvc.evaluation.models import Submission
 
@@ -81,9 +82,10 @@ _slots = BoundedSemaphore(slots(settings.WEB_THREADS))
 def seconds_of(text: str) -> int:
     """Return the seconds of `?wait=`, at most the service's limit."""
     most = settings.WAIT_MAX_SECONDS
-    if not (text.isascii() and text.isdecimal() and len(text) < 6):
+    seconds = whole_number_of(text, digits=5)
+    if seconds is None:
         raise DomainError("bad_wait", f"wait is {text[:20]!r}. Use a whole number of seconds.", field="wait")
-    return min(int(text), most)
+    return min(seconds, most)
 
 
 def wait_for_change(submission: Submission, seconds: int) -> bool:

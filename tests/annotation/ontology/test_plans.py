@@ -174,6 +174,12 @@ def test_a_curator_builds_sees_makes_and_undoes_a_plan_on_the_page(project: Proj
     assert names(project) == ["A", "B", "C"]
 
 
+@pytest.mark.parametrize("action", ["remove", "up", "mine"])
+def test_a_step_of_thousands_of_digits_is_no_step(project: Project, action: str) -> None:
+    press(project, "add", operation="merge", sources=["A", "B"], target="AB")
+    assert press(project, f"{action} {'9' * 5_000}").status_code in (200, 302)
+
+
 def test_a_plan_is_there_again_after_its_page_was_left(project: Project) -> None:
     press(project, "add", operation="merge", sources=["A", "B"], target="AB")
     page = response_of(project, "ontology-plan")

@@ -13,6 +13,7 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.board_figures import EqualRuns
 from evalsvc.evaluation.leaderboard import BoardRow, board, boards, compared_runs
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
+from evalsvc.evaluation.pages import run_list
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from tests.cast.replay import replayed
 from workers.metrics.ranking_profiles import FEW_CLAIMS
@@ -155,6 +156,50 @@ def test_files_with_the_same_answers_are_one_run(cast: BenchmarkCast, second: li
     assert figure.sd == pytest.approx(stdev(row.columns.by_measure.run_values("accuracy")[row.system.pk]))
 
 
+def with_scores(made: float, other: float = 0.0) -> list[Line]:
+    """The answers of `answers(4)` as scores; of other labels too, if they have any."""
+    rest = dict.fromkeys(set(GOLD) - {"N/A"}, other) if other else {}
+    labels = {line["id"]: line["label"] for line in answers(4)}
+    return [
+        {"id": name, "scores": rest | ({label: made} if label != "N/A" else {})}
+        for name, label in labels.items()
+    ]
+
+
+LABEL_SETS: list[Line] = [
+    {"id": line["id"], "labels": [line["label"]] if line["label"] != "N/A" else []} for line in answers(4)
+]
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_one_run_in_several_forms_counts_once(cast: BenchmarkCast, *, hidden: bool) -> None:
+    benchmark = cast.relations()
+    forms = [answers(4), LABEL_SETS, with_scores(0.9), with_scores(0.8), with_scores(0.9, 0.01)]
+    for run, lines in enumerate(forms, 1):
+        cast.submit(benchmark, lines, run=str(run))
+    cast.submit(benchmark, answers(6), run="other")
+    while run_next("score"):
+        pass
+    if hidden:  # what counts from a threshold on that the gold decides is not compared
+        Setting.objects.update(disclosure=Setting.Disclosure.HIDDEN)
+    whole = board(benchmark.settings.get(), "micro_f1")
+    assert whole.rows[0].n == (5 if hidden else 2)
+    own = compared_runs(whole, [whole.rows[0].system.pk])
+    assert len(own[whole.rows[0].system.pk]) == whole.rows[0].n
+    assert set(run_list.counts_by_system(Submission.objects.all()).values()) == {whole.rows[0].n}
+
+
+def test_rankings_count_by_the_order_of_their_claims(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    for run, (first, second) in enumerate([(0.5, 0.25), (0.9, 0.8), (0.25, 0.5), (0.5, 0.5)], 1):
+        scores = {"born_in": first, "part_of": second}
+        cast.submit(benchmark, [{"id": "s1", "scores": scores}], run=str(run))
+    while run_next("score"):
+        pass
+    row = rows(benchmark, "ap")["Net"]
+    assert (row.n, row.runs.equal) == (3, [EqualRuns("2", "1")])
+
+
 def test_a_withdrawn_file_leaves_its_run_to_an_equal_one(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     first, second = scored(cast, benchmark, "Net", 4, 4)
@@ -173,7 +218,7 @@ def test_equal_answers_of_two_systems_are_runs_of_each(cast: BenchmarkCast) -> N
 def test_the_same_scores_under_another_aggregate_are_another_run(cast: BenchmarkCast) -> None:
     benchmark = cast.relations("bag", "ap")
     lines: list[Line] = [
-        {"id": "s1", "scores": {"born_in": 0.5, "part_of": 0.25}},
+        {"id": "s1", "scores": {"born_in": 0.5, "part_of": 0.4}},
         {"id": "s2", "scores": {"born_in": 0.1}},
     ]
     for run, aggregate in (("1", "ONE"), ("2", "AVG"), ("3", "ONE")):
@@ -187,7 +232,7 @@ def test_the_same_scores_under_another_aggregate_are_another_run(cast: Benchmark
 def test_byte_identical_files_from_before_digests_are_one_run(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Net", 4, 4, 5)
-    Evaluation.objects.update(answers_sha256="")
+    Evaluation.objects.update(answers_sha256="", claims_sha256="", order_sha256="")
     assert rows(benchmark)["Net"].n == 2
 
 

@@ -59,6 +59,9 @@ def test_options_decide_which_answers_are_the_same(cast: BenchmarkCast) -> None:
     evaluation = submission.evaluations.get()
     assert evaluation.scores.get(measure="string_micro_recall").value == 3 / 4
     assert evaluation.options["grounding"] == "all"
+    again = cast.submit(folded, [*ENTITIES[:2], {"id": "d3", "entities": [["CY", "PER"]]}], run="2")
+    assert run_next("score")
+    assert again.evaluations.get().claims_sha256 == evaluation.claims_sha256
 
 
 def test_triples_as_text_stand_on_joint_boards(cast: BenchmarkCast) -> None:

@@ -46,11 +46,9 @@ def add(
     submission = cast.submit(benchmark, answers(6), system=system, run=run)
     assert run_next("score")
     evaluation = submission.evaluations.get()
-    evaluation.pk, evaluation.options_sha256, evaluation.answers_sha256 = (
-        None,
-        f"{system}{run}",
-        f"{system}{run}",
-    )
+    name = f"{system}{run}"
+    evaluation.pk, evaluation.options_sha256 = None, name
+    evaluation.answers_sha256 = evaluation.claims_sha256 = name
     evaluation.save(force_insert=True)
     for key, value in zip(SCHEMES, (micro, micro, micro, micro, macro), strict=True):
         Score.objects.create(evaluation=evaluation, measure=key, value=value)

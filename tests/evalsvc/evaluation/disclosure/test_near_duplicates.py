@@ -289,6 +289,10 @@ def test_runs_that_show_the_figures_of_one_run_count_as_one_run(cast: BenchmarkC
     sent(cast, benchmark, label(ANSWERS, 1), system="First")
     for n in (1, 2, 3):
         sent(cast, benchmark, label(changed(ANSWERS, n), 1), system="Again", run=str(n))
-    rows = {row.system.name: row for row in leaderboard.board(setting_of(benchmark)).rows}
+    board = leaderboard.board(setting_of(benchmark))
+    rows = {row.system.name: row for row in board.rows}
     again = rows["Again"].figures["micro_f1"]
     assert (again.n, again.sd, again.mean) == (1, None, rows["First"].figures["micro_f1"].mean)
+    assert [
+        len(runs) for runs in leaderboard.compared_runs(board, [row.system.pk for row in board.rows]).values()
+    ] == [1, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from evalsvc.core.formats.label_mapping import empty_answer
 
 READ = 1_000
 MAX_WORDS, MAX_ITEMS = 12, 5
-PER_TEXT, MATCHES, CHARACTERS = 50, 2_000, 5_000_000  # at most: a request searches
+PER_TEXT, MATCHES, CHARACTERS, SPANS = 50, 2_000, 2_000_000, 50_000  # at most: a request searches
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def precedents(item: Item, parts: OpenParts | None, *, for_user: User) -> list[P
     unread = SecondReading.objects.filter(by=None).exclude(decision__by=for_user).values("decision__item")
     last = decided.exclude(pk=item.pk).exclude(pk__in=unread).order_by("-rank")
     columns = last.only("key", "text", "tokens", "head", "tail", "gold")
-    rows = columns[:READ].iterator(chunk_size=50)
+    rows = columns[:READ].iterator(chunk_size=10)  # long texts are read as far as they are searched
     found = _of_pair(item, rows) if item.project.kind == Kind.RELATIONS else _of_words(item, parts, rows)
     return [precedent for precedent in found if precedent.items]
 
@@ -100,15 +101,17 @@ def _of_words(item: Item, parts: OpenParts | None, rows: Iterable[Item]) -> list
 
 
 def _matches(wanted: Sequence[Wanted], rows: Iterable[Item]) -> Iterator[tuple[Precedent, Outcome, Item]]:
-    read = 0
+    characters = spans = 0
     for other in rows:
-        text, marked = _in_characters(other)
-        folded = text.casefold()
+        text = other.text if other.tokens is None else " ".join(other.tokens)
+        folded, marked = text.casefold(), None
         for key, pattern, precedent in wanted:
             for match in islice(pattern.finditer(text), PER_TEXT) if key in folded else ():
-                yield precedent, _outcome(match.span(), marked, text), other
-        read += len(text)
-        if read > CHARACTERS:
+                marked = marked or _Marked.of(other)
+                yield precedent, marked.outcome(match.span(), text), other
+        characters += len(text)
+        spans += len(marked.spans) if marked else 0
+        if characters > CHARACTERS or spans > SPANS:
             return
 
 
@@ -120,19 +123,31 @@ def _pattern(words: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(words) + after, re.IGNORECASE)
 
 
-def _in_characters(item: Item) -> tuple[str, list[Span]]:
-    """Return the text and its decided spans, counted in code points."""
-    marked = sorted((start, end, label) for start, end, label in (item.gold or empty_answer())["spans"])
-    if item.tokens is None:
-        return item.text, marked
-    starts = [0, *accumulate(len(token) + 1 for token in item.tokens)]
-    return " ".join(item.tokens), [(starts[a], starts[b] - 1, label) for a, b, label in marked]
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """Decided spans of a text in code points, sorted, and the greatest end up to each."""
 
+    spans: list[Span]
+    ends: list[int]
+    labels: dict[tuple[int, int], list[str]]
 
-def _outcome(place: tuple[int, int], marked: Sequence[Span], text: str) -> Outcome:
-    """Return the labels of exactly this place, or of the spans that overlap it."""
-    exact = sorted(label for start, end, label in marked if (start, end) == place)
-    if exact:
-        return Outcome(tuple(exact))
-    beside = next((span for span in marked if span[0] < place[1] and place[0] < span[1]), None)
-    return Outcome((beside[2],), text[beside[0] : beside[1]]) if beside else Outcome(())
+    @classmethod
+    def of(cls, item: Item) -> _Marked:
+        spans = sorted((start, end, label) for start, end, label in (item.gold or empty_answer())["spans"])
+        if item.tokens is not None:
+            starts = [0, *accumulate(len(token) + 1 for token in item.tokens)]
+            spans = [(starts[a], starts[b] - 1, label) for a, b, label in spans]
+        labels: dict[tuple[int, int], list[str]] = {}
+        for start, end, label in spans:
+            labels.setdefault((start, end), []).append(label)
+        return cls(spans, [*accumulate((span[1] for span in spans), max)], labels)
+
+    def outcome(self, place: tuple[int, int], text: str) -> Outcome:
+        """Return the labels of exactly this place, or of the first span that overlaps it."""
+        if place in self.labels:
+            return Outcome(tuple(self.labels[place]))
+        at = bisect_right(self.ends, place[0])  # the first span that ends beyond
+        if at == len(self.spans) or self.spans[at][0] >= place[1]:
+            return Outcome(())
+        start, end, label = self.spans[at]
+        return Outcome((label,), text[start:end])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 from uuid import uuid4
 
@@ -94,6 +95,16 @@ def test_a_word_that_fills_long_texts_is_searched_to_a_limit(monkeypatch: pytest
     assert outcomes(cast)["Sonmarg"] == [("", 120)]
     monkeypatch.setattr(precedents, "CHARACTERS", 100)
     assert outcomes(cast)["Sonmarg"] == [("", 50)]
+
+
+def test_the_first_span_that_overlaps_a_place_is_found_among_nested_ones() -> None:
+    spans = [(0, 9, "A"), (2, 4, "B"), (3, 5, "C"), (3, 5, "D"), (7, 8, "E"), (12, 14, "F")]
+    item = Item(text="x" * 16, gold={"spans": spans[::-1], "relations": []})
+    marked = precedents._Marked.of(item)
+    for start, end in combinations(range(16), 2):
+        exact = tuple(label for a, b, label in spans if (a, b) == (start, end))
+        beside = [label for a, b, label in spans if a < end and start < b]
+        assert marked.outcome((start, end), item.text).labels == (exact or tuple(beside[:1]))
 
 
 def second_reader(cast: ProjectCast) -> User:

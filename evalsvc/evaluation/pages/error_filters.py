@@ -127,7 +127,7 @@ def used(request: HttpRequest, browser: Browser, *, count: bool) -> list[Used]:
         title = browser.titles.get(wanted.label, wanted.label)
         filters.append((title, {"label": ""}, {"label": None}))
     if wanted.text:
-        filters.append((f"“{wanted.text}”", {"text": "", "having": None}, {"text": None}))
+        filters.append((f"“{wanted.text}”", {"text": "", "having": None}, {"text": None, "line": None}))
     if wanted.who:
         filters.append((WHO_ALONE[wanted.who], {"who": ""}, {"who": None}))
     if wanted.is_narrowed:

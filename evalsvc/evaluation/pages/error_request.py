@@ -10,6 +10,7 @@ from math import isfinite
 from django.http import Http404, HttpRequest, QueryDict
 
 from annotation.testset import label_titles
+from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO, Selection, Wanted, same_gold
 from evalsvc.evaluation.disclosure.outcomes import KINDS, Outcomes, outcomes_of, why_closed
@@ -66,6 +67,7 @@ class Browser:
     sides: list[Side]
     wanted: Wanted
     reason: str = ""
+    searched: error_search.Searched | None = None
 
     @property
     def setting(self) -> Setting:
@@ -120,10 +122,12 @@ def requested(request: HttpRequest, slug: str) -> Browser:
         reason = TWO_FORMS
     elif len(sides) == 2 and not same_gold(sides[0].outcomes, sides[1].outcomes):
         reason = NOT_STORED
+    found = None
     if wanted.text and not reason:
-        having = error_search.items_with(wanted.text, sides[0].outcomes, board.version.test_set)
-        wanted = replace(wanted, having=having)
-    return Browser(board, [] if reason else sides, wanted, reason)
+        first, gold = whole_number_of(request.GET.get("line", "")) or 1, board.version.test_set
+        found = error_search.searched(wanted.text, sides[0].outcomes, gold, first=first)
+        wanted = replace(wanted, having=found.items)
+    return Browser(board, [] if reason else sides, wanted, reason, found)
 
 
 def _pick(value: str, by_name: Mapping[str, BoardRow]) -> tuple[BoardRow, str] | None:

@@ -2,30 +2,69 @@
 
 from __future__ import annotations
 
-import json
 import re
+from dataclasses import dataclass
+
+import msgspec
 
 from annotation.testset import TestSet, TestSetRow
 from evalsvc.evaluation.disclosure.outcomes import Outcomes
 
 MOST_CHARACTERS = 100
+LINES = 100_000  # of the gold that one request searches
 
 
-def items_with(text: str, outcomes: Outcomes, test_set: TestSet) -> frozenset[int]:
-    """Return the places of the items with a text in one of their sentences, in any case."""
-    rows = TestSetRow.objects.filter(test_set=test_set)
+@dataclass(frozen=True)
+class Searched:
+    """Items with a text among the searched lines of the gold, which are numbered from 1."""
+
+    items: frozenset[int]
+    first: int
+    last: int
+    of: int
+
+    @property
+    def is_part(self) -> bool:
+        return self.last - self.first + 1 < self.of
+
+    @property
+    def next(self) -> int | None:
+        return self.last + 1 if self.last < self.of else None
+
+    def __str__(self) -> str:
+        return (
+            f"The text was searched in lines {self.first:,} to {self.last:,} of the {self.of:,} of the gold."
+        )
+
+
+def searched(text: str, outcomes: Outcomes, test_set: TestSet, *, first: int = 1) -> Searched:
+    """Search the sentences from a line on, in any case, and return the items that have one with the text."""
+    first = min(max(first, 1), max(test_set.rows, 1))
+    last = min(first - 1 + LINES, test_set.rows)
+    rows = TestSetRow.objects.filter(test_set=test_set, number__range=(first, last))
+    wanted = text.casefold().split()
     # databases fold ASCII alone alike, and lines have tokens and escapes
     for word in re.findall(r"[a-z0-9]+", text, re.IGNORECASE | re.ASCII):
         rows = rows.filter(line__icontains=word)
-    wanted = " ".join(text.casefold().split())
-    lines = rows.values_list("external_id", "line").iterator(chunk_size=2000)
-    found = {name for name, line in lines if wanted in _text(json.loads(line))}
+    words = [word for part in wanted for word in re.findall(r"\w+", part)]
+    lines = rows.order_by().values_list("external_id", "line").iterator(chunk_size=2000)
+    found = {
+        name
+        for name, line in lines
+        if all(map(line.casefold().__contains__, words)) and " ".join(wanted) in _text(line)
+    }
     if outcomes.sentences is None:
-        return frozenset(at for at, name in enumerate(outcomes.ids) if name in found)
-    return frozenset(at for at, names in enumerate(outcomes.sentences) if not found.isdisjoint(names))
+        items = frozenset(at for at, name in enumerate(outcomes.ids) if name in found)
+    else:
+        items = frozenset(at for at, names in enumerate(outcomes.sentences) if not found.isdisjoint(names))
+    return Searched(items, first, last, test_set.rows)
 
 
-def _text(line: dict[str, object]) -> str:
-    tokens = line.get("tokens")
-    text = str(line.get("text") or (" ".join(map(str, tokens)) if isinstance(tokens, list) else ""))
-    return " ".join(text.casefold().split())
+class _Line(msgspec.Struct):
+    text: str | None = None
+    tokens: list[str] | None = None
+
+
+def _text(line: str) -> str:
+    read = msgspec.json.decode(line, type=_Line)
+    return " ".join((read.text or " ".join(read.tokens or ())).casefold().split())

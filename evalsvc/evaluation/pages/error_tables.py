@@ -65,6 +65,8 @@ def table(browser: Browser) -> PaperTable:
         rows.append(cells)
     names = " and ".join(side.name for side in sides)
     caption = f"Errors under {browser.setting}: {names}. {board_computation(browser.board)}"
+    if browser.searched and browser.searched.is_part:
+        caption += f" {browser.searched}"
     return PaperTable(f"{browser.setting.benchmark.slug}-errors", caption, heads, rows)
 
 

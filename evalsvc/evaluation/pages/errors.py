@@ -21,7 +21,7 @@ from evalsvc.evaluation.pages.error_items import shown_items
 from evalsvc.evaluation.pages.error_request import NOT_STORED, Browser, requested, system_value
 
 SHOWN, LISTED = 20, 50  # items on a page; systems to choose from
-FIELDS = ("setting", "a", "b", "text", "order")  # of the form for systems
+FIELDS = ("setting", "a", "b", "text", "line", "order")  # of the form for systems
 ORDER_TITLES = {"f1": "lowest F1 of A first", "errors": "most errors first", "file": "order of the file"}
 
 

@@ -12,10 +12,11 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.request_validation import query_choices
+from evalsvc.core.web.request_validation import query_choices, whole_number
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO
 from evalsvc.evaluation.pages import boards, errors, system
 from evalsvc.evaluation.pages.error_request import KIND_TITLES
+from evalsvc.evaluation.pages.error_search import LINES
 
 SETTING = OpenApiParameter("setting", str, description="Key; default: the first.")
 VERSION = OpenApiParameter("version", int, description="Version of the setting; default: the newest.")
@@ -84,6 +85,7 @@ class Errors(APIView):
             OpenApiParameter("b", str, description="A second one, beside it."),
             OpenApiParameter("kind", str, many=True, enum=list(KIND_TITLES), description="Kinds of errors."),
             OpenApiParameter("text", str, description="Part of the text of an item, in any case."),
+            OpenApiParameter("line", int, description=f"First of the {LINES:,} lines searched for a text."),
             OpenApiParameter("label", str, description="Class of the gold or of a claim."),
             OpenApiParameter("low", float, description="Least F1 of A on an item."),
             OpenApiParameter("high", float, description="Greatest F1 of A on an item."),
@@ -95,6 +97,7 @@ class Errors(APIView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Items with gold and predictions of one or two systems, where the gold is open."""
         query_choices(request, who=WHO, order=list(ORDERS))
+        whole_number(request, "line", most=10**9 - 1)
         for kind in request.query_params.getlist("kind"):
             if kind not in KIND_TITLES:
                 raise ValidationError({"kind": f"{kind!r} is not one of: {', '.join(KIND_TITLES)}."})

@@ -18,7 +18,7 @@ from django.utils.html import strip_tags
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.disclosure.outcomes import KINDS, MISSED, SPURIOUS
 from evalsvc.evaluation.models import Benchmark, EvaluationOutcomes, Score, Setting, Submission
-from evalsvc.evaluation.pages import error_items, error_request
+from evalsvc.evaluation.pages import error_items, error_request, error_search
 from tests.cast.benchmarks import ENTITY_GOLD, BenchmarkCast
 from workers.metrics.text_answers import Answer
 from workers.runner import run_next
@@ -367,6 +367,27 @@ def test_a_search_keeps_the_items_with_the_words_in_any_case_or_spacing(
     client.force_login(cast.lars)
     assert shown(page(client, a="kelpie/Tree", text="CANARY-S3")[0]) == ["s3"]
     assert shown(page(client, "ner", a="kelpie/A", text="left  new")[0]) == ["d1"]
+    assert not page(client, a="kelpie/Tree", text="CANARY-S3")[0]["browser"].searched.is_part
     none, _ = page(client, a="kelpie/Tree", text="spans")  # a key of the lines, in no text
     assert not shown(none)
     assert ("“spans”", "5 sentences") in [(title, left) for title, _, left in none["used"]]
+
+
+def test_a_search_reads_some_lines_and_goes_on_from_there(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(cast.lars)
+    whole, found = shown(page(client, a="kelpie/Tree", text="canary", order="file")[0]), []
+    monkeypatch.setattr(error_search, "LINES", 2)
+    for line, part in (("", "1 to 2"), (3, "3 to 4"), (5, "5 to 6")):
+        context, html = page(client, a="kelpie/Tree", text="canary", order="file", line=line)
+        assert f"searched in lines {part} of the 6 of the gold" in html
+        assert (f"line={int(part[-1]) + 1}" in html) == (part[-1] != "6")
+        found += shown(context)
+        assert len(context["browser"].searched.items) == 2
+    assert found == whole == ["s2", "s3", "s4", "s5", "s6"]
+    assert shown(page(client, a="kelpie/Tree", text="canary", line="9" * 5_000)[0]) == ["s2"]
+    address = reverse("api-errors", args=[benchmark.slug])
+    query = {"a": "kelpie/Tree", "text": "canary", "line": 3}
+    assert "lines 3 to 4 of the 6" in client.get(address, query).json()["caption"]
+    assert client.get(address, query | {"line": "9" * 5_000}).status_code == 400

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import MAXYEAR, MINYEAR, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
@@ -34,6 +34,11 @@ def stated(at: datetime, benchmark: Benchmark) -> str:
 def moment(at: datetime | None, benchmark: Benchmark) -> datetime | None:
     """Read a moment without a zone in that of the benchmark."""
     return at.replace(tzinfo=zone_of(benchmark)) if at and at.tzinfo is None else at
+
+
+def is_in_calendar(at: datetime) -> bool:
+    """True for a moment that has a date in every zone."""
+    return MINYEAR < at.year < MAXYEAR
 
 
 def is_doubtful(closes_at: datetime | None, before: datetime | None) -> bool:

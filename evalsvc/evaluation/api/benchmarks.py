@@ -27,7 +27,7 @@ from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.request_validation import Pages, query_choices, validated, whole_number
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, rules
-from evalsvc.evaluation.dates import is_doubtful, moment, stated
+from evalsvc.evaluation.dates import is_doubtful, is_in_calendar, moment, stated
 from evalsvc.evaluation.disclosure import gold_digest, split
 from evalsvc.evaluation.disclosure.policy import Disclosed, has_closed
 from evalsvc.evaluation.measures.computation import of_setting
@@ -184,6 +184,8 @@ class MomentField(serializers.DateTimeField):
         super().__init__(required=False, allow_null=True, **more)
 
     def enforce_timezone(self, value: datetime) -> datetime:
+        if not is_in_calendar(value):
+            self.fail("overflow")
         return value if value.tzinfo is None else super().enforce_timezone(value)
 
 

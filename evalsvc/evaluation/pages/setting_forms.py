@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -10,7 +11,7 @@ from django import forms
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
-from evalsvc.evaluation.dates import is_doubtful, zone_title
+from evalsvc.evaluation.dates import is_doubtful, is_in_calendar, zone_title
 from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE
 from evalsvc.evaluation.measures.menu import MENU, by_family, contributed_to, offered, with_beta
@@ -36,11 +37,22 @@ OPEN_WARNING = (
 )
 
 
+INVALID_MOMENT = "Enter a day and a time, such as 2026-11-21 09:00."
+
+
+def _require_in_calendar(at: datetime) -> None:
+    if not is_in_calendar(at):
+        raise forms.ValidationError(INVALID_MOMENT)
+
+
 def _moment(label: str, help_text: str) -> forms.DateTimeField:
-    widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
-    messages = {"invalid": "Enter a day and a time, such as 2026-11-21 09:00."}
     return forms.DateTimeField(
-        label=label, help_text=help_text, widget=widget, required=False, error_messages=messages
+        label=label,
+        help_text=help_text,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        required=False,
+        error_messages={"invalid": INVALID_MOMENT},
+        validators=[_require_in_calendar],
     )
 
 

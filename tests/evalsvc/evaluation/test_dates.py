@@ -99,6 +99,22 @@ def test_the_api_reads_dates_in_the_zone_of_the_benchmark_and_questions_past_one
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("zone", "at"), [("Asia/Kathmandu", "0001-01-01T00:00"), (ANYWHERE, "9999-12-31T23:59")]
+)
+def test_dates_without_a_date_in_another_zone_are_rejected(
+    client: Client, cast: BenchmarkCast, zone: str, at: str
+) -> None:
+    cast.relations(time_zone=zone)
+    client.force_login(cast.olga)
+    body = {"closes_at": at, "past_meant": True}
+    answer = client.patch(reverse("api-setting", args=["rel", "main"]), body, content_type="application/json")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "closes_at")
+    page = client.post(reverse("setting-change", args=["rel", "main"]), fields(**body))
+    assert "Enter a day and a time" in page.content.decode()
+
+
+@pytest.mark.django_db
 def test_quotas_renew_in_the_zone_of_the_benchmark_under_its_short_name(
     client: Client, cast: BenchmarkCast
 ) -> None:

@@ -34,11 +34,12 @@ function refresh(row, about) {
 }
 
 function fill(row, page) {
+  const about = document.adoptNode(page.getElementById("about"));
+  refresh(row, about);
+  if (opened?.previousElementSibling !== row) return false; // closed, or another one opened, before the reply came
   const cell = document.createElement("td");
   cell.colSpan = row.cells.length;
-  const about = document.adoptNode(page.getElementById("about"));
   const messages = page.querySelector(".messages");
-  refresh(row, about);
   const buttons = acts.content.cloneNode(true);
   const decide = buttons.querySelector("[data-decide]");
   if (row.dataset.decide) decide.href = row.dataset.decide;
@@ -51,6 +52,7 @@ function fill(row, page) {
   for (const form of about.querySelectorAll("form")) form.addEventListener("submit", send);
   cell.append(...(messages ? [document.adoptNode(messages)] : []), about, buttons);
   opened.replaceChildren(cell);
+  return true;
 }
 
 async function send(event) {
@@ -60,8 +62,7 @@ async function send(event) {
   const address = form.getAttribute("action"); // `form.action` is a button of this name
   const page = await pageOf(address, { method: "POST", body: new FormData(form, submitter) }).catch(() => null);
   if (!page) return location.assign(address);
-  fill(row, page);
-  linkIn(row).focus();
+  if (fill(row, page)) linkIn(row).focus();
 }
 
 async function toggle(link) {

@@ -18,7 +18,7 @@ from tests.cast.projects import ProjectCast
 from tests.places.browser import barriers, in_turn
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 KNOWN = {
@@ -115,6 +115,27 @@ def test_a_row_opens_below_itself_and_changes_its_sentence(page: Page, live: str
     link.click()
     opened.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_a_reply_about_a_row_that_was_left_does_not_fill_the_open_one(page: Page, live: str) -> None:
+    cast = ProjectCast.create()
+    cast.import_lines(sentence(1), sentence(2))
+    cast.open()
+    open_as(page, "cleo", "/projects/harbour/sentences/")
+    rows, opened = page.locator("#rows > tbody > tr:not(.opened)"), page.locator(".opened")
+    held: list[Route] = []
+    page.route(
+        "**", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
+    )
+    rows.first.locator("th a").click()
+    opened.get_by_role("button", name="Exclude sentence").click()
+    rows.nth(1).locator("th a").click()
+    page.locator("tr:last-child.opened").wait_for()
+    other = opened.get_by_role("link", name="Page of this sentence").get_attribute("href")
+    held[0].continue_()
+    rows.first.get_by_text("excluded").wait_for()
+    assert opened.get_by_role("link", name="Page of this sentence").get_attribute("href") == other
+    assert opened.get_by_text("The sentence is excluded from the queue").count() == 0
 
 
 def test_the_chosen_theme_is_stored(page: Page, live: str) -> None:

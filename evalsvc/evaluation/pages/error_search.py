@@ -32,9 +32,8 @@ class Searched:
         return self.last + 1 if self.last < self.of else None
 
     def __str__(self) -> str:
-        return (
-            f"The text was searched in lines {self.first:,} to {self.last:,} of the {self.of:,} of the gold."
-        )
+        lines = f"lines {self.first:,} to {self.last:,} of the gold’s {self.of:,}"
+        return f"Only {lines} were searched for the text."
 
 
 def searched(text: str, outcomes: Outcomes, test_set: TestSet, *, first: int = 1) -> Searched:

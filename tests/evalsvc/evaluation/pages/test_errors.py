@@ -381,7 +381,7 @@ def test_a_search_reads_some_lines_and_goes_on_from_there(
     monkeypatch.setattr(error_search, "LINES", 2)
     for line, part in (("", "1 to 2"), (3, "3 to 4"), (5, "5 to 6")):
         context, html = page(client, a="kelpie/Tree", text="canary", order="file", line=line)
-        assert f"searched in lines {part} of the 6 of the gold" in html
+        assert f"Only lines {part} of the gold’s 6 were searched" in html
         assert (f"line={int(part[-1]) + 1}" in html) == (part[-1] != "6")
         found += shown(context)
         assert len(context["browser"].searched.items) == 2
@@ -389,5 +389,5 @@ def test_a_search_reads_some_lines_and_goes_on_from_there(
     assert shown(page(client, a="kelpie/Tree", text="canary", line="9" * 5_000)[0]) == ["s2"]
     address = reverse("api-errors", args=[benchmark.slug])
     query = {"a": "kelpie/Tree", "text": "canary", "line": 3}
-    assert "lines 3 to 4 of the 6" in client.get(address, query).json()["caption"]
+    assert "lines 3 to 4 of the gold’s 6" in client.get(address, query).json()["caption"]
     assert client.get(address, query | {"line": "9" * 5_000}).status_code == 400

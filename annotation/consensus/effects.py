@@ -68,8 +68,10 @@ def _sample(items: ItemQuerySet) -> list[int]:
     """Return at most 5,000 items, decided ones first, spread evenly over the order of work."""
     keys: list[int] = []
     for part in (items.filter(state__in=Item.DECIDED), items.exclude(state__in=Item.DECIDED)):
-        own, most = list(part.order_by("rank", "pk").values_list("pk", flat=True)), MAX_ITEMS - len(keys)
-        keys += own if len(own) <= most else [own[at * len(own) // most] for at in range(most)]
+        own = part.order_by("rank", "pk").values_list("pk", flat=True)
+        n, rows = own.count(), enumerate(own.iterator(chunk_size=10_000))  # not all in memory
+        most = min(n, MAX_ITEMS - len(keys))
+        keys += [pk for place, pk in rows if place * most // n != (place - 1) * most // n]
     return keys
 
 

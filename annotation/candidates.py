@@ -150,9 +150,9 @@ def choose(
 ) -> Chosen:
     """Make the chosen sentences work, in their order, and keep the others beside it.
 
-    Sentences that somebody answered, skipped, decided or holds stay work, in projects with hidden checks also
-    those that somebody held: of what a person returned, checks alone would come again. Choosing again
-    replaces the choice.
+    Sentences that somebody answered, skipped, decided or has a lease of stay work, in projects with hidden
+    checks also those of ended leases: of what a person returned, checks alone would come again. Choosing
+    again replaces the choice.
     `most` bounds the sentences of the project (0: no bound), as nobody else writes to it meanwhile.
     """
     require_to_change(project, by, CURATOR)
@@ -173,9 +173,9 @@ def choose(
     selected = select(list(corpus), positive, wanted)
     begun = set(Vote.objects.filter(item__project=project).values_list("item", flat=True))
     begun |= set(Adjudication.objects.filter(item__project=project).values_list("item", flat=True))
-    held = Lease.objects.filter(item__project=project)
-    held = held if has_checks(project) else held.filter(ending="")
-    begun |= set(held.values_list("item", flat=True))
+    leases = Lease.objects.filter(item__project=project)
+    leases = leases if has_checks(project) else leases.filter(ending="")
+    begun |= set(leases.values_list("item", flat=True))
     kept = [name for name, pk in corpus.items() if pk in begun and name not in selected]
     counts = dict.fromkeys(wanted.order, 0)
     for criterion in selected.values():

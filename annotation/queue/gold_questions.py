@@ -89,8 +89,11 @@ def has_checks(project: Project) -> bool:
     return ItemCount.objects.filter(batch__project=project, use=Item.Use.CHECK).total() > 0
 
 
-def keeps_held(project: Project) -> bool:
-    """True if what a person held stays theirs, whatever others do, and a vote takes as long as on a check."""
+def keeps_leases(project: Project) -> bool:
+    """True if leased items stay with their person, whatever others do.
+
+    Votes on them then take as long as on hidden checks.
+    """
     return project.check_every > 0 or has_checks(project)
 
 

@@ -44,7 +44,7 @@ class _Locked(Exception):
 def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items that need answers and are new to this annotator."""
     items = _untouched(_imported(project).filter(free__gt=0), annotator).order_by("rank")
-    if not gold_questions.keeps_held(project):
+    if not gold_questions.keeps_leases(project):
         return items
     return items.exclude(Exists(Lease.objects.filter(item=OuterRef("pk"), annotator=annotator)))
 
@@ -53,7 +53,7 @@ def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items and checks that this annotator deferred, the longest deferred first."""
     votes = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
     deferred = Vote.objects.filter(annotator=annotator, reason="later").order_by()
-    kept = gold_questions.keeps_held(project)
+    kept = gold_questions.keeps_leases(project)
     wanted = Q(use__in=(Item.Use.WORK, Item.Use.CHECK)) if kept else Q(free__gt=0)
     items = (
         _imported(project)
@@ -72,7 +72,7 @@ def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """
     leases = Lease.objects.filter(annotator=annotator).exclude(ending="")
     last = leases.filter(item=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    uses = (Item.Use.WORK, Item.Use.CHECK) if gold_questions.keeps_held(project) else ()
+    uses = (Item.Use.WORK, Item.Use.CHECK) if gold_questions.keeps_leases(project) else ()
     returned = _imported(project).filter(use__in=uses, pk__in=leases.values("item"))
     return _untouched(returned, annotator).order_by(Subquery(last))
 
@@ -241,7 +241,7 @@ def _next_items(participant: Participant, n: int, *, must_find: bool) -> list[It
     if participant.project.check_every:  # no more than come before the next hidden check
         n = max(1, min(n, gold_questions.items_before_check(participant)))
     where = {"project": participant.project.pk, "annotator": annotator.pk}
-    where["once"] = gold_questions.keeps_held(participant.project)
+    where["once"] = gold_questions.keeps_leases(participant.project)
     held = annotator.searched_at and timezone.now() - annotator.searched_at < SEARCHES_HOLD
     if held and sql.value(sql.AFTER_FREED_SLICE, **where, size=SLICE) is None:
         return _search_freed(annotator, where, n, must_find=must_find)
@@ -365,7 +365,7 @@ def _take_over_reserve(participant: Participant) -> Lease | None:
         for lease in reversed(list(reserves)):
             own = _untouched(Item.objects.filter(pk=lease.item_id), participant.annotator)
             item = _lock_unless_locked(own)
-            kept = gold_questions.keeps_held(project)
+            kept = gold_questions.keeps_leases(project)
             if item and (_is_shared_once(item, project) if kept else _take_back(lease)):
                 gold_questions.count_items(participant, 1)
                 _save_position(participant.annotator)

@@ -144,7 +144,7 @@ def _vote(
         **request.stored(participant.project),
     )
     _update_answer(item, participant.annotator, vote, payload, records)
-    alike = gold_questions.keeps_held(participant.project)
+    alike = gold_questions.keeps_leases(participant.project)
     if item.use:
         hidden = item.use == Item.Use.CHECK
         if hidden:

@@ -183,7 +183,7 @@ def _unleased_work(project: Project, annotator: Annotator | None) -> int:
     voted = sql.value(sql.VOTED_ITEMS_WITH_ROOM, project=project.pk, annotator=annotator.pk)
     # counted apart from voted items: in one query PostgreSQL would read all votes again for each item
     own = Vote.objects.filter(item=OuterRef("item"), annotator=annotator)
-    kept = gold_questions.keeps_held(project)
+    kept = gold_questions.keeps_leases(project)
     leases = Lease.objects.filter(annotator=annotator) if kept else _leases(annotator)
     with_room = Item.objects.filter(project=project, free__gt=0).live()
     leased = with_room.filter(pk__in=leases.exclude(Exists(own)).values("item")).count()
@@ -192,7 +192,7 @@ def _unleased_work(project: Project, annotator: Annotator | None) -> int:
 
 def _returned(project: Project, annotator: Annotator) -> int:
     """Count the items a person returned; without hidden checks there are none."""
-    if not gold_questions.keeps_held(project):
+    if not gold_questions.keeps_leases(project):
         return 0
     return returned_items(project, annotator).order_by().values("pk").count()
 

@@ -218,7 +218,7 @@ KINDS: dict[str, ProblemKind] = {
     "duplicate_label": ProblemKind("The label occurs twice.", '{"id": "s1", "labels": ["born_in"]}'),
     "unknown_label": ProblemKind("The label is not in the inventory.", LABEL),
     "near_label": ProblemKind("The label is not in the inventory, but a similar one is.", LABEL),
-    "old_label": ProblemKind("The label is an old name that no present label stands for alone.", LABEL),
+    "old_label": ProblemKind("The label is an old name without a single present label.", LABEL),
     "negative_with_label": ProblemKind(
         "The negative class is combined with another label.", '{"id": "s1", "labels": ["born_in"]}'
     ),

@@ -55,12 +55,20 @@ function fill(row, page) {
   return true;
 }
 
+function warn(form) {
+  form.querySelector("[role=alert]")?.remove();
+  const note = Object.assign(document.createElement("p"), { className: "note note--bad", role: "alert" });
+  note.textContent = "No reply from the service. Send it again.";
+  form.append(note);
+}
+
 async function send(event) {
   event.preventDefault();
   const { target: form, submitter } = event;
   const row = opened.previousElementSibling;
   const address = form.getAttribute("action"); // `form.action` is a button of this name
-  const page = await pageOf(address, { method: "POST", body: new FormData(form, submitter) }).catch(() => null);
+  const page = await pageOf(address, { method: "POST", body: new FormData(form, submitter) }).catch(() => undefined);
+  if (page === undefined) return warn(form); // what was typed stays
   if (!page) return location.assign(address);
   if (fill(row, page)) linkIn(row).focus();
 }

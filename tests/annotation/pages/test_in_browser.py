@@ -138,6 +138,24 @@ def test_a_reply_about_a_row_that_was_left_does_not_fill_the_open_one(page: Page
     assert opened.get_by_text("The sentence is excluded from the queue").count() == 0
 
 
+def test_a_form_of_an_open_row_keeps_what_was_typed_while_the_network_is_off(page: Page, live: str) -> None:
+    cast = ProjectCast.create()
+    cast.import_lines(sentence(1))
+    cast.open()
+    open_as(page, "cleo", "/projects/harbour/sentences/")
+    opened = page.locator(".opened")
+    page.locator("#rows th a").first.click()
+    form = opened.get_by_role("region", name="Exclude sentence")
+    form.get_by_role("textbox").fill("Cut off.")
+    page.context.set_offline(True)
+    form.get_by_role("button").click()
+    form.get_by_role("alert").wait_for()
+    page.context.set_offline(False)
+    assert form.get_by_role("textbox").input_value() == "Cut off."
+    form.get_by_role("button").click()
+    opened.get_by_text("The sentence is excluded from the queue").wait_for()
+
+
 def test_the_chosen_theme_is_stored(page: Page, live: str) -> None:
     page.goto("/login/")
     shown = "getComputedStyle(document.body).backgroundColor"

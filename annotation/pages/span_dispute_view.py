@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import islice, product
 from operator import itemgetter
 from typing import Any
+from unicodedata import bidirectional
 
 from django.http import QueryDict
 from django.utils.safestring import SafeString
@@ -243,7 +244,8 @@ class SpanDisputeView(DisputeView):
 
     def _clipped(self, span: Any) -> str:
         text = self.item.surface(span)
-        return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+        short = text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+        return f"\u2068{short}\u2069" if any(bidirectional(c) in ("R", "AL") for c in short) else short
 
 
 def _ways(part: OpenPart) -> list[Alternative]:

@@ -211,6 +211,8 @@ def test_predictions_are_dashed_until_each_is_accepted_refused_or_changed(page: 
     dashed.nth(3).wait_for()
     press(page, "Tab", "Tab", "1")
     assert dashed.count() == 3
+    tag = page.locator(".marks__tag.marks--guess").first
+    assert tag.evaluate("tag => getComputedStyle(tag).borderTopWidth") == "0px"
     press(page, "Escape", "y", "Enter")
     assert page.locator("#answer-error").inner_text().startswith("6 predictions left.")
     page.locator("#refuse-guess").click()
@@ -355,7 +357,7 @@ def test_arrows_follow_the_script_and_spans_count_tokens(live: str, page: Page) 
         ("Ada", ["ArrowRight", "Delete"], "Choose a span first: ⇥ goes through them, a click takes one."),
         ("Ada", ["ArrowRight", "1", "t"], "The chosen span has no relation."),
         ("Ada", ["ArrowRight", "Escape"], "Nothing is selected."),
-        ("Ada", ["ArrowRight", "1", "Escape", "Escape"], "Space marks nothing as A any more."),
+        ("Ada", ["ArrowRight", "1", "Escape", "Escape"], "Space no longer marks A."),
         ("Ada ran. Bob sat.", ["ArrowDown"], "Sentence 2 of 2. “Bob” is selected."),
         (
             "Ada Bob",
@@ -368,6 +370,24 @@ def test_each_key_says_what_it_did(live: str, page: Page, text: str, keys: list[
     place_editor(page, {"text": text}, relations=[{"name": "in", "title": "in"}], bySentence=True)
     press(page, *keys)
     assert page.evaluate("own.note") == message
+
+
+def test_an_empty_answer_in_place_of_another_is_no_turned_relation(live: str, page: Page) -> None:
+    place_editor(page, {"text": "Ada ran."})
+    page.evaluate("for (const at of [1, 2]) own.editor.show({ spans: [], relations: [] })")
+    assert page.evaluate("own.note") is None
+
+
+def test_a_title_or_initial_ends_no_sentence(live: str, page: Page) -> None:
+    page.goto("/docs/keyboard/")
+    text = "Dr. Kim met J. Roe in Ulm. They left at 5 p.m. Mr.\nBo saw plan B. She ran."
+    code = "return m.textOf(x).sentences.map(([from, to]) => x.text.slice(from, to));"
+    assert run(page, "text", code, {"text": text}) == [
+        "Dr. Kim met J. Roe in Ulm.",
+        "They left at 5 p.m.",
+        "Mr.",
+        "Bo saw plan B. She ran.",
+    ]
 
 
 def test_a_drag_ends_when_the_button_is_released_outside_the_window(live: str, page: Page) -> None:

@@ -305,6 +305,13 @@ def test_competing_spans_stand_once_under_the_text_with_their_votes(client: Clie
     assert "ann1" not in page
 
 
+def test_words_from_right_to_left_are_isolated_from_the_types_beside_them(client: Client, db: None) -> None:
+    page = span_page(client, span_dispute(text="سامي في صور", votes={"ann1": [[0, 4, "person"]], "ann2": []}))
+    (option, nothing) = page.context["view"].parts[0].options
+    assert (option.title, nothing.title) == ("“\u2068سامي\u2069” person", "Nothing here")
+    assert '<b dir="auto">' not in page.content.decode()
+
+
 def test_only_what_the_votes_left_open_is_asked(client: Client, db: None) -> None:
     cast = span_dispute(SPAN_VOTES | {"ann1": [[0, 7, "person"], [13, 20, "location"]],
                                       "ann3": [[13, 20, "location"]]})  # fmt: skip

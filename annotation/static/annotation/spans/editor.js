@@ -99,7 +99,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
       gone.length ? `No longer marked: ${listed(gone)}.` : "",
       before[0] === after[0] ? "" : `Relations: ${after[0]}.`,
       before[1] === after[1] ? "" : `Predictions left: ${after[1]}.`,
-    ].filter(Boolean).join(" ") || "A relation is turned back.";
+    ].filter(Boolean).join(" ") || (after[0] ? "A relation is turned back." : "");
   }
 
   // A refused change leaves everything as it is, and says why.
@@ -408,7 +408,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     else if (preview.length) announce("The other places are left.");
     else if (selected >= 0 || range) announce("Nothing is selected.");
     else if (sticky) {
-      announce(`Space marks nothing as ${titleOf(sticky)} any more.`);
+      announce(`Space no longer marks ${titleOf(sticky)}.`);
       sticky = null;
     }
     [link, preview, selected, range] = [null, [], -1, link || preview.length ? range : null];

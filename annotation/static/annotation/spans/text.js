@@ -4,6 +4,8 @@
 const words = new Intl.Segmenter(undefined, { granularity: "word" });
 const characters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const sentences = new Intl.Segmenter(undefined, { granularity: "sentence" });
+// Ends in a title or an initial.
+const unended = /(?:^|[^\p{L}\p{N}])(?:\p{Lu}|Mr|Mrs|Ms|Dr|Prof|St|Mt|Capt|Col|Gen|Gov|Hon|Lt|Rep|Rev|Sen|Sgt) ?\.\s*$/u;
 
 // The text with a place for each offset of an answer: `from` and `to` are its UTF-16 ends.
 export function textOf(item) {
@@ -16,14 +18,27 @@ export function textOf(item) {
   }
   const offsets = new Map(places.map(({ from }, offset) => [from, offset]));
   const whole = places.map((_, offset) => [offset, offset + 1]);
-  const segments = [...sentences.segment(text)].filter(({ segment }) => segment.trim());
   return {
     text,
     places,
     words: item.tokens ? whole : unitsOf(words, text, offsets, places),
     characters: item.tokens ? whole : unitsOf(characters, text, offsets, places),
-    sentences: segments.map(({ index, segment }) => [index, index + segment.trimEnd().length]), // in UTF-16 units
+    sentences: sentencesOf(text),
   };
+}
+
+// In UTF-16 units; a name stays with its title or initial.
+function sentencesOf(text) {
+  const cuts = [];
+  let isOpen = false;
+  for (const { index, segment } of sentences.segment(text)) {
+    if (!segment.trim()) continue;
+    const end = index + segment.trimEnd().length;
+    if (isOpen) cuts.at(-1)[1] = end;
+    else cuts.push([index, end]);
+    isOpen = unended.test(segment) && !segment.includes("\n");
+  }
+  return cuts;
 }
 
 // Segments with anything but white space, as [start, end] in offsets of an answer.

@@ -57,7 +57,9 @@ class BulkActionSerializer(serializers.Serializer[Any]):
     explains = serializers.CharField(required=False, allow_blank=True, default="", max_length=2_000)
 
     def validate(self, attrs: Any) -> Any:
-        """Require what the action needs."""
+        """Require what the action needs, and items or all."""
+        if attrs["all"] and attrs["items"]:
+            raise serializers.ValidationError({"items": "Send ids of items or all, not both."})
         needed = {EXCLUDE: ["finding"], GOLD: ["use", "payload"]}.get(attrs["action"], [])
         missing = [] if attrs["preview"] else [name for name in needed if name not in attrs]
         if missing:

@@ -84,4 +84,6 @@ def test_an_action_without_its_values_or_items_changes_nothing(cast: ProjectCast
     assert send(cast, "exclude", 1).status_code == 400
     assert send(cast, "reopen").json()["code"] == "nothing_chosen"
     assert send(cast, "exclude", query="?label=nowhere", all=True, finding="broken").status_code == 400
+    both = send(cast, "exclude", 1, all=True, finding="broken").json()
+    assert [problem["field"] for problem in both["errors"]] == ["items"]
     assert states(cast) == ["disputed", "open", "open"]

@@ -164,13 +164,15 @@ def test_terms_are_accepted_before_a_download_and_again_when_they_change(client:
 
 def test_named_people_alone_see_and_download_it(client: Client) -> None:
     sam = person("sam")
-    published(access="named", usernames=["sam"])
-    assert client.get(PAGE).status_code == 404
+    published(access="named", usernames=["sam"], with_gold=True)
+    chart = f"{PAGE}charts/labels.csv"
+    assert [client.get(address).status_code for address in (PAGE, chart)] == [404, 404]
     client.force_login(person("tim"))
-    assert (client.get(PAGE).status_code, client.get(FILE).status_code) == (404, 404)
+    assert [client.get(address).status_code for address in (PAGE, FILE, chart)] == [404, 404, 404]
     assert PAGE not in client.get("/releases/").content.decode()
     client.force_login(sam)
     assert PAGE in client.get("/releases/").content.decode()
+    assert client.get(chart).status_code == 200
     assert names_in(client.get(FILE))
 
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from annotation.adjudication import decisions
 from annotation.adjudication.decisions import DisputeFilters
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
-from annotation.consensus.item_state import Rules, answers_needed, counted_answers
+from annotation.consensus.item_state import Rules, answers_needed, counted_answers, for_one_request
 from annotation.consensus.majority import OpenPart, OpenParts, payload_of
 from annotation.models import Adjudication, Answer, Item, Project
 from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
@@ -44,7 +44,10 @@ class BulkPreview:
 
 
 def preview(project: Project, filters: DisputeFilters, answer: str, *, by: User) -> BulkPreview:
-    """Return what a bulk decision would give to the first `MOST` disputes, and store nothing."""
+    """Return what a bulk decision would give to the first disputes, and store nothing.
+
+    To `MOST` at most; fewer where answers have many spans.
+    """
     require(project, by, *MAY_DECIDE)
     if not filters.pattern or filters.pattern == UNANSWERABLE:
         hint = "Choose one of the patterns of the disputes, such as 1 against 2 N/A."
@@ -53,13 +56,14 @@ def preview(project: Project, filters: DisputeFilters, answer: str, *, by: User)
         detail = f"Unknown answer {answer[:40]!r}. Use one of: {', '.join(ANSWERS)}."
         raise DomainError("invalid_input", detail, field="answer")
     found = list(decisions.disputes(project, filters)[: MOST + 1])
-    items, rules = found[:MOST], Rules(project)
+    fitting, rules = {*for_one_request([item.pk for item in found[:MOST]])}, Rules(project)
+    items = [item for item in found if item.pk in fitting]
     votes: dict[int, list[Answer]] = defaultdict(list)
     for row in Answer.objects.filter(item__in=items).active().order_by("position"):
         votes[row.item_id].append(row)
     given = [(item, _answer(rules, item, votes[item.pk], answer)) for item in items]
     kept = [(item, payload) for item, payload in given if payload is not None]
-    return BulkPreview(kept, len(given) - len(kept), len(found) > MOST)
+    return BulkPreview(kept, len(given) - len(kept), len(found) > len(items))
 
 
 def _answer(rules: Rules, item: Item, answers: Sequence[Answer], wanted: str) -> Payload | None:

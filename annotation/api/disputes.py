@@ -240,7 +240,7 @@ class BulkExampleSerializer(serializers.Serializer[Any]):
 class BulkResultSerializer(serializers.Serializer[Any]):
     decided = serializers.IntegerField(help_text="Disputes that are decided, or would be.")
     tied = serializers.IntegerField(help_text="Disputes without a leading label, which stay.")
-    more = serializers.BooleanField(help_text=f"True if there are more than {bulk_decisions.MOST}.")
+    more = serializers.BooleanField(help_text="True if there are more disputes: decide them after these.")
     key = serializers.CharField(help_text="To send with the decision; empty after it.")
     items = BulkExampleSerializer(many=True, help_text="Answers of a preview.")
 

@@ -14,7 +14,8 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models.functions import Now
+from django.db.models import Sum, TextField
+from django.db.models.functions import Cast, Length, Now
 
 from annotation.consensus import majority
 from annotation.models import (
@@ -35,6 +36,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
 RECOMPUTE_AT_ONCE = 1_000
+MOST_IN_REQUEST = 1_000_000  # characters of answers, about 25 texts of 2 × 1,000 spans or 6,000 sentences
 CHUNK = 500
 ANY_VOTES = "any"  # key of a decision that does not depend on the votes
 FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "extra", "free"]
@@ -371,6 +373,19 @@ def load_records(keys: Sequence[int]) -> dict[int, ItemRecords]:
     for decision in Adjudication.objects.filter(item__in=keys).applicable():
         records[decision.item_id].decisions.append(decision)
     return records
+
+
+def for_one_request(keys: Sequence[int]) -> list[int]:
+    """Return the first items whose answers a request can decide; one at least."""
+    rows = Answer.objects.filter(item__in=keys).order_by().values_list("item")
+    sizes = dict(rows.annotate(size=Sum(Length(Cast("payload", TextField())))))
+    fitting, size = list[int](), 0
+    for key in keys:
+        size += sizes.get(key, 0)
+        if fitting and size > MOST_IN_REQUEST:
+            break
+        fitting.append(key)
+    return fitting
 
 
 def other_policy_changes(project: Project) -> int:

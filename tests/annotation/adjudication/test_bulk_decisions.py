@@ -166,6 +166,22 @@ def test_open_parts_of_spans_get_their_leading_answer_and_the_rest_stands() -> N
     assert item.gold["spans"] == [ann]
 
 
+def test_disputes_with_many_spans_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, chosen = project(), DisputeFilters(PATTERN)
+    assert (len((whole := bulk_decisions.preview(made, chosen, NA, by=curator())).items), whole.more) == (
+        3,
+        False,
+    )
+    size = len(json.dumps({"spans": [], "relations": ["A"]}))
+    for most, n in ((size * 7, 2), (1, 1)):
+        monkeypatch.setattr(item_state, "MOST_IN_REQUEST", most)
+        part = bulk_decisions.preview(made, chosen, NA, by=curator())
+        assert (part.items, part.more) == (whole.items[:n], True)
+    for left in (2, 1, 0):
+        decided(made)
+        assert len(bulk_decisions.preview(made, chosen, NA, by=curator()).items) == min(left, 1)
+
+
 def test_bulk_decisions_stand_through_recomputation_and_reach_the_release() -> None:
     made = project()
     decided(made)

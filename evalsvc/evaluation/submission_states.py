@@ -19,6 +19,7 @@ from evalsvc.evaluation.models import (
     Benchmark,
     BoardTests,
     ContributedMeasure,
+    NearDuplicate,
     Setting,
     StoredBoard,
     Submission,
@@ -130,10 +131,13 @@ def follow(job: Job) -> None:
     mirrored = STATE_OF_CHECK if job.kind == "check" else STATE_OF_JOB
     at_fault = job.error_code in KINDS or job.error_code in MODEL_FAULTS
     to = mirrored.get(job.state) or (S.INVALID if at_fault else S.FAILED)
-    if submission.scored_at and to in ENDED:  # a failed re-scoring leaves the run on its boards
+    failed = submission.scored_at is not None and to in ENDED and to != S.SCORED
+    if failed:  # a failed re-scoring leaves the run on its boards
         to = S.SCORED
     if submission.state != to:
         move(submission, to, code=job.error_code, reason=job.error, job=job)
+        if failed:
+            _compare_others(submission)
     elif submission.job_id is None:
         Submission.objects.filter(pk=submission.pk).update(job=job)
 
@@ -145,6 +149,15 @@ def queue(submission: Submission, *, kind: str = "score") -> None:
     job = queueing.enqueue(kind, submission.pk, lane=f"team {submission.system.team_id}")
     mirrored = STATE_OF_CHECK if kind == "check" else STATE_OF_JOB
     submission.job, submission.state = job, mirrored[Job.State.QUEUED]  # as `follow` stored it
+
+
+def _compare_others(submission: Submission) -> None:
+    """Queue the runs that waited to be compared with one that is not scored now."""
+    for row in NearDuplicate.objects.filter(earlier=submission).select_related("submission"):
+        gold = {"setting": row.setting_id, "gold_sha256": row.gold_sha256}
+        other = row.submission
+        if other.state == S.SCORED and not submission.evaluations.filter(**gold).exists():
+            score_again(other)
 
 
 def score_again(submission: Submission) -> None:
@@ -249,3 +262,4 @@ def withdraw(submission: Submission, *, by: User) -> None:
         if not Submission.objects.filter(pk=submission.pk, withdrawn_at=None).update(withdrawn_at=Now()):
             raise Conflict("withdrawn", "This submission is already withdrawn.")
         mark_boards(submission)
+        _compare_others(submission)

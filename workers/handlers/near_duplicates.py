@@ -52,21 +52,65 @@ def keep_claims(evaluation: Evaluation, claims: ClaimCodes) -> None:
 
 
 def record(submission: Submission, evaluation: Evaluation, before: set[tuple[int, str]]) -> None:
-    """Store the run that another resembles, unless they were compared before."""
+    """Store the run that another resembles, unless they were compared before.
+
+    Under a new gold runs are scored again in any order. A run that is scored before an earlier one shows the
+    figures of that one, so none, until both are scored and can be compared.
+    """
     gold = (evaluation.setting_id, evaluation.gold_sha256)
+    rows = NearDuplicate.objects.filter(setting=evaluation.setting, gold_sha256=evaluation.gold_sha256)
+    waiting = list(rows.filter(earlier=submission).select_related("submission__system"))
+    if gold not in before or not _is_scored(rows.filter(submission=submission).first()):
+        _compare(submission, evaluation)
+    for row in waiting if gold not in before else ():
+        later = row.submission.evaluations.filter(setting=row.setting_id, gold_sha256=row.gold_sha256)
+        for other in later.filter(claims__isnull=False).select_related("setting"):
+            row.delete()
+            _compare(row.submission, other)
+
+
+def _is_scored(row: NearDuplicate | None) -> bool:
+    """Return whether the run whose figures a row shows has any; true without a row."""
+    if row is None:
+        return True
+    return row.earlier.evaluations.filter(setting=row.setting_id, gold_sha256=row.gold_sha256).exists()
+
+
+def _compare(submission: Submission, evaluation: Evaluation) -> None:
     stored = EvaluationClaims.objects.filter(evaluation=evaluation).values_list("codes", flat=True).first()
     positives = positives_if_hidden(evaluation.setting)
-    if stored is None or gold in before or not positives:
+    if stored is None or not positives:
         return
     claims = stored_claims(stored, evaluation.options)
-    if near := _nearest(submission, evaluation, claims, positives) or _near_before(submission, evaluation):
-        earlier, changed = near
-        NearDuplicate.objects.get_or_create(  # a repeated file was entered when it was accepted
-            submission=submission,
-            setting=evaluation.setting,
-            gold_sha256=evaluation.gold_sha256,
-            defaults={"earlier_id": earlier, "claims": changed},
-        )
+    near = _nearest(submission, evaluation, claims, positives)
+    near = near or _near_before(submission, evaluation) or _waiting(submission, evaluation)
+    row: dict[str, Any] = {"submission": submission, "setting": evaluation.setting}
+    row["gold_sha256"] = evaluation.gold_sha256
+    if near is None:
+        NearDuplicate.objects.filter(**row).delete()
+        return
+    earlier, changed = near
+    NearDuplicate.objects.update_or_create(**row, defaults={"earlier_id": earlier, "claims": changed})
+
+
+def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:
+    """Return the team's first earlier run that is still to be scored again under this gold."""
+    if submission.scored_at is None:
+        return None
+    own = {"evaluations__setting": evaluation.setting, "evaluations__gold_sha256": evaluation.gold_sha256}
+    runs = Submission.objects.filter(
+        system__team=submission.system.team_id,
+        benchmark=submission.benchmark_id,
+        evaluations__setting=evaluation.setting,
+        withdrawn_at=None,
+        scored_at__lte=submission.scored_at,
+        state__in=(Submission.State.QUEUED, Submission.State.RUNNING),
+    )
+    runs = runs.exclude(pk=submission.pk).exclude(pk__in=Submission.objects.filter(**own)).distinct()
+    for run in runs.select_related("benchmark").order_by("scored_at", "pk"):
+        if evaluation.setting in scoring_identity.fitting(run):
+            return run.pk, 0
+    return None
 
 
 def _near_before(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:

@@ -257,7 +257,7 @@ def score_anew(setting: Setting, **only: Any) -> int:
     covered: dict[tuple[tuple[int, ...], str], bool] = {}
     runs = setting.benchmark.submissions.filter(withdrawn_at=None, state=Submission.State.SCORED)
     queued = 0
-    for submission in runs.filter(**only).select_related("benchmark", "system"):
+    for submission in runs.filter(**only).select_related("benchmark", "system").order_by("scored_at", "pk"):
         held_to = tuple(submission.held_to)
         contract = contracts.get((held_to, submission.phase)) if held_to else None
         contract = contract or file_contract.of_submission(submission)

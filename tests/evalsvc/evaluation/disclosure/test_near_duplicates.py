@@ -268,6 +268,67 @@ def test_a_near_duplicate_scored_first_under_another_gold_shows_no_figures_of_it
     assert shown["scores"] == figures(client, cast, before, version=2)["scores"]
 
 
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_files_that_differ_in_what_a_new_gold_leaves_out_are_compared_under_it_in_any_order(
+    client: Client, cast: BenchmarkCast, first: int
+) -> None:
+    """What a correction will leave out can be foreseen: files were padded with it, and not compared again."""
+    benchmark = hidden_phase(cast, GOLD)
+    kept = dict(list(GOLD.items())[:340])
+    padding = [name for name in GOLD if name not in kept][:40]
+    files = [ANSWERS]
+    for n in (1, 2):
+        flipped = {
+            name: next(one for one in LABELS if one not in (ANSWERS[name], GOLD[name])) for name in padding
+        }
+        files.append(
+            changed(ANSWERS, n) | flipped
+            if n == 1
+            else changed(ANSWERS, n) | dict.fromkeys(padding, NEGATIVE)
+        )
+    runs = [sent(cast, benchmark, label(answers, 1), run=str(n)) for n, answers in enumerate(files)]
+    assert [figures(client, cast, run)["figures_of"] for run in runs] == [None] * 3
+    revised = freeze("revised", gold_lines(kept), by=cast.olga)
+    creation.revise_setting(setting_of(benchmark), test_set=revised, by=cast.olga)
+    jobs = Job.objects.filter(kind="score").exclude(state__in=Job.ENDED)
+    jobs.exclude(subject=runs[first].pk).update(queue="later")
+    while run_next("score"):
+        pass
+    if first:
+        value = {each["value"] for each in figures(client, cast, runs[first], version=2)["scores"].values()}
+        assert value == {None}
+    for run in reversed(runs):
+        Job.objects.filter(queue="later", subject=run.pk).update(queue="score")
+        while run_next("score"):
+            pass
+    shown = [figures(client, cast, run, version=2) for run in runs]
+    assert [each["figures_of"] for each in shown] == [None, runs[0].pk, runs[0].pk]
+    assert shown[1]["scores"] == shown[2]["scores"] == shown[0]["scores"]
+
+
+@pytest.mark.parametrize("end", [submission_states.cancel, submission_states.withdraw])
+def test_a_run_that_waits_for_one_that_is_not_scored_again_is_compared_with_the_others(
+    client: Client, cast: BenchmarkCast, end: Callable[..., None]
+) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    runs = [sent(cast, benchmark, label(wrong(GOLD, share), 1), run=str(share)) for share in (0.5, 0.3)]
+    revised = freeze("revised", gold_lines(GOLD | {"s0": "part_of"}), by=cast.olga)
+    creation.revise_setting(setting_of(benchmark), test_set=revised, by=cast.olga)
+    waiting = Job.objects.filter(kind="score", subject=runs[0].pk).exclude(state__in=Job.ENDED)
+    waiting.update(queue="later")
+    while run_next("score"):
+        pass
+    value = {each["value"] for each in figures(client, cast, runs[1], version=2)["scores"].values()}
+    assert value == {None}
+    runs[0].refresh_from_db()
+    end(runs[0], by=cast.kim)
+    while run_next("score"):
+        pass
+    shown = figures(client, cast, runs[1], version=2)
+    assert shown["figures_of"] is None
+    assert None not in {each["value"] for each in shown["scores"].values()}
+
+
 def test_a_new_scorer_compares_no_run_again(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:
     benchmark = hidden_phase(cast, GOLD)
     sent(cast, benchmark, label(ANSWERS, 1), run="1")

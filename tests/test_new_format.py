@@ -82,7 +82,7 @@ def tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_documentation_shows_its_title_and_example(client: Client) -> None:
     page = client.get(reverse("docs-formats")).content.decode()
-    assert page.count("<h3>Tilde lines</h3>") == 3
+    assert page.count("<summary><b>Tilde lines</b>") == 3
     assert "<li>s1~born_in</li>" in page
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from evalsvc.evaluation.benchmarks import events, versions
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.reported import entries
+from tests.cast.basics import person
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from workers.runner import run_next
 
@@ -117,5 +118,6 @@ def test_the_home_page_has_the_events_of_public_boards_in_a_constant_number_of_q
         counts.append(len(queries))
     assert counts[0] == counts[1]
     Benchmark.objects.update(public=False)
-    client.force_login(cast.olga)
-    assert "Net of Kelpie" not in client.get("/").content.decode()
+    for user, shown in ((cast.olga, True), (person("stranger"), False)):
+        client.force_login(user)
+        assert ("Net of Kelpie" in client.get("/").content.decode()) is shown

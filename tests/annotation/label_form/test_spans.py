@@ -217,6 +217,7 @@ def test_predictions_are_dashed_until_each_is_accepted_refused_or_changed(page: 
     assert page.locator("#answer-error").inner_text().startswith("6 predictions left.")
     page.locator("#refuse-guess").click()
     assert page.locator("#guess-count").inner_text() == "4 predictions"
+    assert page.locator("#readback").inner_text().endswith(" Not accepted yet: 4 predictions.")
     press(page, "y", "y")
     assert "Next: “Bob” met “Ada”." in page.locator("#span-note").inner_text()
     arcs = page.locator(".marks__guess")

@@ -46,8 +46,8 @@ function nameOf(item, role) {
 export const pairOf = (item) => (marksSpans ? clip(item.text) : pairIn(item));
 const pairIn = (item) => ["head", "tail"].map((role) => `\u2068${nameOf(item, role)}\u2069`).join(" → ");
 
-export function readback({ item, spans, chosen, na }) {
-  if (marksSpans) return [spansReadback(item, spans, chosen, na)];
+export function readback({ item, spans, chosen, guesses = [], na }) {
+  if (marksSpans) return [spansReadback(item, spans, chosen, guesses, na)];
   const [head, tail] = ["head", "tail"].map((role) => nameOf(item, role));
   if (na) return ["Your answer: ", element("u", api.na), "."];
   if (!chosen.length) return ["Nothing chosen yet."];
@@ -60,12 +60,13 @@ export function readback({ item, spans, chosen, na }) {
   ]);
 }
 
-function spansReadback(item, spans, chosen, na) {
+function spansReadback(item, spans, chosen, guesses, na) {
   if (na) return "Your answer: nothing to mark here.";
   if (!spans.length) return "Nothing marked yet.";
   const units = item.tokens ?? [...item.text];
   const words = ([start, end]) => quotable(units.slice(start, end).join(item.tokens ? " " : ""));
   const phrase = (name) => document.querySelector(`[data-relate="${CSS.escape(name)}"]`)?.dataset.phrase || relateTitle(name);
   const links = chosen.map(([head, name, tail]) => `${words(spans[head])} ${phrase(name)} ${words(spans[tail])}`);
-  return `Your answer: ${[plural(spans.length, "span"), ...links].join("; ")}.`;
+  const left = guesses.length ? ` Not accepted yet: ${plural(guesses.length, "prediction")}.` : "";
+  return `Your answer: ${[plural(spans.length, "span"), ...links].join("; ")}.${left}`;
 }

@@ -212,6 +212,7 @@ def _quality_context(project: Project) -> dict[str, Any]:
         "n_questions": sum(uses.values()),
         "has_relations": project.kind == Kind.RELATIONS,
         "n_suggestions": n_suggestions,
+        "unpredicted_checks": gold_questions.checks_without_prediction(project),
         "n_sentences": ItemCount.objects.live(project).total(),
         "suggested_votes": figures["suggested"],
         "computed_at": figures.computed_at,

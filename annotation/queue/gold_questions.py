@@ -12,7 +12,18 @@ from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
 from annotation.consensus import item_state
-from annotation.models import Annotator, Item, ItemCount, KnownAnswer, Lease, Mark, Oversight, Project, Vote
+from annotation.models import (
+    Annotator,
+    Item,
+    ItemCount,
+    KnownAnswer,
+    Lease,
+    Mark,
+    Oversight,
+    Project,
+    Suggestion,
+    Vote,
+)
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.lease_endings import return_all
 from annotation.queue.participants import Participant
@@ -95,6 +106,17 @@ def keeps_leases(project: Project) -> bool:
     Votes on them then take as long as on hidden checks.
     """
     return project.check_every > 0 or has_checks(project)
+
+
+def checks_without_prediction(project: Project) -> int:
+    """Count the hidden checks without a prediction, where predictions are shown.
+
+    While there are any no prediction is shown: the lack of it would tell the checks.
+    """
+    if not project.suggests or not has_checks(project):
+        return 0
+    checks = Item.objects.filter(project=project, use=Item.Use.CHECK)
+    return checks.exclude(Exists(Suggestion.objects.filter(item=OuterRef("pk")))).count()
 
 
 # ---- places of hidden checks ----------------------------------------------------------------------

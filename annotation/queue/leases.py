@@ -339,7 +339,8 @@ def _save_position(annotator: Annotator) -> None:
 
 
 def _grant(participant: Participant, item: Item) -> Lease:
-    suggestion = Suggestion.objects.filter(item=item).first() if participant.project.suggests else None
+    shows = participant.project.suggests and not gold_questions.checks_without_prediction(participant.project)
+    suggestion = Suggestion.objects.filter(item=item).first() if shows else None
     (lease,) = sql.fetch(
         Lease,
         sql.GRANT_LEASE,

@@ -17,6 +17,7 @@ from tests.cast.projects import (
     curator,
     import_lines,
     project_with_items,
+    seen,
 )
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +96,22 @@ def test_a_hidden_check_has_a_prediction_like_any_other_item(client: Client) -> 
     shown = {lease["item"]["text"]: lease["suggestion"]["relations"] for lease in leases}
     assert shown[sentence("check")["text"]] == ["C"]
     assert len(shown) == 3
+
+
+def test_no_prediction_is_shown_while_a_hidden_check_lacks_one(client: Client) -> None:
+    project = project_with_items(2, k=1)
+    import_lines(project, [sentence("check", relations=["A"])], known="check")
+    predictions = [{"id": "s0", "label": "B"}, {"id": "s1", "label": "B"}]
+    import_lines(project, predictions, what="suggestions")
+    gold_questions.set_quality_options(project, by=curator(), suggests=True, check_every=1)
+    client.force_login(annotators(project, 1)[0])
+    address = f"/api/v1/projects/{project.slug}/reserve"
+    held = client.post(address, {"holding": [], "n": 3}, content_type="application/json").json()["leases"]
+    assert [lease["suggestion"] for lease in held] == [None] * 3
+    assert "hidden: 1 hidden check has none" in " ".join(seen(project, "project-quality").split())
+    import_lines(project, [{"id": "check", "label": "B"}], what="suggestions")
+    assert "shown as initial answers" in seen(project, "project-quality")
+    assert gold_questions.checks_without_prediction(project) == 0
 
 
 def test_a_prediction_with_an_unknown_id_or_label_is_rejected() -> None:

@@ -88,6 +88,8 @@ def preview(
     live = project.items.live()
     with transaction.atomic():
         keys = _sample(live)
+        fitting = len(item_state.for_one_request(keys))  # few where answers have many spans
+        keys = [keys[at * len(keys) // fitting] for at in range(fitting)]
         before, changed = _Outcomes.of(keys), Project.objects.get(pk=project.pk)
         look(changed, keys)
         change(changed)

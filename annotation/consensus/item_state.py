@@ -36,7 +36,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
 RECOMPUTE_AT_ONCE = 1_000
-MOST_IN_REQUEST = 1_000_000  # characters of answers, about 25 texts of 2 × 1,000 spans or 6,000 sentences
+MOST_IN_REQUEST = 1_500_000  # characters of answers, about 40 texts of 2 × 1,000 spans or 9,000 sentences
 CHUNK = 500
 ANY_VOTES = "any"  # key of a decision that does not depend on the votes
 FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "extra", "free"]

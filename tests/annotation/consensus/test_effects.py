@@ -110,3 +110,5 @@ def test_a_preview_of_a_large_project_counts_a_sample_of_its_whole_order_decided
     effect = preview(project, lambda copy: None, look)
     assert counted[0] == ["s6", "s7", "s0", "s3"]
     assert "a sample of 4 of 8 sentences" in str(effect)
+    monkeypatch.setattr(item_state, "MOST_IN_REQUEST", 1)  # as with many spans
+    assert "a sample of 1 of 8 sentences" in str(preview(project, lambda copy: None))

@@ -82,8 +82,22 @@ class MappingPlan:
         return cls(sets, named, _inventory(inventory, named))
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the manifest states."""
-        return {"of": [reference(each) for each in self.sets], "names": self.names}
+        """Return what the manifest states, with the mappings that made the sets."""
+        stated = {"of": [reference(each) for each in self.sets], "names": self.names}
+        earlier = _earlier(self.sets)
+        return stated | ({"earlier": earlier} if earlier else {})
+
+
+def _earlier(sets: Sequence[TestSet]) -> list[dict[str, Any]]:
+    """Return each mapping that led to the sets, once and in order, with the slugs of the sets it was of."""
+    found: dict[str, dict[str, Any]] = {}
+    for test_set in sets:
+        if mapped := test_set.manifest.get("mapped"):
+            of = [each["slug"] for each in mapped["of"]]
+            own = {"set": test_set.slug, "of": of, "names": mapped["names"]}
+            for each in (*mapped.get("earlier", ()), own):
+                found.setdefault(each["set"], each)
+    return list(found.values())
 
 
 def to_combine(test_set: TestSet, *, by: User) -> list[TestSet]:

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from annotation.releases.folder import release_manifest
 from annotation.splits import mapping
 from annotation.splits.mapping import MappingPlan
 from annotation.testset import Origin, TestSet, read_rows
@@ -85,6 +86,19 @@ def test_labels_with_one_new_name_become_one_and_deleted_ones_count_as_na(whole:
     run_job("describe", undirected.pk)
     undirected.refresh_from_db()
     assert undirected.statistics["labels"] == {"Cause": 3, "Part(e1,e2)": 1}
+
+
+def test_the_manifest_of_a_set_mapped_again_has_the_earlier_names_too(whole: TestSet, by: User) -> None:
+    undirected = made(MappingPlan.of(whole, names=NAMES, by=by), by)
+    again = made(MappingPlan.of(undirected, names={"Cause": "Effect"}, by=by), by, name="Again")
+    combined = made(MappingPlan.of(again, others=[undirected], names={"Effect": "E"}, by=by), by, name="Both")
+    first = {"set": undirected.slug, "of": [whole.slug], "names": NAMES}
+    second = {"set": again.slug, "of": [undirected.slug], "names": {"Cause": "Effect"}}
+    assert again.manifest["mapped"]["earlier"] == [first]
+    assert combined.manifest["mapped"]["earlier"] == [first, second]
+    assert release_manifest(combined)["mapped"] == {
+        "of": [again.slug, undirected.slug], "names": {"Effect": "E"}, "earlier": [first, second],
+    }  # fmt: skip
 
 
 def test_names_may_be_exchanged(whole: TestSet, by: User) -> None:

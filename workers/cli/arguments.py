@@ -185,8 +185,8 @@ def add_options(parser: ArgumentParser) -> None:
         "--old-labels",
         type=Path,
         metavar="FILE",
-        help="old names of labels in predictions, to be mapped: manifest.json of a release, or JSON such as "
-        '{"us_state": "region", "gone": null}',
+        help="old names of labels in predictions, to be mapped: of a release ontology.json, or manifest.json "
+        'if its gold was mapped, or JSON such as {"us_state": "region", "gone": null}',
     )
     parser.add_argument(
         "--missing",

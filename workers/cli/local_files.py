@@ -126,14 +126,15 @@ def score(gold: Path, predictions: Path, options: Options) -> LocalScore:
 
 
 def _mapping(path: Path) -> LabelMapping:
-    """Read old names of labels: a manifest with the steps of an ontology, or an object of names."""
+    """Read old names of labels: steps or mappings as a release has them, or an object of names."""
     try:
         content = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-        if content.keys() & {"ontology", "mapped"}:
+        if content.keys() & {"ontology", "mapped"} or content.keys() >= {"labels", "texts", "steps"}:
             return LabelMapping.from_manifest(content)
         names = msgspec.convert(content, dict[str, str | list[str] | None])
     except (msgspec.MsgspecError, TypeError, KeyError) as error:
-        reason = f"{path} is no manifest of a release and no JSON object of names: {error}"
+        files = "ontology.json of a release, manifest.json of mapped gold or JSON object of names"
+        reason = f"{path} is no {files}: {error}"
         raise InputFault("bad_mapping", reason) from error
     return LabelMapping.from_parts(
         {name: new if isinstance(new, list) else [new] for name, new in names.items() if new != []}

@@ -92,10 +92,31 @@ class LabelMapping:
 
     @classmethod
     def from_manifest(cls, manifest: MappingOf[str, Any]) -> LabelMapping:
-        """Return the mapping that the manifest of a frozen or mapped set records."""
+        """Return the mapping that the manifest of a frozen or mapped set records, or `ontology.json`."""
         if "mapped" in manifest:
-            return cls(manifest["mapped"]["names"])
-        return cls.from_steps(RecordedStep(**step) for step in manifest.get("ontology", ()))
+            return cls._from_mapped(manifest["mapped"])
+        steps = manifest.get("ontology") or manifest.get("steps") or ()
+        return cls.from_steps(RecordedStep(**step) for step in steps)
+
+    @classmethod
+    def _from_mapped(cls, mapped: MappingOf[str, Any]) -> LabelMapping:
+        """Map what the new names of earlier sets gave on by those of the sets made of them.
+
+        A name that was later given to another label is the name of that one. A name that became different
+        labels in several sets counts as split.
+        """
+        parts_of: dict[str, dict[str, tuple[str | None, ...]]] = {}
+        parts: dict[str, tuple[str | None, ...]] = {}
+        for each in (*mapped.get("earlier", ()), mapped):
+            names, merged = each["names"], dict[str, dict[str | None, None]]()
+            for of in each.get("of", ()):
+                for name, became in parts_of.get(of if isinstance(of, str) else of["slug"], {}).items():
+                    now = (None if part is None else names.get(part, part) for part in became)
+                    merged.setdefault(name, {}).update(dict.fromkeys(now))
+            parts = {name: tuple(now) for name, now in merged.items()}
+            parts |= {name: (now,) for name, now in names.items()}
+            parts_of[each.get("set", "")] = parts
+        return cls.from_parts(parts)
 
     @classmethod
     def from_parts(cls, parts: MappingOf[str, Collection[str | None]]) -> LabelMapping:

@@ -38,8 +38,19 @@ def accepted(benchmark: Benchmark, golds: Iterable[Setting | SettingVersion]) ->
 def scored(benchmark: Benchmark, gold: Setting, checked_against: Iterable[Setting]) -> dict[str, str | None]:
     """Return what the names of a checked file become under one gold.
 
-    A name that is neither in it nor mapped by its steps becomes what it was when the file was checked.
+    A name that is neither in it nor mapped by its steps becomes what it was when the file was checked, or
+    what its steps made of that.
     """
-    own, earlier = accepted(benchmark, [gold]), accepted(benchmark, checked_against)
+    if not benchmark.options.get(OPTION):
+        return {}
+    golds = list(checked_against)
     labels = {label["name"] for label in benchmark.labels}
-    return {name: new for name, new in earlier.clear.items() if name not in labels} | own.clear
+    present = {label["name"] for label in gold.test_set.labels}
+    own, every = accepted(benchmark, [gold]).clear, accepted(benchmark, golds).clear
+    of_setting = accepted(benchmark, [each for each in golds if each.pk == gold.pk]).clear
+    checked = {name: new for name, new in every.items() if name not in labels} | of_setting
+    return {
+        name: new if new is None else own.get(new, new)
+        for name, new in checked.items()
+        if name not in present
+    } | own

@@ -406,7 +406,7 @@ def test_entities_have_no_negative_class(write: Write):
     assert named.values["conll_micro_f1"].value == 1.0
 
 
-def test_old_names_of_labels_are_mapped_by_a_file_of_names_or_a_manifest(write: Write) -> None:
+def test_old_names_of_labels_are_mapped_by_a_file_of_names_or_a_file_of_a_release(write: Write) -> None:
     def labels(name: str, *names: str) -> Path:
         return write(name, [{"id": str(at), "label": label} for at, label in enumerate(names)])
 
@@ -416,9 +416,10 @@ def test_old_names_of_labels_are_mapped_by_a_file_of_names_or_a_manifest(write: 
     step = {"number": 1, "operation": "merge", "sources": ["us_state"], "target": "region"}
     delete = {"number": 2, "operation": "delete", "sources": ["gone"], "target": ""}
     manifest = write("manifest", json.dumps({"ontology": [step, delete], "rows": 3}))
+    ontology = write("ontology", json.dumps({"labels": [], "texts": {}, "steps": [step, delete]}))
     plain = Options(task="classification", negative="NA")
     expected = local_files.score(gold, new, plain)
-    for mapping in (names, manifest):
+    for mapping in (names, manifest, ontology):
         found = local_files.score(gold, old, replace(plain, old_labels=mapping))
         assert figures(found.report) == pytest.approx(figures(expected.report), nan_ok=True)
         assert found.computed["old_labels"] == {"us_state": "region", "gone": None}

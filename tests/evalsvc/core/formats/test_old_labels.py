@@ -123,6 +123,21 @@ def test_a_mapping_is_limited_to_an_inventory_and_leaves_its_labels_alone() -> N
     assert imported.parts() == {"Other": (None,), "x": ("a",)}
 
 
+def test_mappings_of_mapped_sets_follow_each_other_and_the_later_label_of_a_name_counts() -> None:
+    def mapped(of: list[Any], names: dict[str, str | None], **more: Any) -> dict[str, Any]:
+        return {"of": of, "names": names} | more
+
+    left = mapped(["raw"], {"a": "b", "c": "a", "x": "y", "gone": None}, set="left")
+    right = mapped(["raw"], {"x": "z", "e": "a"}, set="right")
+    names = {"a": "d", "b": "f"}
+    of = [{"slug": "left", "sha256": "1"}, {"slug": "right", "sha256": "2"}]
+    found = LabelMapping.from_manifest({"mapped": mapped(of, names, earlier=[left, right])}).parts()
+    both = {"a": ("d",), "b": ("f",), "c": ("d",), "e": ("d",)}
+    assert found == both | {"gone": (None,), "x": ("y", "z")}
+    alone = LabelMapping.from_manifest({"mapped": mapped(["left"], names, earlier=[left])}).parts()
+    assert alone == {"a": ("d",), "b": ("f",), "c": ("d",), "gone": (None,), "x": ("y",)}
+
+
 def test_the_summary_names_the_most_frequent_old_names() -> None:
     stated = {
         name: {"to": to, "labels": n}

@@ -13,9 +13,12 @@ from django.test import Client
 from annotation import projects, testset
 from annotation.freezing import builder
 from annotation.ontology import inventory
+from annotation.splits import mapping
+from annotation.splits.mapping import MappingPlan
 from annotation.testset import TestSet
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.formats.npy import ColumnNames
+from evalsvc.core.formats.old_labels import Stated
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.evaluation.benchmarks import creation, file_contract
 from evalsvc.evaluation.models import Benchmark, NearDuplicate, Setting, Submission
@@ -296,3 +299,105 @@ def test_a_frozen_set_maps_by_the_plan_it_was_frozen_under_whatever_its_project_
     submission = cast.submit(benchmark, [{"id": "s1", "label": "B"}, {"id": "s2", "label": "C"}])
     assert submission.old_labels == {"B": {"to": "AB", "labels": 1}}
     assert scored(submission)["micro_f1"] == 1
+
+
+RAW = ["employs", "founds", "likes", "owns", "owns", "none"]  # of six sentences; `none` is the negative class
+
+
+def single(names: Iterable[str], **became: str) -> list[Line]:
+    return [{"id": f"s{at}", "label": became.get(name, name)} for at, name in enumerate(names, 1)]
+
+
+def mapped_set(cast: BenchmarkCast, *sets: TestSet, version: str, **names: str | None) -> TestSet:
+    plan = MappingPlan.of(sets[0], others=sets[1:], names=names, by=cast.olga)
+    made = mapping.make(plan, name="Mapped", version=version, by=cast.olga)
+    run_job(mapping.KIND, made.pk)
+    made.refresh_from_db()
+    return made
+
+
+def mapped_twice(cast: BenchmarkCast) -> list[TestSet]:
+    """Imported gold whose label `job` replaced two others, and that in which `work` replaced `job`."""
+    lines = [
+        sentence(line["id"]) | {"relations": [] if line["label"] == "none" else [line["label"]]}
+        for line in single(RAW)
+    ]
+    batch = import_lines(None, lines, what="gold", by=cast.olga, name="Raw", version="1")
+    raw = TestSet.objects.get(batch=batch)
+    first = mapped_set(cast, raw, version="1", employs="job", founds="job", likes=None)
+    return [first, mapped_set(cast, first, version="2", job="work", owns="owner")]
+
+
+def frozen_twice(cast: BenchmarkCast) -> list[TestSet]:
+    """The same by steps on the ontology of a project, frozen after the first ones and after the others."""
+    project, olga = create_project(k=1, labels=sorted({*RAW} - {"none"})), curator()
+    import_lines(project, [sentence(line["id"]) for line in single(RAW)])
+    projects.open_for_work(project, by=olga)
+    for line in single(RAW):
+        answered_item(project, [] if line["label"] == "none" else [line["label"]], item=line["id"])
+    made = []
+    inventory.merge(project, ["employs", "founds"], target="job", by=olga)
+    inventory.delete(project, ["likes"], by=olga)
+    for version in ("1.0", "2.0"):
+        made.append(builder.freeze(project, name="Frozen", version=version, by=olga))
+        run_job("freeze", made[-1].pk)
+        made[-1].refresh_from_db()
+        testset.release(made[-1], username="olga", by=olga)
+        if version == "1.0":
+            inventory.rename(project, "job", target="work", by=olga)
+            inventory.rename(project, "owns", target="owner", by=olga)
+    return made
+
+
+@pytest.mark.parametrize("made", [mapped_twice, frozen_twice])
+def test_names_replaced_twice_are_mapped_to_the_last_one_in_new_files_and_in_runs_scored_again(
+    made: Any, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = made(cast)
+    benchmark = cast.benchmark(
+        "twice",
+        settings=[("main", first, "sentence", "micro_f1")],
+        labels=["job", "owns", "work", "owner"],
+        negative="none",
+        options={"map_old_labels": True},
+    )
+    once = {"employs": "job", "founds": "job", "likes": "none"}
+    oldest = cast.submit(benchmark, single(RAW))
+    then = cast.submit(benchmark, single(RAW, **once), run="2")
+    assert scored(oldest) == scored(then)
+    creation.revise_setting(Setting.objects.get(), test_set=second, by=cast.olga)
+    twice = {"employs": "work", "founds": "work", "likes": "none", "owns": "owner"}
+    new = cast.submit(benchmark, single(RAW, **twice), run="3")
+    assert scored(oldest) == scored(then) == scored(new)
+    assert scored(new)["micro_f1"] == 1
+    content, contract = jsonl(single(RAW)), file_contract.for_new_file(benchmark)
+    checked = intake.check(benchmark, [content])
+    assert (checked.problems.total, checked.old_labels) == (0, OF_RAW)
+    quick = score.load_predictions(contract, io.BytesIO(content), format="jsonl-predictions")
+    monkeypatch.setattr(predictions, "read_columns", lambda *args, **options: None)
+    slow = score.load_predictions(contract, io.BytesIO(content), format="jsonl-predictions")
+    assert quick.old_labels == slow.old_labels == OF_RAW
+    assert quick.label.tolist() == slow.label.tolist()
+
+
+OF_RAW: Stated = {
+    "employs": {"to": "work", "labels": 1},
+    "founds": {"to": "work", "labels": 1},
+    "likes": {"to": None, "labels": 1},
+    "owns": {"to": "owner", "labels": 2},
+}
+
+
+def test_what_steps_unknown_to_a_new_gold_gave_is_mapped_on_by_its_own(cast: BenchmarkCast) -> None:
+    """The second gold was imported anew: it knows what became of `born_in`, not what became that before."""
+    lines = [RELATION_GOLD[0] | {"relations": ["birth"]}, *RELATION_GOLD[1:4]]
+    lines += [line | {"relations": ["birth"]} for line in RELATION_GOLD[4:]]
+    rename = {"number": 1, "operation": "rename", "sources": ["born_in"], "target": "birth"}
+    second = freeze("second", lines, by=cast.olga, labels=["birth", "works_for", "part_of"], steps=[rename])
+    names = [*LABELS, "birth", "native_of"]  # a label of the benchmark, though an old one of the first gold
+    benchmark = mapping_board(cast, labels=names)
+    old, new = cast.submit(benchmark, OLD), cast.submit(benchmark, NEW, run="2")
+    scored(old)
+    creation.revise_setting(Setting.objects.get(), test_set=second, by=cast.olga)
+    assert scored(old) == scored(new)
+    assert scored(old)["micro_f1"] == 1

@@ -9,7 +9,7 @@ import numpy as np
 from django.db.models import Exists, OuterRef, Q
 
 from evalsvc.evaluation.benchmarks import scoring_identity
-from evalsvc.evaluation.disclosure import gold_counts
+from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Setting, Submission
 from workers.scoring.claims import ClaimCodes, changed_claims
@@ -36,8 +36,11 @@ def stored_claims(codes: bytes | memoryview[int], options: dict[str, Any]) -> Cl
 
 
 def positives_if_hidden(setting: Setting) -> int:
-    """Return the gold labels of a hidden setting, else 0."""
-    return gold_counts.of_version(setting).labels if is_hidden(setting) else 0
+    """Return the gold labels of a hidden setting, rounded up as in checks of rankings, else 0.
+
+    Which files are near would tell their exact number.
+    """
+    return rules.least_claims(gold_counts.of_version(setting).labels) if is_hidden(setting) else 0
 
 
 def compared(submission: Submission) -> set[tuple[int, str]]:

@@ -24,7 +24,7 @@ from tests.evalsvc.evaluation.disclosure.phase import (
     setting_of,
     wrong,
 )
-from workers.handlers import score
+from workers.handlers import near_duplicates, score
 from workers.interruption import Stopped
 from workers.runner import run_next
 from workers.scoring.claims import ClaimCodes
@@ -327,6 +327,20 @@ def test_a_run_that_waits_for_one_that_is_not_scored_again_is_compared_with_the_
     shown = figures(client, cast, runs[1], version=2)
     assert shown["figures_of"] is None
     assert None not in {each["value"] for each in shown["scores"].values()}
+
+
+def test_which_files_are_near_does_not_depend_on_the_exact_number_of_gold_labels(cast: BenchmarkCast) -> None:
+    labelled = [name for name, one in GOLD.items() if one != NEGATIVE]
+    setting = setting_of(hidden_phase(cast, GOLD))
+    compared = set()
+    for n in (201, 249, 250):
+        gold = {name: one if name in labelled[:n] else NEGATIVE for name, one in GOLD.items()}
+        creation.revise_setting(
+            setting, test_set=freeze(f"labels-{n}", gold_lines(gold), by=cast.olga), by=cast.olga
+        )
+        setting = Setting.objects.get()
+        compared.add(near_duplicates.positives_if_hidden(setting))
+    assert compared == {250}
 
 
 def test_a_new_scorer_compares_no_run_again(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:

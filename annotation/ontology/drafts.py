@@ -66,7 +66,7 @@ def save(project: Project, steps: Sequence[PlannedStep], *, seen: int, by: User)
     draft, rows = draft_of(project, by=by), builtins_of(steps)
     if draft.steps == rows:
         return draft
-    if draft.version != seen:
+    if draft.version not in (seen, 0):  # 0: none was ever stored
         raise DraftChanged(draft)
     values = {"steps": rows, "version": draft.version + 1, "by": by, "at": Now()}
     PlanDraft.objects.update_or_create(project=project, defaults=values)

@@ -189,6 +189,11 @@ def test_a_plan_is_there_again_after_its_page_was_left(project: Project) -> None
     assert response_of(project, "ontology-plan").context["steps"] == []
 
 
+def test_a_page_that_states_an_unknown_version_begins_the_first_draft(project: Project) -> None:
+    page = press(project, "add", draft=7, operation="delete", sources=["C"])
+    assert [text for _, text, _ in page.context["steps"]] == ["Delete C"]
+
+
 def test_two_curators_of_one_draft_choose_between_their_steps(project: Project) -> None:
     other = person("olga")
     projects.set_member(project, user=other, role="curator", by=curator())

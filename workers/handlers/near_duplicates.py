@@ -104,12 +104,11 @@ def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] 
     runs = Submission.objects.filter(
         system__team=submission.system.team_id,
         benchmark=submission.benchmark_id,
-        evaluations__setting=evaluation.setting,
         withdrawn_at=None,
         scored_at__lte=submission.scored_at,
         state__in=(Submission.State.QUEUED, Submission.State.RUNNING),
     )
-    runs = runs.exclude(pk=submission.pk).exclude(pk__in=Submission.objects.filter(**own)).distinct()
+    runs = runs.exclude(pk=submission.pk).exclude(pk__in=Submission.objects.filter(**own))
     for run in runs.select_related("benchmark").order_by("scored_at", "pk"):
         if evaluation.setting in scoring_identity.fitting(run):
             return run.pk, 0

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation import leaderboard, submission_states
+from evalsvc.evaluation import leaderboard, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
 from evalsvc.evaluation.models import Benchmark, EvaluationClaims, Setting, Submission
 from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze
@@ -268,42 +268,50 @@ def test_a_near_duplicate_scored_first_under_another_gold_shows_no_figures_of_it
     assert shown["scores"] == figures(client, cast, before, version=2)["scores"]
 
 
+def padded(n: int, kept: Labels) -> dict[str, str]:
+    """The answers with n repaired, and 40 others beyond what is kept."""
+    padding = [name for name in GOLD if name not in kept][:40]
+    others = [
+        [one for one in (*LABELS, NEGATIVE) if one not in (ANSWERS[name], GOLD[name])] for name in padding
+    ]
+    return changed(ANSWERS, n) | {name: ones[n % 2] for name, ones in zip(padding, others, strict=True)}
+
+
+@pytest.mark.parametrize("way", ["version", "setting"])
 @pytest.mark.parametrize("first", [0, 1, 2])
-def test_files_that_differ_in_what_a_new_gold_leaves_out_are_compared_under_it_in_any_order(
-    client: Client, cast: BenchmarkCast, first: int
+def test_files_that_differ_in_what_another_gold_leaves_out_are_compared_under_it_in_any_order(
+    client: Client, cast: BenchmarkCast, first: int, way: str
 ) -> None:
     """What a correction will leave out can be foreseen: files were padded with it, and not compared again."""
     benchmark = hidden_phase(cast, GOLD)
     kept = dict(list(GOLD.items())[:340])
-    padding = [name for name in GOLD if name not in kept][:40]
-    files = [ANSWERS]
-    for n in (1, 2):
-        flipped = {
-            name: next(one for one in LABELS if one not in (ANSWERS[name], GOLD[name])) for name in padding
-        }
-        files.append(
-            changed(ANSWERS, n) | flipped
-            if n == 1
-            else changed(ANSWERS, n) | dict.fromkeys(padding, NEGATIVE)
-        )
+    files = [ANSWERS, padded(1, kept), padded(2, kept)]
     runs = [sent(cast, benchmark, label(answers, 1), run=str(n)) for n, answers in enumerate(files)]
     assert [figures(client, cast, run)["figures_of"] for run in runs] == [None] * 3
-    revised = freeze("revised", gold_lines(kept), by=cast.olga)
-    creation.revise_setting(setting_of(benchmark), test_set=revised, by=cast.olga)
+    other = freeze("other", gold_lines(kept), by=cast.olga)
+    if way == "version":
+        creation.revise_setting(setting_of(benchmark), test_set=other, by=cast.olga)
+    else:
+        fields = {"title": "Later", "unit": "sentence", "main": "micro_f1", "phase": "test"}
+        creation.add_setting(benchmark, key="later", test_set=other, by=cast.olga, **fields)
+
+    def shown(run: Submission) -> dict[str, Any]:
+        visible = shown_scores.shown(run, person=cast.kim)
+        (one,) = (each for each in visible if each.gold_sha256 == other.sha256)
+        return {"of": one.figures_of, "values": {score.value for score in one.scores}}
+
     jobs = Job.objects.filter(kind="score").exclude(state__in=Job.ENDED)
     jobs.exclude(subject=runs[first].pk).update(queue="later")
     while run_next("score"):
         pass
     if first:
-        value = {each["value"] for each in figures(client, cast, runs[first], version=2)["scores"].values()}
-        assert value == {None}
+        assert shown(runs[first])["values"] == {None}
     for run in reversed(runs):
         Job.objects.filter(queue="later", subject=run.pk).update(queue="score")
         while run_next("score"):
             pass
-    shown = [figures(client, cast, run, version=2) for run in runs]
-    assert [each["figures_of"] for each in shown] == [None, runs[0].pk, runs[0].pk]
-    assert shown[1]["scores"] == shown[2]["scores"] == shown[0]["scores"]
+    assert [shown(run)["of"] for run in runs] == [None, runs[0].pk, runs[0].pk]
+    assert shown(runs[0])["values"] == shown(runs[1])["values"] == shown(runs[2])["values"] != {None}
 
 
 @pytest.mark.parametrize("end", [submission_states.cancel, submission_states.withdraw])

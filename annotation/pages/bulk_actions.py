@@ -18,9 +18,8 @@ from annotation import roles
 from annotation.adjudication import bulk_actions
 from annotation.adjudication.bulk_actions import EXCLUDE, GOLD, INCLUDE, REOPEN, ItemEffect
 from annotation.models import Project
-from annotation.ontology.inventory import inventory
+from annotation.pages.gold_forms import GoldAnswerForm
 from annotation.pages.project_page import project_context, project_for
-from annotation.pages.quality import GoldAnswerForm
 from annotation.pages.sentences import (
     PLACES,
     STATE_TITLES,
@@ -74,11 +73,8 @@ class ExcludeAllForm(SelectionForm, ExclusionForm):
         return self.cleaned_data
 
 
-class GoldAllForm(SelectionForm, GoldAnswerForm):
-    def values(self) -> dict[str, Any]:
-        values = self.cleaned_data
-        payload = {"spans": [], "relations": values["answer"]}
-        return {"payload": payload, "use": values["use"], "explains": values["explains"]}
+class GoldAllForm(GoldAnswerForm, SelectionForm):
+    """Use and answer of the selected sentences."""
 
 
 @page(
@@ -144,7 +140,7 @@ def _keys(request: HttpRequest) -> list[UUID]:
 
 def _form(action: str, project: Project, data: Any) -> SelectionForm:
     if action == GOLD:
-        return GoldAllForm(data, choices=[(choice.name, choice.title) for choice in inventory(project)])
+        return GoldAllForm(data, project=project)
     return ExcludeAllForm(data) if action == EXCLUDE else SelectionForm(data)
 
 

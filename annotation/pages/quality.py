@@ -26,7 +26,7 @@ from annotation.models import (
     Suggestion,
     Vote,
 )
-from annotation.ontology.inventory import inventory
+from annotation.pages.gold_forms import GoldQuestionForm
 from annotation.pages.imports import FileForm, format_choices, upload_field
 from annotation.pages.interval_chart import coefficient, share
 from annotation.pages.project_page import (
@@ -44,7 +44,6 @@ from annotation.roles import display_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
-from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import seconds
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import page, row_id, submit, submitted
@@ -118,56 +117,10 @@ class ReasonForm(PageForm):
     reason = forms.CharField(max_length=200)
 
 
-class GoldAnswerForm(ActionForm):
-    """Use and answer of a gold question."""
-
-    use = forms.ChoiceField(
-        choices=[(Item.Use.QUALIFY, "qualification round"), (Item.Use.CHECK, "hidden check")]
-    )
-    answer = forms.MultipleChoiceField(required=False, label="Gold answer", help_text="Select none for N/A.")
-    explains = forms.CharField(
-        label="Explanation",
-        required=False,
-        max_length=2_000,
-        help_text="Shown in the qualification round with a wrong answer.",
-    )
-
-    def __init__(self, *args: Any, choices: list[tuple[str, str]], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["answer"].choices = choices  # type: ignore[attr-defined]
-
-    def apply_to(self, item: Item, *, by: User) -> str:
-        values = self.cleaned_data
-        payload = {"spans": [], "relations": values["answer"]}
-        gold_questions.make_gold_question(
-            item, payload=payload, use=values["use"], explains=values["explains"], by=by
-        )
-        return f"{item.external_id} is now a gold question and no longer in the queue."
-
-
-class GoldQuestionForm(GoldAnswerForm):
-    sentence = forms.CharField(
-        label="Sentence id", max_length=200, help_text="As in the file, for example: s17."
-    )
-    field_order = ("sentence",)
-
-    def apply(self, project: Project, *, by: User) -> str:
-        external_id = self.cleaned_data["sentence"].strip()
-        item = project.items.present().filter(external_id=external_id).first()
-        if item is None:
-            raise DomainError(
-                "unknown_id",
-                f"No sentence of this project has the id {external_id!r}.",
-                hint="Use an id from the imported file.",
-                field="sentence",
-            )
-        return self.apply_to(item, by=by)
-
-
 @page("GET", "POST", work=("item",))
 def quality(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
-    user, choices = person(request), [(choice.name, choice.title) for choice in inventory(project)]
+    user = person(request)
     copy = Project.objects.get(pk=project.pk)  # the page must not show a project with invalid values
     files = {
         "known_file": GoldQuestionFileForm(*submitted(request, "known_file"), kind=project.kind, prefix="k"),
@@ -175,7 +128,7 @@ def quality(request: HttpRequest, slug: str) -> HttpResponse:
     }
     forms = {
         "settings": QualityForm(*submitted(request, "settings"), instance=copy),
-        "known_one": GoldQuestionForm(*submitted(request, "known_one"), choices=choices, prefix="one"),
+        "known_one": GoldQuestionForm(*submitted(request, "known_one"), project=project, prefix="one"),
     }
     for file_form in files.values():
         if batch := file_form.receive(project, by=user):

@@ -20,6 +20,7 @@ from annotation import roles
 from annotation.adjudication import decisions
 from annotation.models import Answer, Item, Project
 from annotation.ontology.inventory import inventory
+from annotation.pages.gold_forms import gold_form
 from annotation.pages.project_page import (
     ActionForm,
     answer_text,
@@ -28,13 +29,11 @@ from annotation.pages.project_page import (
     project_context,
     project_for,
 )
-from annotation.pages.quality import GoldAnswerForm
 from annotation.queue import exclusions, gold_questions
 from annotation.queue.gold_questions import choices_in
 from annotation.reports import item_history, item_search, item_table
 from annotation.reports.item_search import ItemFilters, ItemPage
 from annotation.roles import display_names
-from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.label_mapping import Payload
@@ -256,9 +255,8 @@ def sentence(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
         Item.objects.present().select_related("project", "batch__by"), key=key, project=project
     )
     user, action = person(request), request.POST.get("action", "")
-    choices = [(choice.name, choice.title) for choice in inventory(project)]
     exclusion = ExclusionForm(*submitted(request, "exclude")[:1])
-    gold = GoldAnswerForm(*submitted(request, "gold")[:1], choices=choices)
+    gold = gold_form(item, *submitted(request, "gold")[:1])
     done = submit(request, exclusion, partial(exclusion.apply_to, item, by=user), "finding") or submit(
         request, gold, partial(gold.apply_to, item, by=user), "answer"
     )
@@ -316,7 +314,7 @@ def _sentence_context(item: Item, role: str, **forms: Any) -> dict[str, Any]:
         ),
         may_unask=decisions.may_cancel_one_more(item),
         may_exclude=not item.use and item.state != Item.State.UNUSABLE,
-        may_be_gold=not used and not item.use and project.kind == Kind.RELATIONS,
+        may_be_gold=not used and not item.use,
         may_be_ordinary=bool(item.use) and not used,
         **forms,
     )

@@ -16,13 +16,12 @@ from django.utils.safestring import SafeString
 
 from annotation.adjudication.decisions import DisputeDetails, FormerDecision
 from annotation.consensus.majority import Alternative, Link, OpenPart, OpenParts, Span, links_of, payload_of
-from annotation.ontology.inventory import inventory
 from annotation.pages.dispute_view import DecisionOption, DisputeView, as_json
+from annotation.pages.span_editor import SpanEditor, read_answer, unreadable
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.label_mapping import Payload, empty_answer
 from evalsvc.core.web.span_lanes import Lane, text_with_lanes
 from evalsvc.core.web.text_highlighting import colours_of
-from evalsvc.core.web.text_validation import check_storable
 
 MAX_TEXT, MAX_LINE = 40, 240
 MAX_ANSWERS = 9
@@ -65,7 +64,6 @@ class SpanDisputeView(DisputeView):
         assert details.open_parts is not None
         self.open: OpenParts = details.open_parts
         self.sent, self.item = sent, details.item
-        self.types, self.relation_types = (inventory(self.project, part) for part in ("entity", "relation"))
         payload = former.payload if former else None
         self.before = _canonical(payload) if payload is not None else None
 
@@ -158,21 +156,8 @@ class SpanDisputeView(DisputeView):
         return title or "Only what is accepted", f"{self._given_by(answers)}, {rest}"
 
     @property
-    def editor(self) -> str:
-        """Return what the span editor needs, as JSON."""
-        setup = {
-            "item": {"text": self.item.text, "tokens": self.item.tokens},
-            "labels": [{"name": each.name, "title": each.title, "key": each.key} for each in self.types],
-            "relations": [
-                {"name": each.name, "title": each.title, "key": each.key, "phrase": each.phrase}
-                | {"head": each.head_type, "tail": each.tail_type}
-                for each in self.relation_types
-            ],
-            "mayOverlap": self.project.spans_may_overlap,
-            "bySentence": self.project.by_sentence,
-            "at": self.open.parts[0].start if self.open.parts else 0,
-        }
-        return as_json(setup)
+    def editor(self) -> SpanEditor:
+        return SpanEditor(self.item, self.answer, self.open.parts[0].start if self.open.parts else 0)
 
     @property
     def standing(self) -> str:
@@ -264,7 +249,7 @@ def _ways(part: OpenPart) -> list[Alternative]:
 def submitted_answer(sent: QueryDict, parts: OpenParts) -> Any:
     """Return the answer that the form says part by part, or in its own field."""
     if sent.get("choice") == EDIT:
-        return _read(sent.get("answer", ""), "answer")
+        return read_answer(sent.get("answer", ""))
     names = [f"part{number}" for number in range(len(parts.parts[:MAX_PARTS]))]
     missing = [number for number, name in enumerate(names, 1) if not sent.get(name)]
     if missing:
@@ -288,9 +273,9 @@ def submitted_answer(sent: QueryDict, parts: OpenParts) -> Any:
 def _choices(text: str) -> list[Any]:
     """Read spans and relations of a value of the form."""
     try:
-        return [_frozen(choice) for choice in _read(text, "choice")]
+        return [_frozen(choice) for choice in read_answer(text, "choice")]
     except (TypeError, ValueError, IndexError) as error:
-        raise _unreadable("choice") from error
+        raise unreadable("choice") from error
 
 
 def _frozen(choice: Any) -> Any:
@@ -303,22 +288,6 @@ def _frozen(choice: Any) -> Any:
 def _span(value: Any) -> Span:
     start, end, label = value
     return int(start), int(end), str(label)
-
-
-def _read(text: str, field: str) -> Any:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(field) from error
-    check_storable(value, field=field)
-    return value
-
-
-def _unreadable(field: str) -> DomainError:
-    hint = (
-        'Write {"spans": [[start, end, label], …], "relations": [[span number, relation, span number], …]}.'
-    )
-    return DomainError("bad_payload", "The answer is not valid JSON.", hint=hint, field=field)
 
 
 def _canonical(payload: Payload) -> tuple[frozenset[Span], frozenset[Link]]:

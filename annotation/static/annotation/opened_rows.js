@@ -49,6 +49,9 @@ function fill(row, page) {
     close();
     linkIn(row).focus();
   });
+  // spans are marked on the page of the sentence
+  const link = { className: "btn", href: `${linkIn(row).href}#marking`, textContent: "Mark the known answer" };
+  about.querySelector("[data-marks]")?.replaceWith(Object.assign(document.createElement("a"), link));
   for (const form of about.querySelectorAll("form")) form.addEventListener("submit", send);
   cell.append(...(messages ? [document.adoptNode(messages)] : []), about, buttons);
   opened.replaceChildren(cell);

@@ -78,6 +78,16 @@ def test_unanswered_items_become_gold_questions_together(cast: ProjectCast) -> N
     assert KnownAnswer.objects.get().payload["relations"] == ["born_in"]
 
 
+def test_a_text_becomes_a_gold_question_with_valid_spans_only() -> None:
+    cast = ProjectCast.create(kind="entities", k=2, labels=["person"])
+    cast.import_lines({"id": "s1", "text": "Mira left"})
+    cast.open()
+    invalid = send(cast, "gold", 1, use="check", payload={"spans": [[0, 40, "person"]]})
+    assert (invalid.status_code, cast.item(1).use) == (400, "")
+    assert send(cast, "gold", 1, use="check", payload={"spans": [[0, 4, "person"]]}).json()["changed"] == 1
+    assert KnownAnswer.objects.get().payload["spans"] == [[0, 4, "person"]]
+
+
 def test_an_action_without_its_values_or_items_changes_nothing(cast: ProjectCast) -> None:
     missing = send(cast, "gold", 2).json()
     assert {problem["field"] for problem in missing["errors"]} == {"use", "payload"}

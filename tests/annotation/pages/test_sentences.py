@@ -151,8 +151,8 @@ def test_answers_of_span_projects_show_the_words_that_were_marked() -> None:
     page = browser.get(reverse("sentence", args=[project.slug, project.items.get().key])).content.decode()
     assert page.count('class="lane sp--person ') == 2
     assert page.count("1 of 1") == 2
-    assert "Gold questions with spans are <a" in page
-    assert "can become gold questions" not in page
+    assert "can become gold questions" in page
+    assert "Mark the known answer" not in page
 
 
 def test_pages_stay_small_whatever_answers_mark(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,8 @@ from rest_framework.exceptions import ValidationError
 
 from annotation import roles
 from annotation.adjudication import decisions
-from annotation.models import Answer, Item, Project
+from annotation.consensus import item_state
+from annotation.models import Answer, Item, KnownAnswer, Project
 from annotation.ontology.inventory import inventory
 from annotation.pages.gold_forms import gold_form
 from annotation.pages.project_page import (
@@ -316,8 +317,18 @@ def _sentence_context(item: Item, role: str, **forms: Any) -> dict[str, Any]:
         may_exclude=not item.use and item.state != Item.State.UNUSABLE,
         may_be_gold=not used and not item.use,
         may_be_ordinary=bool(item.use) and not used,
+        known=_known_answer(item, titles),
         **forms,
     )
+
+
+def _known_answer(item: Item, titles: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the answer of a gold question in current labels, and its explanation."""
+    known = KnownAnswer.objects.filter(item=item).first() if item.use else None
+    if known is None:
+        return None
+    payload = item_state.Rules(item.project).mapping.payload(known.payload).payload
+    return _text(item, payload, titles), known.explains
 
 
 def _with_lanes(

@@ -15,7 +15,6 @@ from annotation.consensus import item_state
 from annotation.models import (
     Annotator,
     Item,
-    ItemCount,
     KnownAnswer,
     Lease,
     Mark,
@@ -24,6 +23,7 @@ from annotation.models import (
     Suggestion,
     Vote,
 )
+from annotation.queue import sql
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.lease_endings import return_all
 from annotation.queue.participants import Participant
@@ -97,7 +97,7 @@ def due_gold_question(participant: Participant) -> Item | None:
 
 def has_checks(project: Project) -> bool:
     """True if the project has hidden checks, on or off: answers to them are asked again."""
-    return ItemCount.objects.filter(batch__project=project, use=Item.Use.CHECK).total() > 0
+    return bool(sql.value(sql.HAS_CHECKS, project=project.pk))
 
 
 def keeps_leases(project: Project) -> bool:

@@ -28,6 +28,10 @@ SELECT annotator.*, (SELECT role FROM annotation_member member
 FROM annotation_annotator annotator
 WHERE annotator.project_id = %(project)s AND annotator.user_id = %(user)s
 FOR KEY SHARE OF annotator"""  # answers are excluded only while none of the person's is being written
+HAS_CHECKS = """
+SELECT COALESCE(SUM(counted.n), 0) > 0
+FROM annotation_itemcount counted JOIN annotation_batch batch ON batch.id = counted.batch_id
+WHERE batch.project_id = %(project)s AND counted.use = 'check'"""
 
 # ---- leases ---------------------------------------------------------------------------------------
 ACTIVE_LEASES = (

@@ -13,7 +13,18 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotation import roles
-from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Member, Project, Vote
+from annotation.models import (
+    Adjudication,
+    Annotator,
+    Answer,
+    Batch,
+    Item,
+    ItemCount,
+    Lease,
+    Member,
+    Project,
+    Vote,
+)
 from annotation.queue import lease_endings, leases, sql, votes
 from annotation.queue.participants import annotator_of
 from evalsvc.core.accounts.models import User
@@ -51,6 +62,11 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
         for statement in (sql.PROJECT, sql.PROJECT_SHARED):
             (row,) = sql.fetch(Project, statement, project=project.pk)
             assert fields(row) == fields(Project.objects.get(pk=project.pk))
+        for state, n in (("", 0), ("check", 2)):
+            Item.objects.filter(project=project, external_id__in=("s3", "s4")).update(use=state)
+            checks = ItemCount.objects.filter(batch__project=project, use=Item.Use.CHECK).total()
+            assert (checks, bool(sql.value(sql.HAS_CHECKS, project=project.pk))) == (n, n > 0)
+        Item.objects.filter(project=project).update(use="")
         visible = roles.visible_project(ann, project.slug)
         assert fields(visible) == fields(roles.visible_projects(ann).get(slug=project.slug))
         assert roles.visible_project(stranger, project.slug) is None

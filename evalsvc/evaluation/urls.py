@@ -3,7 +3,7 @@
 from django.urls import path
 
 from evalsvc.core.web.downloads import stored_nowhere
-from evalsvc.evaluation.api import benchmarks, comparisons, limits, status
+from evalsvc.evaluation.api import benchmarks, comparisons, dry_run, limits, scores, settings, status
 from evalsvc.evaluation.api import boards as api_boards
 from evalsvc.evaluation.api import contributed as api_contributed
 from evalsvc.evaluation.api import entrants as api_entrants
@@ -94,14 +94,14 @@ page_patterns = [
 api_patterns = [
     path("benchmarks", benchmarks.Benchmarks.as_view(), name="api-benchmarks"),
     path("benchmarks/<slug:slug>", benchmarks.OneBenchmark.as_view(), name="api-benchmark"),
-    path("benchmarks/<slug:slug>/settings", benchmarks.Settings.as_view(), name="api-settings"),
-    path("benchmarks/<slug:slug>/settings/<slug:key>", benchmarks.OneSetting.as_view(), name="api-setting"),
+    path("benchmarks/<slug:slug>/settings", settings.Settings.as_view(), name="api-settings"),
+    path("benchmarks/<slug:slug>/settings/<slug:key>", settings.OneSetting.as_view(), name="api-setting"),
     path(
         "benchmarks/<slug:slug>/settings/<slug:key>/versions",
-        benchmarks.Versions.as_view(),
+        settings.Versions.as_view(),
         name="api-versions",
     ),
-    path("benchmarks/<slug:slug>/settings/<slug:key>/inputs", benchmarks.Inputs.as_view(), name="api-inputs"),
+    path("benchmarks/<slug:slug>/settings/<slug:key>/inputs", settings.Inputs.as_view(), name="api-inputs"),
     path(
         "benchmarks/<slug:slug>/settings/<slug:key>/versions/<int:number>/moves",
         stored_nowhere(api_moves.VersionMoves.as_view()),
@@ -178,9 +178,9 @@ api_patterns = [
     path("benchmarks/<slug:slug>/ledger", api_ledger.Ledgers.as_view(), name="api-ledger"),
     path("benchmarks/<slug:slug>/submissions", api_submissions.Submissions.as_view(), name="api-submissions"),
     path("benchmarks/<slug:slug>/models", api_submissions.Models.as_view(), name="api-models"),
-    path("benchmarks/<slug:slug>/check", api_submissions.DryRun.as_view(), name="api-check"),
+    path("benchmarks/<slug:slug>/check", dry_run.DryRun.as_view(), name="api-check"),
     path("submissions/<int:pk>", api_submissions.OneSubmission.as_view(), name="api-submission"),
-    path("submissions/<int:pk>/scores", api_submissions.Scores.as_view(), name="api-scores"),
+    path("submissions/<int:pk>/scores", scores.Scores.as_view(), name="api-scores"),
     path("submissions/<int:pk>/cancel", api_submissions.Cancel.as_view(), name="api-submission-cancel"),
     path("submissions/<int:pk>/retry", api_submissions.Retry.as_view(), name="api-submission-retry"),
     path("submissions/<int:pk>/final", api_submissions.ChooseFinal.as_view(), name="api-submission-final"),

@@ -13,7 +13,7 @@ from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.web.downloads import STORED_NOWHERE
 from evalsvc.core.web.zip_stream import with_sums, zip_stream
 from evalsvc.evaluation import shown_scores
-from evalsvc.evaluation.api.submissions import EvaluationSerializer
+from evalsvc.evaluation.api.scores import EvaluationSerializer
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission
 from evalsvc.evaluation.submissions.file_store import open_file

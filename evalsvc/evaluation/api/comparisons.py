@@ -14,8 +14,9 @@ from evalsvc.core.accounts import users
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.api.benchmarks import ComputationSerializer, setting_of
 from evalsvc.evaluation.api.boards import RowSerializer
+from evalsvc.evaluation.api.lookups import setting_of
+from evalsvc.evaluation.api.settings import ComputationSerializer
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.across_settings import AcrossSettings, TwoSettings, across
 from evalsvc.evaluation.comparison.compared import LEAST, MOST, Comparison

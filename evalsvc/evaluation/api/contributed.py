@@ -15,7 +15,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.api.benchmarks import organised
+from evalsvc.evaluation.api.lookups import organised
 from evalsvc.evaluation.benchmarks import contributed
 from evalsvc.evaluation.models import Benchmark, ContributedMeasure
 

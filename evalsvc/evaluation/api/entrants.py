@@ -20,7 +20,7 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import query_choices, validated
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.archive import archive_file
-from evalsvc.evaluation.api.benchmarks import organised
+from evalsvc.evaluation.api.lookups import organised
 from evalsvc.evaluation.benchmarks import announcements, entrants
 from evalsvc.evaluation.models import Announcement, Benchmark, Entrant, Terms
 

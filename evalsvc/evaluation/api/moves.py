@@ -12,8 +12,9 @@ from rest_framework.views import APIView
 
 from evalsvc.core.errors.handlers import problems
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.api.benchmarks import VersionSerializer, setting_of
 from evalsvc.evaluation.api.boards import RescoringSerializer
+from evalsvc.evaluation.api.lookups import setting_of
+from evalsvc.evaluation.api.settings import VersionSerializer
 from evalsvc.evaluation.comparison import moves
 from evalsvc.evaluation.comparison.moves import Moves
 

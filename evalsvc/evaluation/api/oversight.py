@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from evalsvc.core.activity.api import LogEntrySerializer, LogView
 from evalsvc.core.errors.handlers import problems
-from evalsvc.evaluation.api.benchmarks import organised
+from evalsvc.evaluation.api.lookups import organised
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
 from evalsvc.evaluation.disclosure.ledger import Cost, Ledger, TeamBits, ledgers
 from evalsvc.evaluation.models import Benchmark

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.api.benchmarks import organised, setting_of
+from evalsvc.evaluation.api.lookups import organised, setting_of
 from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.reported import entries, shown
 from evalsvc.evaluation.reported.shown import Reported

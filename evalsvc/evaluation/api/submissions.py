@@ -1,8 +1,8 @@
-"""API of submissions: submit, check, follow, cancel, withdraw."""
+"""API of submissions: submit, follow, cancel, withdraw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -21,25 +21,15 @@ from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats import npy
 from evalsvc.core.formats.negative_class import NA_PLACES
-from evalsvc.core.formats.old_labels import mapped_in_words
-from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue_status
-from evalsvc.core.web.formatting import count
 from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.core.web.request_validation import Pages, query_choices, query_day
-from evalsvc.evaluation import roles, shown_scores, submission_states
-from evalsvc.evaluation.api.benchmarks import ComputationSerializer, WithGold, requested_version
-from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
+from evalsvc.evaluation import roles, submission_states
+from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.dates import submitted_on
-from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.disclosure.policy import Disclosed
-from evalsvc.evaluation.measures.computation import in_one_line
-from evalsvc.evaluation.measures.menu import as_shown, scored_of
-from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.submissions import intake, model_intake, thread_limits, timeline
-from evalsvc.evaluation.submissions.other_inputs import Submitter
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
-from evalsvc.evaluation.submissions.thread_limits import CHECKS
 
 
 # ---- serializers ------------------------------------------------------------------------------------
@@ -125,112 +115,6 @@ class SubmissionDetailSerializer(SubmissionSerializer):
     def get_outlook(self, submission: Submission) -> dict[str, Any] | None:
         forecast = queue_status.forecast(submission.job) if submission.job else None
         return dict(OutlookSerializer(forecast).data) if forecast else None
-
-
-class ValueSerializer(serializers.Serializer[Any]):
-    value = serializers.FloatField(allow_null=True)
-    reason = serializers.CharField(required=False, help_text="Reason of an undefined value.")
-
-
-class EvaluationSerializer(WithGold):
-    setting = serializers.CharField(source="setting.key")
-    versions = serializers.SerializerMethodField(
-        help_text="Versions of the setting with this gold and scorer."
-    )
-    file_sha256 = serializers.CharField(source="file_id")
-    options = serializers.SerializerMethodField()
-    computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
-    computed = serializers.SerializerMethodField(help_text="The same in words.")
-    titles = serializers.SerializerMethodField(help_text="Titles of the measures: F2 where β = 2.")
-    scorer = serializers.CharField(help_text="Version of the scorer.")
-    libraries = serializers.JSONField()
-    created_at = serializers.DateTimeField()
-    scores = serializers.SerializerMethodField()
-    classes = serializers.JSONField(help_text="Figures per class.")
-    detail = serializers.JSONField(help_text="Counts, curve, notes.")
-    held_back = serializers.CharField(
-        source="policy.sentence",
-        help_text="What is rounded or held back, why and until when; empty: nothing.",
-    )
-
-    figures_of = serializers.IntegerField(
-        allow_null=True,
-        help_text="Earlier submission whose figures a near-duplicate shows in a hidden phase.",
-    )
-
-    @extend_schema_field(OpenApiTypes.OBJECT)
-    def get_options(self, evaluation: Disclosed) -> dict[str, Any]:
-        options = evaluation.options
-        if only := options.get("only"):
-            version = gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
-            return options | {"only": gold_digest.commitment(version.gold_salt, only)}
-        return options
-
-    @extend_schema_field(ComputationSerializer)
-    def get_computation(self, evaluation: Disclosed) -> dict[str, Any]:
-        return shown_scores.computation_of(evaluation, gold=self.shown_gold(evaluation))
-
-    def get_computed(self, evaluation: Disclosed) -> str:
-        return in_one_line(self.get_computation(evaluation))
-
-    @extend_schema_field(serializers.DictField(child=serializers.CharField()))
-    def get_titles(self, evaluation: Disclosed) -> dict[str, str]:
-        present = [
-            score.measure for score in evaluation.scores if score.measure in scored_of(evaluation.setting)
-        ]
-        return {key: as_shown(evaluation.setting, key).title for key in present}
-
-    def get_scores(self, evaluation: Disclosed) -> dict[str, dict[str, Any]]:
-        return {
-            score.measure: {"value": score.value} | ({"reason": score.reason} if score.reason else {})
-            for score in evaluation.scores
-        }
-
-    def get_versions(self, evaluation: Disclosed) -> list[int]:
-        return shown_scores.versions_of(evaluation)
-
-
-class ScoresSerializer(serializers.Serializer[Any]):
-    submission = serializers.IntegerField()
-    state = serializers.CharField()
-    evaluations = EvaluationSerializer(many=True)
-    versions = serializers.DictField(
-        child=serializers.ListField(child=serializers.IntegerField()),
-        help_text="Scored versions by setting; select one with `version`.",
-    )
-    sealed = serializers.ListField(
-        child=serializers.CharField(), help_text="Settings whose scores are sealed."
-    )
-    not_covered = serializers.ListField(
-        child=serializers.CharField(),
-        help_text="Settings without a score because their gold changed after the upload.",
-    )
-
-
-class LineProblemSerializer(serializers.Serializer[Any]):
-    code = serializers.CharField()
-    line = serializers.IntegerField(required=False)
-    field = serializers.CharField(required=False)
-    found = serializers.CharField(required=False)
-    expected = serializers.CharField(required=False)
-    hint = serializers.CharField(required=False)
-    example = serializers.CharField(required=False, help_text="A valid example.")
-    message = serializers.CharField()
-
-
-class CheckedSerializer(serializers.Serializer[Any]):
-    fits = serializers.BooleanField()
-    format = serializers.CharField(allow_blank=True)
-    form = serializers.CharField(allow_blank=True)
-    counts = serializers.DictField(child=serializers.IntegerField())
-    old_labels = serializers.DictField(child=MappedLabelSerializer(), help_text=OLD_LABELS)
-    error_count = serializers.IntegerField()
-    errors = LineProblemSerializer(many=True)  # type: ignore[assignment]
-    errors_by_code = serializers.DictField(child=serializers.IntegerField())
-    warnings = serializers.DictField(child=serializers.IntegerField())
-    notes = serializers.ListField(
-        child=serializers.CharField(), help_text="Mapped labels and warnings in words."
-    )
 
 
 PHASES = [*Setting.Phase.values, file_contract.BOTH]
@@ -383,58 +267,6 @@ class Submissions(generics.ListAPIView[Submission]):
         return received_as(received, request)
 
 
-class DryRun(APIView):
-    parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
-    needs_scope = "submit"
-
-    @extend_schema(
-        operation_id="check",
-        parameters=FIELDS,  # of a submission, so that the same request can be tried; phase matters
-        request=BYTES | {"multipart/form-data": UploadSerializer},
-        responses={200: CheckedSerializer} | problems(400, 401, 403, 404, 411, 413, 429),
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        """Check a file without submitting it."""
-        benchmark = roles.benchmark_for(request.user, slug)
-        upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"), known=FORM_FIELDS)
-        self._check_declared(request, benchmark, upload.fields)
-        with CHECKS.one(users.person(request).pk):
-            checked = intake.check(
-                benchmark,
-                upload.chunks,
-                phase=upload.fields.get("phase", ""),
-                names=names_of(upload),
-                by=Submitter(users.person(request), by_token=isinstance(request.auth, ApiToken)),
-            )
-        report = checked.problems.as_json()
-        mapped = mapped_in_words(checked.old_labels, negative=benchmark.negative)
-        warnings = [f"{count(n)} × {KINDS[code].message}" for code, n in report["warnings"].items()]
-        return Response(
-            {
-                "fits": not report["total"],
-                "format": checked.format,
-                "form": checked.form,
-                "counts": checked.counts,
-                "old_labels": checked.old_labels,
-                "error_count": report["total"],
-                "errors": report["problems"],
-                "errors_by_code": report["by_code"],
-                "warnings": report["warnings"],
-                "notes": [*([f"{mapped}."] if mapped else []), *warnings],
-            }
-        )
-
-    @staticmethod
-    def _check_declared(request: Request, benchmark: Benchmark, fields: Mapping[str, Any]) -> None:
-        """Reject what a submission with the same fields would be rejected for; all are optional here."""
-        bound = isinstance(request.auth, ApiToken) and request.auth.team_id
-        if fields.get("team") or bound:
-            roles.team_of(request, named=fields.get("team", ""))
-        named = {name: fields[name].strip() for name in ("system", "run") if fields.get(name)}
-        aggregate = fields.get("aggregate") or "ONE"
-        intake.check_declared(benchmark, **named, aggregate=aggregate, tags=tags_of(fields))
-
-
 class OneSubmission(APIView):
     @extend_schema(
         operation_id="submission",
@@ -459,34 +291,6 @@ class OneSubmission(APIView):
             submission = roles.requested_submission(request, pk)
         data = SubmissionDetailSerializer(submission, context={"request": request}).data
         return Response(data, headers=headers)
-
-
-class Scores(APIView):
-    @extend_schema(
-        operation_id="scores",
-        parameters=[
-            OpenApiParameter(
-                "version", int, description="Version of the settings; default: the newest scored."
-            )
-        ],
-        responses={200: ScoresSerializer} | problems(400, 401, 404),
-    )
-    def get(self, request: Request, pk: int) -> Response:
-        """Scores of a submission under each setting, with their provenance."""
-        submission = roles.requested_submission(request, pk)
-        version, settings = requested_version(request), scoring_identity.concerned(submission)
-        if version:
-            versions.require_version(submission.benchmark, version)
-        evaluations = shown_scores.shown(submission, person=request.user)
-        scores = {
-            "submission": submission.pk,
-            "state": submission.state,
-            "evaluations": shown_scores.under_version(evaluations, version),
-            "versions": shown_scores.versions_scored(evaluations),
-            "sealed": [each.key for each in settings if roles.hidden_from(each, request.user)],
-            "not_covered": [each.key for each in scoring_identity.not_covered(submission)],
-        }
-        return Response(ScoresSerializer(scores).data)
 
 
 ENDED = {200: SubmissionSerializer} | problems(401, 403, 404, 409)

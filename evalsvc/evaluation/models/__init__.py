@@ -1,0 +1,66 @@
+"""Models of the app: one module per subject."""
+
+from evalsvc.evaluation.models.benchmark import (
+    Announcement,
+    Benchmark,
+    ContributedMeasure,
+    Entrant,
+    Organiser,
+    SavedView,
+    Terms,
+)
+from evalsvc.evaluation.models.board import (
+    BoardTests,
+    ComparisonPart,
+    MeasureTests,
+    ReportedSystem,
+    StoredBoard,
+    StoredColumn,
+    StoredComparison,
+)
+from evalsvc.evaluation.models.evaluation import (
+    Evaluation,
+    EvaluationClaims,
+    EvaluationOutcomes,
+    PredictionFile,
+    Score,
+)
+from evalsvc.evaluation.models.setting import Setting, SettingVersion
+from evalsvc.evaluation.models.submission import (
+    ModelHost,
+    NearDuplicate,
+    Refusal,
+    Submission,
+    System,
+    by_name,
+)
+
+__all__ = [
+    "Announcement",
+    "Benchmark",
+    "BoardTests",
+    "ComparisonPart",
+    "ContributedMeasure",
+    "Entrant",
+    "Evaluation",
+    "EvaluationClaims",
+    "EvaluationOutcomes",
+    "MeasureTests",
+    "ModelHost",
+    "NearDuplicate",
+    "Organiser",
+    "PredictionFile",
+    "Refusal",
+    "ReportedSystem",
+    "SavedView",
+    "Score",
+    "Setting",
+    "SettingVersion",
+    "StoredBoard",
+    "StoredColumn",
+    "StoredComparison",
+    "Submission",
+    "System",
+    "Terms",
+    "by_name",
+]

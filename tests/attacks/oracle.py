@@ -13,10 +13,11 @@ from evalsvc.evaluation.disclosure.policy import Policy, shown_values
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
 from evalsvc.evaluation.disclosure.split import Part
 from evalsvc.evaluation.models import Benchmark, Score, Setting
+from workers.scoring.case import ScoringCase, ScoringOptions
 from workers.scoring.claims import ClaimCodes, changed_claims, claim_codes
 from workers.scoring.gold import Gold
 from workers.scoring.predictions import Predictions
-from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
+from workers.scoring.scorer import report_of
 
 RELATIONS = 24
 NEGATIVE = RELATIONS

@@ -46,9 +46,10 @@ from evalsvc.evaluation.benchmarks.training_counts import read_counts
 from tests.fuzz.mutations import DOCUMENTS, GOLD, PROVENANCE
 from workers.cli import local_files
 from workers.cli.arguments import TASKS, InvalidFile, Options
+from workers.scoring.case import ScoringCase, ScoringOptions
 from workers.scoring.gold import read_gold
 from workers.scoring.predictions import read_predictions
-from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
+from workers.scoring.scorer import report_of
 
 Reader = Callable[[bytes], object]
 IDS = ["s1", "s2", "d1", "d2", "1", "8001"]

@@ -26,9 +26,10 @@ from workers.cli.local_files import LEFT_OUT, gold_column, read_local_gold
 from workers.cli.report_output import Computed, computed, computed_lines, number, table, title
 from workers.metrics.report import Report
 from workers.metrics.systems import holm
+from workers.scoring.case import ScoringCase
 from workers.scoring.claims import RunDigests, run_digests
 from workers.scoring.resampled_comparison import Draws
-from workers.scoring.scorer import ScoringCase, report_of
+from workers.scoring.scorer import report_of
 from workers.scoring.significance import UNDEFINED, ComparedMeasure, compare_sides, median_runs
 
 LEAST, MOST = 2, 10

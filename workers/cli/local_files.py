@@ -28,10 +28,11 @@ from workers.cli import conll_columns
 from workers.cli.arguments import Options, naming
 from workers.cli.report_output import Composed, Computed, computed
 from workers.metrics.report import Report
+from workers.scoring.case import ScoringCase, ScoringOptions
 from workers.scoring.composed import composed
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, dense_predictions, read_predictions, uncollected
-from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
+from workers.scoring.scorer import report_of
 
 if TYPE_CHECKING:
     from evalsvc.core.formats.npy import ColumnNames

@@ -22,7 +22,7 @@ from workers.cli.arguments import Options
 from workers.metrics.ratios import scores
 from workers.metrics.report import ClassRow, LabelOutcome, Report, SpanOutcome, Value
 from workers.metrics.wrf import COMBINED, MODES, gammas
-from workers.scoring.scorer import SCORED_FORMS, ScoringCase
+from workers.scoring.case import SCORED_FORMS, ScoringCase
 
 Computed = dict[str, Any]
 

@@ -32,11 +32,11 @@ from evalsvc.evaluation.models import (
 )
 from workers.handlers import reported, score
 from workers.metrics.systems import holm
+from workers.scoring.case import ScoringCase
 from workers.scoring.gold import Gold
 from workers.scoring.predictions import uncollected
 from workers.scoring.replicates import Replicates, joined, packed, unpacked
 from workers.scoring.resampled_comparison import Draws
-from workers.scoring.scorer import ScoringCase
 from workers.scoring.significance import (
     ComparedMeasure,
     Sides,

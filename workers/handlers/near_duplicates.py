@@ -12,8 +12,8 @@ from evalsvc.evaluation.benchmarks import scoring_identity
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Setting, Submission
+from workers.scoring.case import SCORED_FORMS
 from workers.scoring.claims import ClaimCodes, changed_claims
-from workers.scoring.scorer import SCORED_FORMS
 
 
 class Earlier(NamedTuple):

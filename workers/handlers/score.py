@@ -31,18 +31,14 @@ from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from workers.handlers import near_duplicates
 from workers.metrics.report import Curve, Report
+from workers.scoring.case import ScoringCase, ScoringOptions
 from workers.scoring.claims import ClaimCodes, RunDigests, answers_digest, claim_codes, run_digests
 from workers.scoring.composed import composed
+from workers.scoring.error_counts import error_counts, relation_error_counts
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.outcomes import outcomes_of
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
-from workers.scoring.scorer import (
-    ScoringCase,
-    ScoringOptions,
-    error_counts,
-    relation_error_counts,
-    report_of,
-)
+from workers.scoring.scorer import report_of
 
 PIECE_BYTES = 1 << 18
 SHARES = ("precision", "recall", "f1")

@@ -23,11 +23,12 @@ from evalsvc.evaluation.disclosure.outcomes import pack, unpack
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Evaluation, EvaluationOutcomes, SettingVersion, Submission
 from workers.handlers import score
+from workers.scoring.case import ScoringCase
 from workers.scoring.claims import RunDigests, answers_digest, run_digests
 from workers.scoring.gold import Gold
 from workers.scoring.outcomes import outcomes_of
 from workers.scoring.predictions import Predictions, uncollected
-from workers.scoring.scorer import ScoringCase, report_of
+from workers.scoring.scorer import report_of
 
 GOLDS = 4  # of the versions read last
 

@@ -13,7 +13,7 @@ from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.evaluation.disclosure.rules import near_below
 from workers.metrics.classification import MISSING
 from workers.metrics.text_answers import Normalisation
-from workers.scoring.scorer import SCORED_FORMS, ScoringCase
+from workers.scoring.case import SCORED_FORMS, ScoringCase
 
 Codes = NDArray[np.uint64]
 # Bits of start, length and label; what remains numbers the item or pair.

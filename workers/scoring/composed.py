@@ -19,7 +19,7 @@ from workers.metrics.weights import (
     weighted_average,
 )
 from workers.metrics.wrf import gammas, weighted_words
-from workers.scoring.scorer import ScoringCase
+from workers.scoring.case import ScoringCase
 
 OTHER_FORM = "this form of predictions has no such figures"
 UNDEFINED = Value(float("nan"), OTHER_FORM)

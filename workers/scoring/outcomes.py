@@ -32,7 +32,7 @@ from workers.metrics.relations import Links, distinct_links, kinds_of_claims
 from workers.metrics.spans import Spans
 from workers.metrics.text_answers import Answer
 from workers.metrics.wrf import gammas, words_of_spans, wrf, wrf_counts
-from workers.scoring.scorer import ScoringCase
+from workers.scoring.case import ScoringCase
 
 ENDS = ("(e1,e2)", "(e2,e1)")
 TYPES = {"H": np.uint16, "I": np.uint32, "B": np.uint8, "f": np.float32}

@@ -41,8 +41,8 @@ from workers.metrics.text_answers import (
 )
 from workers.metrics.weights import averages
 from workers.metrics.wrf import MODES, gammas, words_of_spans
+from workers.scoring.case import ScoringCase, ScoringOptions
 from workers.scoring.replicates import Replicates
-from workers.scoring.scorer import ScoringCase, ScoringOptions
 
 BothTallies = tuple[Tallies, Tallies]
 Figures = Callable[[Floats], dict[str, float]]

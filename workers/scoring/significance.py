@@ -9,9 +9,9 @@ import numpy as np
 
 from evalsvc.evaluation.measures.families import label_of
 from workers.metrics.systems import detectable_difference, spread, welch
+from workers.scoring.case import ScoringCase
 from workers.scoring.replicates import Replicates
 from workers.scoring.resampled_comparison import Draws, resampled
-from workers.scoring.scorer import ScoringCase
 
 UNDEFINED = "the measure is undefined for a run"
 NOT_RESAMPLED = "a side has one run, and this measure is not resampled"

@@ -13,9 +13,9 @@ import pytest
 from evalsvc.evaluation.measures.families import class_key
 from tests.cast.basics import jsonl
 from workers.cli.local_files import Options, read_local_gold
+from workers.scoring.case import ScoringCase
 from workers.scoring.replicates import ResampledMeasure, joined, packed, unpacked
 from workers.scoring.resampled_comparison import Draws, resampled
-from workers.scoring.scorer import ScoringCase
 
 Cases = tuple[ScoringCase, ScoringCase]
 LABELS = [{"id": f"s{at}", "label": "a" if at % 3 else "b"} for at in range(30)]

@@ -27,8 +27,8 @@ from tests.evalsvc.evaluation.disclosure.phase import (
 from workers.handlers import near_duplicates, score
 from workers.interruption import Stopped
 from workers.runner import run_next
+from workers.scoring.case import ScoringCase
 from workers.scoring.claims import ClaimCodes
-from workers.scoring.scorer import ScoringCase
 
 pytestmark = pytest.mark.django_db
 GOLD = gold_labels(400)

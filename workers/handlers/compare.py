@@ -98,6 +98,7 @@ def _row(subject: int) -> StoredComparison:
 def compare_board(subject: int, progress: Progress) -> Store:
     """Test the first systems of a board by Welch over their runs."""
     setting = Setting.objects.select_related("benchmark", "test_set", "only").get(pk=subject)
+    board_tests.begin(setting)
     row, measures, identity = board_tests.to_test(setting)
     systems = _Compared(row, progress, measures=measures)
     found = systems.tests()

@@ -15,13 +15,13 @@ from functools import cached_property, lru_cache
 
 import msgspec
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.board_figures import FAILURE_PAUSE
+from evalsvc.evaluation.board_figures import FAILURE_PAUSE, SHARE_OF_TIME
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure.shown_tests import (
     ShownTest,
@@ -38,6 +38,7 @@ from evalsvc.evaluation.models import (
     MeasureTests,
     ReportedSystem,
     Setting,
+    StoredBoard,
     StoredComparison,
     Submission,
 )
@@ -282,6 +283,11 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
     return row, measures, _identity(board, rows)
 
 
+def begin(setting: Setting) -> None:
+    """Take the mark of a board off before its runs are read: what changes from now on marks it again."""
+    BoardTests.objects.filter(setting=setting).update(outdated=False)
+
+
 def stored_by_job(
     row: StoredComparison,
     tests: Mapping[str, Sequence[Sequence[object]]],
@@ -297,11 +303,13 @@ def stored_by_job(
     def store() -> None:
         present = leaderboard.board(row.setting)  # runs may have come meanwhile
         with transaction.atomic():
-            board, _ = BoardTests.objects.select_for_update().get_or_create(setting=row.setting)
+            board, _ = BoardTests.objects.select_for_update().get_or_create(
+                setting=row.setting, defaults={"outdated": False}
+            )
             board.identity, board.systems = identity, row.systems
             board.reported = reported
             board.computed_at = began
-            board.outdated = identity != identity_of(present)
+            board.outdated |= identity != identity_of(present)
             board.save()
             board.measures.all().delete()
             encoded = ((key, msgspec.msgpack.encode(of_measure)) for key, of_measure in tests.items())
@@ -312,8 +320,18 @@ def stored_by_job(
     return store
 
 
+def follow(job: Job) -> None:
+    """Mark a board again whose tests were not stored."""
+    if job.state in (Job.State.FAILED, Job.State.CANCELLED):
+        BoardTests.objects.filter(setting=job.subject).update(outdated=True)
+
+
 def queue_outdated() -> None:
-    """Queue the tests of boards whose runs have changed since, a few at a time."""
+    """Queue the tests of boards whose runs have changed since, a few at a time.
+
+    Each board has one job at a time, for a tenth of the time at most, and a stored one once its figures are
+    the present ones: many runs that come in a row are tested together.
+    """
     global _next_look
     if time.monotonic() < _next_look:
         return
@@ -322,25 +340,42 @@ def queue_outdated() -> None:
         Exists(Submission.evaluations.through.objects.filter(evaluation__setting=OuterRef("pk")))
     )
     closed = Q(tests__computed_at__lt=F("closes_at"), closes_at__lte=now)
-    changed = Setting.objects.filter(Q(tests__outdated=True) | closed)
+    newest = StoredBoard.objects.filter(setting=OuterRef("pk")).order_by("-pk").values("outdated")[:1]
+    changed = Setting.objects.filter(Q(tests__outdated=True) | closed).annotate(waits=Subquery(newest))
     open_ = ~Q(sealed=True) | Q(closes_at__lte=now)
     keys = [*untested.filter(open_).values_list("pk", flat=True)[:QUEUED_AT_ONCE]]
-    keys += changed.filter(open_).values_list("pk", flat=True)[:QUEUED_AT_ONCE]
-    busy = Job.objects.filter(kind=KIND, subject__in=keys).exclude(state__in=Job.ENDED)
-    failed = Job.objects.filter(
-        kind=KIND, subject__in=keys, state__in=(Job.State.FAILED, Job.State.CANCELLED)
-    ).filter(ended_at__gt=now - FAILURE_PAUSE)
-    waiting = {*busy.values_list("subject", flat=True), *failed.values_list("subject", flat=True)}
-    keys = [pk for pk in keys if pk not in waiting]
-    for pk in keys:  # before the runs are counted: later ones mark it again
+    keys += changed.filter(open_).filter(Q(waits=None) | Q(waits=False)).values_list("pk", flat=True)
+    paused = _paused() if keys else set()
+    keys = [pk for pk in keys if pk not in paused][:QUEUED_AT_ONCE]
+    testable = _testable(keys)
+    for pk in set(keys).difference(testable):
         BoardTests.objects.update_or_create(setting_id=pk, defaults={"outdated": False, "computed_at": now})
-    for pk in _testable(keys) if keys else ():
-        BoardTests.objects.filter(setting=pk).update(outdated=True)
-        queue.enqueue(KIND, pk)
+    # counted again: runs that were stored meanwhile may have found the mark still on
+    for pk in testable + _testable(set(keys).difference(testable)):
+        with transaction.atomic():
+            board, _ = BoardTests.objects.select_for_update().get_or_create(setting_id=pk)
+            board.outdated = True
+            board.save(update_fields=["outdated"])
+            if pk not in _paused():  # another worker may have looked at the same moment
+                queue.enqueue(KIND, pk)
+
+
+def _paused() -> set[int]:
+    """Return the boards whose tests wait, run, have failed lately, or had their share of the time."""
+    now = timezone.now()
+    jobs = Job.objects.filter(~Q(state__in=Job.ENDED) | Q(ended_at__gt=now - FAILURE_PAUSE), kind=KIND)
+    return {
+        subject
+        for subject, state, started, ended in jobs.values_list("subject", "state", "started_at", "ended_at")
+        if not (state == Job.State.DONE and started and ended)
+        or now < ended + SHARE_OF_TIME * (ended - started)
+    }
 
 
 def _testable(keys: Collection[int]) -> list[int]:
     """Return the settings with two systems that have several scored runs, or one beside those of papers."""
+    if not keys:
+        return []
     runs = Submission.objects.filter(benchmark__settings__in=keys, withdrawn_at=None)
     several = runs.filter(scored_at__isnull=False).order_by().values("benchmark__settings", "system")
     several = several.annotate(n=Count("pk")).filter(n__gt=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 
 import pytest
@@ -10,15 +11,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation import leaderboard, submission_states
+from evalsvc.core.jobs.queue import request_cancel
+from evalsvc.evaluation import board_figures, leaderboard, submission_states
 from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.comparison.board_tests import Band
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, BoardTests, Score, Setting, Submission, System
 from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import BenchmarkCast
-from tests.cast.periodic import look
+from tests.cast.periodic import look, pause
 from tests.evalsvc.evaluation.test_leaderboard import answers
+from workers.handlers import compare as compare_handlers
+from workers.handlers.compare import compare_board
 from workers.runner import run_next
 
 SCHEMES = ("micro_f1", "weighted_f1", "dodrans_f1", "entropy_f1", "macro_f1")
@@ -177,3 +181,110 @@ def test_hidden_gold_withholds_tests_within_a_team(
     assert bands(setting) == {}
     System.objects.filter(name="Cedar").update(team=cast.lugworm)
     assert bands(setting) == {"Alder": "1", "Cedar": "2"}  # Birch is not the best of its team
+
+
+def jobs() -> int:
+    return Job.objects.filter(kind=board_tests.KIND).count()
+
+
+def test_runs_that_come_in_a_row_are_tested_together(cast: BenchmarkCast) -> None:
+    setting = begin(cast)
+    Job.objects.filter(kind=board_tests.KIND).delete()
+    look(board_tests)
+    for run in "789":
+        add(cast, setting.benchmark, "Cedar", run, 0.53, 0.73)
+        look(board_tests)
+    assert jobs() == 1
+    assert run_next("ingest")
+    assert (BoardTests.objects.get().outdated, bands(setting)["Cedar"]) == (False, "3")
+
+
+def test_tests_that_take_long_are_computed_for_a_tenth_of_the_time(cast: BenchmarkCast) -> None:
+    setting = begin(cast)
+    assert compute() == 1
+    now = timezone.now()
+    for minutes, expected in ((9, 1), (11, 2)):
+        Job.objects.update(
+            started_at=now - timedelta(minutes=minutes + 1), ended_at=now - timedelta(minutes=minutes)
+        )
+        BoardTests.objects.update(outdated=True)
+        board_tests._next_look = 0.0
+        board_tests.queue_outdated()
+        assert jobs() == expected
+    pause()
+    assert setting.tests.outdated
+
+
+def test_two_workers_that_look_at_once_queue_one_job(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(cast)
+    Job.objects.filter(kind=board_tests.KIND).delete()
+    found = board_tests._testable
+
+    def other_worker_is_faster(keys: Collection[int]) -> list[int]:
+        monkeypatch.setattr(board_tests, "_testable", found)
+        look(board_tests)
+        return found(keys)
+
+    monkeypatch.setattr(board_tests, "_testable", other_worker_is_faster)
+    look(board_tests)
+    assert jobs() == 1
+
+
+def test_what_changes_while_tests_are_computed_is_tested_again(cast: BenchmarkCast) -> None:
+    begin(cast)
+    compute()
+    setting = Setting.objects.get()
+    store = compare_board(setting.pk, lambda *_: None)
+    BoardTests.objects.update(outdated=True)  # as by a figure from a paper, or other measures
+    store()
+    assert BoardTests.objects.get().outdated
+
+
+def test_tests_that_failed_stay_outdated(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = begin(cast)
+    look(board_tests)
+    monkeypatch.setattr(compare_handlers, "_Compared", fault)
+    assert run_next("ingest")
+    job = Job.objects.get(kind=board_tests.KIND)
+    request_cancel(job)
+    assert BoardTests.objects.get(setting=setting).outdated
+
+
+def fault(*_: object, **__: object) -> None:
+    raise OSError("out of reach")
+
+
+def test_a_stored_board_is_tested_once_its_figures_are_the_present_ones(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board_figures, "LARGE", 2)
+    setting = begin(cast)
+    look(board_figures)
+    assert run_next("ingest")
+    assert compute() == 1
+    add(cast, setting.benchmark, "Cedar", "9", 0.53, 0.73)
+    assert compute() == 0
+    assert bands(setting)["Cedar"] == "3"  # of the board as it is shown
+    look(board_figures)
+    assert run_next("ingest")
+    assert compute() == 1
+    assert not setting.tests.outdated
+
+
+def test_one_board_that_waits_keeps_no_other_back(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board_tests, "QUEUED_AT_ONCE", 1)
+    first = begin(cast)
+    look(board_tests)
+    second = Setting.objects.get(pk=first.pk)
+    second.pk, second.key = None, "second"
+    second.save(force_insert=True)
+    BoardTests.objects.create(setting=second, outdated=True)
+    look(board_tests)
+    assert set(Job.objects.filter(kind=board_tests.KIND).values_list("subject", flat=True)) == {
+        first.pk,
+        second.pk,
+    }

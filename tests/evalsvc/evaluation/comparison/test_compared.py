@@ -54,6 +54,15 @@ def test_systems_with_several_runs_are_tested_over_runs(cast: BenchmarkCast, ben
     assert found.verdict("accuracy", 0, 1) + found.verdict("accuracy", 1, 0) == "WL"
 
 
+def test_tests_under_another_main_measure_are_computed_anew(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    """It decides which runs are equal, and which of several is the median."""
+    assert computed(cast, benchmark, "Tree", "Net").state == Job.State.DONE
+    benchmark.settings.update(main="macro_f1")
+    assert of(cast, benchmark, "Tree", "Net").state == "absent"
+
+
 def test_a_system_with_one_run_is_tested_over_items(cast: BenchmarkCast, benchmark: Benchmark) -> None:
     found = computed(cast, benchmark, "Net", "Rules", "Tree")
     test = found.test("accuracy", 0, 1)

@@ -14,8 +14,8 @@ from rest_framework.views import APIView
 
 from annotation.api.projects import project_of
 from annotation.consensus import item_state
-from annotation.models import Item, Lease, Project, Suggestion
-from annotation.queue import lease_endings, leases, votes
+from annotation.models import Item, Lease, Project
+from annotation.queue import lease_endings, leases, shown_predictions, votes
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
@@ -192,9 +192,7 @@ class NextLease(APIView):
 
 def _lease_body(lease: Lease, project: Project) -> dict[str, Any]:
     """Return a lease with its item and any prediction to show, in present labels."""
-    suggestion = (
-        Suggestion.objects.filter(item=lease.item, batch=lease.shown_id).first() if lease.shown_id else None
-    )
+    suggestion = shown_predictions.of_lease(lease, project)
     present = suggestion and item_state.Rules(project).mapping.payload(suggestion.payload)
     return {
         "lease": lease.pk,

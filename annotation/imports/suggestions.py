@@ -48,7 +48,9 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
             progress(len(rows), len(items), "reading predictions")
     if not rows:
         problems.raise_if_any()
-    batch.counts = {"lines": problems.lines_read, "suggestions": len(rows)}
+    before = Suggestion.objects.filter(batch__in=batch.project.batches.all()).exclude(batch=batch)
+    replaced = {item for item, _ in rows}.intersection(before.values_list("item", flat=True).iterator())
+    batch.counts = {"lines": problems.lines_read, "suggestions": len(rows), "replaced": len(replaced)}
     return lambda: _store(batch, rows)
 
 

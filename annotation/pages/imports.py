@@ -51,6 +51,7 @@ COUNT_TITLES = {  # in the order of the page; a database may store another one
     "items": "sentences",
     "answers": "answers",
     "suggestions": "predictions",
+    "replaced": "replaced predictions",
     "repeated_items": "repeated sentences",
     "repeated_lines": "repeated lines",
     "exact_repeats": "exact repeats among them",

@@ -37,7 +37,7 @@ from annotation.pages.project_page import (
     project_for,
     submit_or_show,
 )
-from annotation.queue import exclusions, gold_questions
+from annotation.queue import exclusions, gold_questions, shown_predictions
 from annotation.reports import annotator_profile
 from annotation.reports.vote_figures import VoteFigures, figures_of
 from annotation.roles import display_names
@@ -165,7 +165,7 @@ def _quality_context(project: Project) -> dict[str, Any]:
         "n_questions": sum(uses.values()),
         "has_relations": project.kind == Kind.RELATIONS,
         "n_suggestions": n_suggestions,
-        "unpredicted_checks": gold_questions.checks_without_prediction(project),
+        "unpredicted_checks": shown_predictions.checks_without_prediction(project),
         "n_sentences": ItemCount.objects.live(project).total(),
         "suggested_votes": figures["suggested"],
         "computed_at": figures.computed_at,

@@ -20,7 +20,6 @@ from annotation.models import (
     Mark,
     Oversight,
     Project,
-    Suggestion,
     Vote,
 )
 from annotation.queue import sql
@@ -106,17 +105,6 @@ def keeps_leases(project: Project) -> bool:
     Votes on them then take as long as on hidden checks.
     """
     return project.check_every > 0 or has_checks(project)
-
-
-def checks_without_prediction(project: Project) -> int:
-    """Count the hidden checks without a prediction, where predictions are shown.
-
-    While there are any no prediction is shown: the lack of it would tell the checks.
-    """
-    if not project.suggests or not has_checks(project):
-        return 0
-    checks = Item.objects.filter(project=project, use=Item.Use.CHECK)
-    return checks.exclude(Exists(Suggestion.objects.filter(item=OuterRef("pk")))).count()
 
 
 # ---- places of hidden checks ----------------------------------------------------------------------

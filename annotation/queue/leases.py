@@ -11,8 +11,8 @@ from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from annotation.consensus import item_state
-from annotation.models import Annotator, Answer, Batch, Item, ItemQuerySet, Lease, Project, Suggestion, Vote
-from annotation.queue import gold_questions, sql
+from annotation.models import Annotator, Answer, Batch, Item, ItemQuerySet, Lease, Project, Vote
+from annotation.queue import gold_questions, shown_predictions, sql
 from annotation.queue.lease_endings import expire_overdue, extend
 from annotation.queue.participants import Participant, participant_of, require_open
 from evalsvc.core.accounts.models import User
@@ -339,8 +339,7 @@ def _save_position(annotator: Annotator) -> None:
 
 
 def _grant(participant: Participant, item: Item) -> Lease:
-    shows = participant.project.suggests and not gold_questions.checks_without_prediction(participant.project)
-    suggestion = Suggestion.objects.filter(item=item).first() if shows else None
+    suggestion = shown_predictions.for_new_lease(participant.project, item)
     (lease,) = sql.fetch(
         Lease,
         sql.GRANT_LEASE,

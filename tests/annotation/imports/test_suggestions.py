@@ -8,7 +8,7 @@ from django.test import Client
 from annotation import projects
 from annotation.models import Project, Suggestion, Vote
 from annotation.ontology import inventory
-from annotation.queue import gold_questions, lease_endings, leases
+from annotation.queue import gold_questions, lease_endings, leases, shown_predictions
 from tests.cast.basics import sentence
 from tests.cast.projects import (
     annotators,
@@ -111,7 +111,33 @@ def test_no_prediction_is_shown_while_a_hidden_check_lacks_one(client: Client) -
     assert "hidden: 1 hidden check has none" in " ".join(seen(project, "project-quality").split())
     import_lines(project, [{"id": "check", "label": "B"}], what="suggestions")
     assert "shown as initial answers" in seen(project, "project-quality")
-    assert gold_questions.checks_without_prediction(project) == 0
+    assert shown_predictions.checks_without_prediction(project) == 0
+
+
+def test_no_prediction_is_shown_while_a_newer_file_left_a_hidden_check_out(client: Client) -> None:
+    """Its prediction would stay as it was, whereas those of sentences are replaced."""
+    project = project_with_items(2, k=1)
+    import_lines(project, [sentence("check", relations=["A"])], known="check")
+    predictions = [{"id": each, "label": "B"} for each in ("s0", "s1", "check")]
+    import_lines(project, predictions, what="suggestions")
+    gold_questions.set_quality_options(project, by=curator(), suggests=True, check_every=1)
+    client.force_login(annotators(project, 1)[0])
+
+    def shown() -> list[dict | None]:
+        address = f"/api/v1/projects/{project.slug}/reserve"
+        held = client.post(address, {"holding": [], "n": 3}, content_type="application/json").json()["leases"]
+        return [lease["suggestion"] for lease in held]
+
+    assert shown() == [{"spans": [], "relations": ["B"]}] * 3
+    newer = import_lines(
+        project, [{"id": "s0", "label": "C"}, {"id": "s1", "label": "B"}], what="suggestions"
+    )
+    assert newer.counts["replaced"] == 2
+    assert shown() == [None] * 3
+    assert "hidden: 1 hidden check has none" in " ".join(seen(project, "project-quality").split())
+    import_lines(project, [{"id": "check", "label": "A"}], what="suggestions")
+    assert shown() == [None] * 3  # also with the lease of s1, whose prediction stays
+    assert shown_predictions.checks_without_prediction(project) == 0
 
 
 def test_a_prediction_with_an_unknown_id_or_label_is_rejected() -> None:

@@ -6,6 +6,7 @@ A cell has a value, for programs, and a text, for people. Bold marks what a test
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,15 +17,24 @@ from evalsvc.core.web.downloads import csv_file, text_file
 
 LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#",
-    "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
+    "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "|": r"\textbar{}",
+    "--": "-{}-{}",  # else one dash
     "[": "{[}", "*": "{*}",  # after a row or a rule they would be its argument
     "−": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", "≥": r"$\geq$", "≤": r"$\leq$", "–": "--",
+    "≠": r"$\neq$", "≈": r"$\approx$",
     # LaTeX has no text of these
     "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "κ": r"$\kappa$", "ρ": r"$\rho$", "τ": r"$\tau$",
     "Δ": r"$\Delta$", "Σ": r"$\Sigma$", "∝": r"$\propto$", "∩": r"$\cap$", "ᵢ": r"$_i$",
 }  # fmt: skip
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
 LINE_ENDS = re.compile(r"\s+")
+_SPECIAL = re.compile("|".join(map(re.escape, LATEX)))
+JOINERS = "\u200c\u200d"  # part of the spelling of Persian and Hindi words
+UNSEEN = ("Cc", "Cf", "Cs")  # categories of control characters
+LETTERS_NAMED = 10
+# What pdfLaTeX sets besides ASCII, with the encoding T1.
+_SET_BY_T1 = re.compile("[\u00a0-\u017e–—‘’‚“”„…†‡•‹›€™]")
+_NOT_IN_T1 = frozenset("ĦħĿŀŉĸŦŧ")
 
 
 class Cell(NamedTuple):
@@ -54,15 +64,29 @@ class PaperTable:
 
 
 def latex_text(text: str) -> str:
-    """Escape a text for LaTeX, on one line."""
-    return "".join(LATEX.get(letter, letter) for letter in LINE_ENDS.sub(" ", text))
+    """Escape a text for LaTeX, on one line, without control characters."""
+    composed = unicodedata.normalize("NFC", LINE_ENDS.sub(" ", text))
+    shown = (each for each in composed if each in JOINERS or unicodedata.category(each) not in UNSEEN)
+    return _SPECIAL.sub(lambda found: LATEX[found[0]], "".join(shown))
+
+
+def _needs(lines: Sequence[str]) -> list[str]:
+    """Say what a document needs to set these lines, as comments."""
+    letters = {letter for line in lines for letter in line if not letter.isascii()}
+    absent = sorted(each for each in letters if each in _NOT_IN_T1 or not _SET_BY_T1.match(each))
+    needs = ["% needs \\usepackage{booktabs}"]
+    if absent:
+        some = " ".join(absent[:LETTERS_NAMED]) + (" …" if len(absent) > LETTERS_NAMED else "")
+        needs.append(f"% pdfLaTeX cannot set {some}: use XeLaTeX or LuaLaTeX, and a font with these letters")
+    elif letters:
+        needs.append("% needs \\usepackage[T1]{fontenc}, for letters beyond ASCII")
+    return needs
 
 
 def as_latex(table: PaperTable) -> str:
     """Format a table for the package booktabs."""
     columns = "".join("r" if head.numeric else "l" for head in table.heads)
     lines = [
-        "% needs \\usepackage{booktabs}",
         "\\begin{table}",
         "\\centering",
         f"\\caption{{{latex_text(table.caption)}}}",
@@ -76,7 +100,7 @@ def as_latex(table: PaperTable) -> str:
         "\\end{tabular}",
         "\\end{table}",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*_needs(lines), *lines]) + "\n"
 
 
 def _latex_cell(cell: Cell) -> str:

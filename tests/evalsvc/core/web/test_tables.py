@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.http import Http404
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evalsvc.core.web.tables import Cell, Head, PaperTable, as_latex, download, latex_text
 from evalsvc.evaluation.measures.menu import MENU
@@ -25,7 +28,7 @@ TABLE = PaperTable(
     ("format", "parts"),
     [
         ("csv", ["system,micro_f1\r\nR&D_1,0.7\r\n", "'=a|b\n"]),
-        ("tex", [r"R\&D\_1 & \textbf{70.0 $\pm$ 0.4} \\", r"=a|b  & -- \\", r"5 \% of", "{lr}"]),
+        ("tex", [r"R\&D\_1 & \textbf{70.0 $\pm$ 0.4} \\", r"=a\textbar{}b  & -- \\", r"5 \% of", "{lr}"]),
         ("md", [r"| R&D\_1 | **70.0 ± 0.4** |", r"| =a\|b  | – |", "| --- | ---: |"]),
     ],
 )
@@ -60,3 +63,51 @@ def test_letters_that_latex_lacks_as_text_are_written_as_mathematics() -> None:
     assert latex_text("τ* and wᵢ ∝ nᵢ") == r"$\tau${*} and w$_i$ $\propto$ n$_i$"
     words = " ".join(f"{each.title} {each.explains}" for each in MENU.values())
     assert {letter for letter in latex_text(words) if not letter.isascii()} <= set("¼½¾²³·×—‘’“”é")
+
+
+# Text without special meaning, an escaped sign, a sign in braces, mathematics, or a broken dash.
+ESCAPED = re.compile(
+    r"(?:[^\\{}$&#%_^~<>|\[*\n]|\\[{}&%$#_]|\\text(?:backslash|asciicircum|asciitilde|bar)\{\}"
+    r"|\{[\[*]\}|\$[^$]*\$|-\{\})*"
+)
+
+
+@given(st.text() | st.text("\\{}&%$#_^~[]*<>|-− \n"))
+def test_every_text_is_plain_in_latex(text: str) -> None:
+    assert ESCAPED.fullmatch(latex_text(text))
+
+
+NAMES = ["a_b & c\\", "100 % {x}", "$\\input{y}$", "[*] #1 ^~", "Ł\u0303 | <b>", "模型", "نموذج"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_latex_table_has_a_cell_for_each_column_and_closes_its_braces(name: str) -> None:
+    heads = [Head("a", name, numeric=False), Head("b", name), Head("c", "F1")]
+    row = [Cell(name, name, bold=True), Cell(1, name), Cell(None, "–")]
+    lines = as_latex(PaperTable("board", name, heads, [row, row])).splitlines()
+    inside = lines[lines.index("\\toprule") : lines.index("\\bottomrule")]
+    cells = [re.sub(r"\\.", "", line[:-3]).count("&") + 1 for line in inside if line.endswith(r" \\")]
+    assert cells == [3, 3, 3]
+    for line in lines:
+        bare = re.sub(r"\\[{}]", "", line)
+        assert bare.count("{") == bare.count("}")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Net", []),
+        ("Zoë", ["% needs \\usepackage[T1]{fontenc}, for letters beyond ASCII"]),
+        ("e\u0301", ["% needs \\usepackage[T1]{fontenc}, for letters beyond ASCII"]),
+        ("a\u202eb\x00", []),
+        (
+            "模型 é",
+            [
+                "% pdfLaTeX cannot set 型 模: use XeLaTeX or LuaLaTeX, and a font with these letters",
+            ],
+        ),
+    ],
+)
+def test_a_latex_table_says_what_its_letters_need(name: str, said: list[str]) -> None:
+    lines = as_latex(PaperTable("board", "", TABLE.heads, [[Cell(name, name), Cell(1, "1")]])).splitlines()
+    assert [line for line in lines if line.startswith("%")] == ["% needs \\usepackage{booktabs}", *said]

@@ -186,7 +186,7 @@ def read_values(readings: Collection[Reading]) -> None:
         evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
         for _, pk, run in reading.counted(past.earlier):
             at, ladder = evaluation_of.get(run), past.ladder.get(pk)
-            values = withheld_values(reading.policy)
+            values = withheld_values(reading.policy, waiting=pk in past.waiting)
             if at is not None:
                 values = shown_values(reading.policy, scores.get(at, ()), rows.get(at, []), ladder=ladder)
             reading.values[pk] = {value.measure: value for value in values}

@@ -51,6 +51,7 @@ def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed
                 policy,
                 created_at=max(first, since),
                 earlier=(past.earlier[submission.pk], source) if submission.pk in past.earlier else None,
+                waiting=submission.pk in past.waiting,
                 ladder=past.ladder.get(submission.pk),
             )
         )

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Coalesce, Now
 
-from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue as queueing
@@ -152,7 +152,11 @@ def queue(submission: Submission, *, kind: str = "score") -> None:
 
 
 def _compare_others(submission: Submission) -> None:
-    """Queue the runs that waited to be compared with one that is not scored now."""
+    """Queue the runs that waited to be compared with one that is not scored now.
+
+    A run that is being stored begins to wait before or after that, not in between: both lock the team.
+    """
+    Team.objects.select_for_update(no_key=True).get(pk=submission.system.team_id)
     for row in NearDuplicate.objects.filter(earlier=submission).select_related("submission"):
         gold = {"setting": row.setting_id, "gold_sha256": row.gold_sha256}
         other = row.submission

@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from evalsvc.evaluation.benchmarks import scoring_identity
 from evalsvc.evaluation.disclosure import gold_counts, rules
+from evalsvc.evaluation.disclosure.history import WAITING
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Setting, Submission
 from workers.scoring.case import SCORED_FORMS
@@ -85,8 +86,7 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
     if stored is None or not positives:
         return
     claims = stored_claims(stored, evaluation.options)
-    near = _nearest(submission, evaluation, claims, positives)
-    near = near or _near_before(submission, evaluation) or _waiting(submission, evaluation)
+    near = _nearest(submission, evaluation, claims, positives) or _waiting(submission, evaluation)
     row: dict[str, Any] = {"submission": submission, "setting": evaluation.setting}
     row["gold_sha256"] = evaluation.gold_sha256
     if near is None:
@@ -97,37 +97,24 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
 
 
 def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:
-    """Return the team's first earlier run that is still to be scored again under this gold."""
-    if submission.scored_at is None:
-        return None
+    """Return the team's first earlier run that is still to be scored again under this gold.
+
+    One that ended without a score, as it failed or was cancelled, keeps nobody waiting.
+    """
     own = {"evaluations__setting": evaluation.setting, "evaluations__gold_sha256": evaluation.gold_sha256}
     runs = Submission.objects.filter(
         system__team=submission.system.team_id,
         benchmark=submission.benchmark_id,
         withdrawn_at=None,
-        scored_at__lte=submission.scored_at,
-        state__in=(Submission.State.QUEUED, Submission.State.RUNNING),
+        scored_at__isnull=False,
+        state__in=WAITING,
     )
     runs = runs.exclude(pk=submission.pk).exclude(pk__in=Submission.objects.filter(**own))
+    if submission.scored_at:
+        runs = runs.filter(scored_at__lte=submission.scored_at)
     for run in runs.select_related("benchmark").order_by("scored_at", "pk"):
         if evaluation.setting in scoring_identity.fitting(run):
             return run.pk, 0
-    return None
-
-
-def _near_before(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:
-    """Return the run that another resembled under an earlier gold, if both are scored again.
-
-    Jobs end in any order: before the other run is scored, nothing else tells that the two are alike.
-    """
-    rows = NearDuplicate.objects.filter(submission=submission, setting=evaluation.setting)
-    rows = rows.exclude(gold_sha256=evaluation.gold_sha256).select_related("earlier__benchmark")
-    for near in rows.filter(earlier__withdrawn_at=None).order_by("-pk"):
-        scored = near.earlier.evaluations.filter(
-            setting=evaluation.setting, gold_sha256=evaluation.gold_sha256
-        )
-        if not scored.exists() and evaluation.setting in scoring_identity.fitting(near.earlier):
-            return near.earlier_id, near.claims
     return None
 
 
@@ -150,6 +137,8 @@ def _nearest(
 ) -> tuple[int, int] | None:
     """Return the team's first run that differs too little, and how much.
 
+    Of two runs the one that is scored later shows nothing of its own: mostly the one sent later, but a run
+    that failed to be scored again may be scored after others.
     Under another setting with the same gold the same answers may be scored again.
     """
     for here in (True, False):
@@ -161,7 +150,7 @@ def _nearest(
 
 
 def _earlier(submission: Submission, evaluation: Evaluation, *, here: bool) -> Iterator[Earlier]:
-    """Yield earlier runs on the same items, under this setting or elsewhere."""
+    """Yield runs scored on the same items before, under this setting or elsewhere."""
     own = Q(evaluation__setting=evaluation.setting_id)
     if not here:
         own = ~own & Q(evaluation__setting__share=None)
@@ -177,8 +166,6 @@ def _earlier(submission: Submission, evaluation: Evaluation, *, here: bool) -> I
         evaluation__gold_sha256=evaluation.gold_sha256,
         evaluation__claims__isnull=False,
     ).exclude(submission=submission)
-    if submission.scored_at:
-        links = links.filter(submission__scored_at__lte=submission.scored_at)
     rows = links.order_by("submission__scored_at", "submission", "evaluation").values_list(
         *("submission", "evaluation__file", "submission__aggregate", "submission__columns"),
         *("evaluation__options", "evaluation__claims__codes"),

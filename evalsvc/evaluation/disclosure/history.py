@@ -13,15 +13,22 @@ from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import NearDuplicate, Setting, Submission
 
+WAITING = (Submission.State.QUEUED, Submission.State.RUNNING)
+
+
 Near = Mapping[tuple[int, str], Mapping[int, int]]
 Gold = tuple[int, str, str]
 
 
 @dataclass(frozen=True)
 class History:
-    """Earlier figures that submissions show, and figures of the Ladder."""
+    """Earlier figures that submissions show, and figures of the Ladder.
+
+    Those of `waiting` submissions come when the earlier run is scored again.
+    """
 
     earlier: Mapping[int, int] = field(default_factory=dict)
+    waiting: Collection[int] = ()
     ladder: Mapping[int, float] = field(default_factory=dict)
 
 
@@ -34,17 +41,22 @@ def histories(readings: Sequence[tuple[Policy, Collection[int]]]) -> list[Histor
     if not hiding:
         return [History() for _ in readings]
     near: dict[tuple[int, str], dict[int, int]] = defaultdict(dict)
+    waiting: dict[tuple[int, str], set[int]] = defaultdict(set)
     rows = NearDuplicate.objects.filter(setting__in=hiding)
-    for row in rows:
-        near[row.setting_id, row.gold_sha256][row.submission_id] = row.earlier_id
+    names = ("setting_id", "gold_sha256", "submission_id", "earlier_id", "earlier__state")
+    for setting, gold, submission, earlier, state in rows.values_list(*names):
+        near[setting, gold][submission] = earlier
+        if state in WAITING:
+            waiting[setting, gold].add(submission)
     ladders = _ladders([each for each in hiding.values() if each.ladder], near)
-    return [_history(policy, runs, near, ladders) for policy, runs in readings]
+    return [_history(policy, runs, near, waiting, ladders) for policy, runs in readings]
 
 
 def _history(
     policy: Policy,
     submissions: Collection[int],
     near: Near,
+    waiting: Mapping[tuple[int, str], Collection[int]],
     ladders: Mapping[Gold, Mapping[int, float]],
 ) -> History:
     if not policy.hidden or not submissions:
@@ -54,10 +66,13 @@ def _history(
         version = next(each for each in setting.versions.all() if each.number == setting.version)
     of_gold = near.get((setting.pk, version.gold_sha256), {})
     earlier = {pk: of_gold[pk] for pk in submissions if pk in of_gold}
+    waits = waiting.get((setting.pk, version.gold_sha256), ())
     if not setting.ladder:
-        return History(earlier)
+        return History(earlier, waits)
     steps = ladders.get((setting.pk, version.gold_sha256, version.scorer), {})
-    return History(earlier, {pk: steps[at] for pk in submissions if (at := earlier.get(pk, pk)) in steps})
+    return History(
+        earlier, waits, {pk: steps[at] for pk in submissions if (at := earlier.get(pk, pk)) in steps}
+    )
 
 
 def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, float]]:

@@ -27,6 +27,7 @@ CLASS_FAMILY = {"sentence": "classification", "bag": "bags", "document": "conll"
 RELATION_CLASSES = "relation_strict"
 KEPT_COUNTS = ("missing", "left_out")
 REPEATS = "the file hardly differs from one that was scored on this gold under another setting"
+WAITS = "an earlier run of the team is being scored again, and the two are compared first"
 
 
 class StoredValue(Protocol):
@@ -281,6 +282,7 @@ def disclose(
     *,
     created_at: datetime,
     earlier: tuple[int, Evaluation | None] | None = None,
+    waiting: bool = False,
     ladder: float | None = None,
 ) -> Disclosed:
     """Return what a policy lets out of an evaluation.
@@ -289,7 +291,7 @@ def disclose(
     Without an evaluation nothing is shown.
     """
     shown_run, source = earlier or (None, evaluation)
-    values, classes, detail = withheld_values(policy), [], {}
+    values, classes, detail = withheld_values(policy, waiting=waiting), [], {}
     if source is not None:
         values = shown_values(policy, source.scores.all(), source.classes, ladder=ladder)
         classes, detail = source.classes, source.detail
@@ -310,9 +312,9 @@ def disclose(
     )
 
 
-def withheld_values(policy: Policy) -> list[ShownValue]:
-    """Return the values of a near-duplicate that has no earlier figures."""
-    reason = f"withheld {policy.until}: {REPEATS}"
+def withheld_values(policy: Policy, *, waiting: bool) -> list[ShownValue]:
+    """Return the values of a near-duplicate that has no earlier figures, or none yet."""
+    reason = f"withheld: {WAITS}" if waiting else f"withheld {policy.until}: {REPEATS}"
     return [ShownValue(key, None, reason, withheld=True) for key in policy.measures]
 
 

@@ -26,6 +26,7 @@ from evalsvc.core.web.figures import Figure
 from evalsvc.core.web.formatting import counted, day, listed
 from evalsvc.evaluation import roles, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, row_rules, scoring_identity
+from evalsvc.evaluation.disclosure.history import WAITING
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts, class_view, run_list, score_view
@@ -157,6 +158,11 @@ def _near(submission: Submission) -> Notice | None:
     earlier, claims = hidden[0].earlier, counted(hidden[0].claims, "changed prediction")
     if earlier.evaluations.filter(setting=hidden[0].setting, gold_sha256=hidden[0].gold_sha256).exists():
         title, named = "teams see the figures of an earlier run", f"run {earlier.run} of {earlier.system}"
+    elif earlier.state in WAITING:
+        detail = f"It waits for run {earlier.run} of {earlier.system}, which is being scored again: "
+        return Notice(
+            "info", f"Under {titles}, teams see no figure yet.", f"{detail}the two are compared first."
+        )
     else:  # of another benchmark, perhaps, that this reader may not see
         title, named = "teams see no figure of this run", "an earlier run that another setting scored"
     detail = f"It hardly differs from {named}: {claims}. It counts towards quotas."

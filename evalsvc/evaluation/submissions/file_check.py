@@ -139,7 +139,7 @@ def _lines(
     finally:  # also if reading stopped
         if by is not None:
             add_hint(problems, contract, _answers(check, has_ids=formats()[format].has_ids), by=by)
-    ranked.check(problems)
+    ranked.check(problems, check.form)
     for _ in pieces:  # the digest covers what the reader left unread
         pass
     checked.form, checked.sha256, checked.size = check.form or "", tee.digest.hexdigest(), tee.size
@@ -208,18 +208,20 @@ class RankedClaims:
     """
 
     def __init__(self, contract: FileContract) -> None:
-        self.hidden, self.form = contract.hidden, ""
+        self.hidden = contract.hidden
         self.sizes: Counter[Any] = Counter()
 
     def add(self, claim: Claim, form: Form | None, size: int) -> None:
         if self.hidden and form in ("scores", "bag"):
-            self.form = form
             self.sizes[claim[:2] if form == "bag" else claim[0]] += size
 
-    def check(self, problems: Problems) -> None:
-        for setting in self.hidden if self.form else ():
+    def check(self, problems: Problems, form: Form | None) -> None:
+        """Report too few claims: none, if all are of deleted labels or of the negative class."""
+        if form not in ("scores", "bag") or (problems.total and not self.sizes):
+            return
+        for setting in self.hidden:
             expected = expected_ids(setting)
-            units = expected.pairs if self.form == "bag" else expected.ids
+            units = expected.pairs if form == "bag" else expected.ids
             made, gold = sum(self.sizes[unit] for unit in units), of_version(setting)
             least = min(least_claims(gold.positives), len(units) * len(gold.classes))
             if made < least:

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
@@ -335,6 +336,69 @@ def test_a_run_that_waits_for_one_that_is_not_scored_again_is_compared_with_the_
     shown = figures(client, cast, runs[1], version=2)
     assert shown["figures_of"] is None
     assert None not in {each["value"] for each in shown["scores"].values()}
+
+
+def revised(cast: BenchmarkCast, benchmark: Benchmark, *, later: Submission) -> Job:
+    """Give the setting another gold; score all runs again but one, whose job is returned."""
+    gold = freeze("revised", gold_lines(GOLD | {"s0": "part_of"}), by=cast.olga)
+    creation.revise_setting(setting_of(benchmark), test_set=gold, by=cast.olga)
+    jobs = Job.objects.filter(kind="score", subject=later.pk).exclude(state__in=Job.ENDED)
+    jobs.update(queue="later")
+    while run_next("score"):
+        pass
+    return jobs.get()
+
+
+def test_a_run_that_waits_for_an_earlier_one_says_so_and_not_that_it_resembles_it(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    before, after = (sent(cast, benchmark, label(wrong(GOLD, at), 1), run=str(at)) for at in (0.5, 0.3))
+    revised(cast, benchmark, later=before)
+    (reason,) = {one["reason"] for one in figures(client, cast, after, version=2)["scores"].values()}
+    assert reason.endswith("an earlier run of the team is being scored again, and the two are compared first")
+    page = client.get(reverse("submission", args=[after.pk])).content.decode()
+    assert f"waits for run {before.run} of {before.system}" in page
+    assert "hardly differs" not in page
+
+
+def test_a_near_duplicate_of_a_run_that_cannot_be_scored_again_has_figures_of_its_own(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """Else it waited for ever; a run scored after all shows the figures of those scored before it."""
+    benchmark = hidden_phase(cast, GOLD)
+    before = sent(cast, benchmark, label(ANSWERS, 1), run="1")
+    after = sent(cast, benchmark, label(changed(ANSWERS), 1), run="2")
+    job = revised(cast, benchmark, later=before)
+    assert {one["value"] for one in figures(client, cast, after, version=2)["scores"].values()} == {None}
+    claimed = queue.claim("later")
+    assert claimed == job
+    transitions.fail(claimed, code="worker_lost", reason="The worker process ended.")
+    while run_next("score"):
+        pass
+    own = figures(client, cast, after, version=2)
+    assert own["figures_of"] is None
+    assert None not in {one["value"] for one in own["scores"].values()}
+    before.refresh_from_db()
+    submission_states.retry(before, by=cast.kim)
+    Job.objects.filter(queue="later").update(queue="score")
+    while run_next("score"):
+        pass
+    late = figures(client, cast, before, version=2)
+    assert (late["figures_of"], late["scores"]) == (after.pk, own["scores"])
+
+
+def test_a_new_file_waits_for_the_runs_that_are_scored_again(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    before = sent(cast, benchmark, label(ANSWERS, 1), run="1")
+    job = revised(cast, benchmark, later=before)
+    after = sent(cast, benchmark, label(changed(ANSWERS), 1), run="2")
+    assert {one["value"] for one in figures(client, cast, after)["scores"].values()} == {None}
+    Job.objects.filter(pk=job.pk).update(queue="score")
+    while run_next("score"):
+        pass
+    shown = figures(client, cast, after)
+    assert (shown["figures_of"], shown["scores"]) == (before.pk, figures(client, cast, before)["scores"])
 
 
 def test_which_files_are_near_does_not_depend_on_the_exact_number_of_gold_labels(cast: BenchmarkCast) -> None:

@@ -268,14 +268,18 @@ def test_files_are_compared_by_their_present_names(cast: BenchmarkCast) -> None:
     assert NearDuplicate.objects.filter(submission=second, earlier=first).exists()
 
 
-def test_fewer_claims_than_a_hidden_ranking_takes_are_not_more_by_old_names(cast: BenchmarkCast) -> None:
+@pytest.mark.parametrize(
+    ("names", "made"), [(("born_in", "native_of", "birthplace"), 1), (("likes",), 0), (("N/A",), 0)]
+)
+def test_fewer_claims_than_a_hidden_ranking_takes_are_not_more_by_old_names(
+    cast: BenchmarkCast, names: tuple[str, ...], made: int
+) -> None:
     benchmark = mapping_board(cast, "bag")
     Setting.objects.update(disclosure="hidden")
-    names = ("born_in", "native_of", "birthplace")
     lines: list[Line] = [{"h": "Q1", "t": "Q2", "relation": name, "score": 0.5} for name in names]
-    checked = intake.check(benchmark, [jsonl(lines * 1)])
+    checked = intake.check(benchmark, [jsonl(lines)])
     assert checked.problems.by_code == {"too_few_claims": 1}
-    assert (checked.problems.first[0].value or "").startswith("1 claims")
+    assert (checked.problems.first[0].value or "").startswith(f"{made} claims")
 
 
 def test_a_frozen_set_maps_by_the_plan_it_was_frozen_under_whatever_its_project_does_next(

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.db.models import Exists, OuterRef, Q
 
+from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.evaluation.benchmarks import scoring_identity
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.history import WAITING
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Setting, Submission
 from workers.scoring.case import SCORED_FORMS
-from workers.scoring.claims import ClaimCodes, changed_claims
+from workers.scoring.claims import ClaimCodes, changed_claims, renumbered
 
 
 class Earlier(NamedTuple):
@@ -27,9 +28,18 @@ class Earlier(NamedTuple):
     options: dict[str, Any]
     codes: bytes | memoryview[int]
 
-    @property
-    def claims(self) -> ClaimCodes:
-        return stored_claims(self.codes, self.options)
+    def claims(self, options: dict[str, Any]) -> ClaimCodes | None:
+        """Return the claims as a run with these options numbers them; None if that can't be told.
+
+        Golds limited to some items number these by themselves, and relations between entities are hashes of
+        numbers.
+        """
+        own, stored = self.options, stored_claims(self.codes, self.options)
+        if own.get("only") != options.get("only") or own.get("relations") != options.get("relations"):
+            return None
+        if own["labels"] == options["labels"] or own["form"] in TEXT_FORMS:
+            return stored
+        return None if own.get("relations") else renumbered(stored, own["labels"], options["labels"])
 
 
 def stored_claims(codes: bytes | memoryview[int], options: dict[str, Any]) -> ClaimCodes:
@@ -143,8 +153,11 @@ def _nearest(
     """
     for here in (True, False):
         for earlier in _earlier(submission, evaluation, here=here):
-            changed = changed_claims(claims, earlier.claims, positives)
-            if changed is not None and (here or not _is_repeat(submission, claims, earlier)):
+            theirs = earlier.claims(evaluation.options)
+            changed = None if theirs is None else changed_claims(claims, theirs, positives)
+            if theirs is None or changed is None:
+                continue
+            if here or not _is_repeat(submission, claims, earlier, theirs):
                 return earlier.submission, changed
     return None
 
@@ -170,15 +183,12 @@ def _earlier(submission: Submission, evaluation: Evaluation, *, here: bool) -> I
         *("submission", "evaluation__file", "submission__aggregate", "submission__columns"),
         *("evaluation__options", "evaluation__claims__codes"),
     )
-    for earlier in map(Earlier._make, rows):
-        if all(earlier.options.get(key) == evaluation.options.get(key) for key in ("only", "labels")):
-            yield earlier
+    yield from map(Earlier._make, rows)
 
 
-def _is_repeat(submission: Submission, claims: ClaimCodes, earlier: Earlier) -> bool:
+def _is_repeat(submission: Submission, claims: ClaimCodes, earlier: Earlier, theirs: ClaimCodes) -> bool:
     """True for the same file, or the same labels in another one."""
     sent = (submission.file_id, submission.aggregate, submission.columns)
     if sent == (earlier.file, earlier.aggregate, earlier.columns):
         return True
-    is_ranked = claims.ranked or earlier.claims.ranked
-    return not is_ranked and np.array_equal(claims.codes, earlier.claims.codes)
+    return not (claims.ranked or theirs.ranked) and np.array_equal(claims.codes, theirs.codes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -63,6 +64,16 @@ def _depth(case: ScoringCase, positives: int) -> int:
 
 def _sorted(*columns: NDArray[np.integer]) -> ClaimCodes:
     return ClaimCodes(np.unique(_codes(*columns)), ranked=False)
+
+
+def renumbered(claims: ClaimCodes, before: Sequence[str], labels: Sequence[str]) -> ClaimCodes:
+    """Return claims with labels numbered as in another list; labels that it lacks come behind."""
+    place = {name: at for at, name in enumerate(labels)}
+    places = np.array([place.get(name, len(labels) + at) for at, name in enumerate(before)], dtype=np.uint64)
+    shift, mask = np.uint64(START_BITS + LENGTH_BITS), np.uint64((1 << LABEL_BITS) - 1)
+    label = (claims.codes >> shift) & mask
+    codes = claims.codes ^ ((label ^ (places[label.astype(int)] & mask)) << shift)
+    return ClaimCodes(codes if claims.ranked else np.sort(codes), claims.ranked)
 
 
 def changed_claims(first: ClaimCodes, second: ClaimCodes, positives: int) -> int | None:

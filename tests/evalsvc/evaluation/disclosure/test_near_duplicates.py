@@ -135,21 +135,25 @@ def test_abstentions_and_foreign_labels_make_no_other_file(cast: BenchmarkCast) 
     assert [(near.earlier, near.claims) for near in after.near.all()] == [(before, 1)]
 
 
-def same_gold(cast: BenchmarkCast, benchmark: Benchmark, *, slug: str = "other", **fields: Any) -> Benchmark:
+def same_gold(
+    cast: BenchmarkCast, benchmark: Benchmark, *, slug: str = "other", labels: Any = LABELS, **fields: Any
+) -> Benchmark:
     """Another benchmark on the gold of the first, hidden as well."""
     test_set = setting_of(benchmark).test_set
     values = {"key": "test", "title": "Other", "unit": "sentence", "main": "micro_f1", "phase": "test"}
-    other = cast.benchmark(slug)
+    other = cast.benchmark(slug, labels=labels)
     creation.add_setting(other, test_set=test_set, by=cast.olga, **values | fields)
     return other
 
 
-@pytest.mark.parametrize("second", [label, scores])
+@pytest.mark.parametrize(
+    ("second", "labels"), [(label, LABELS), (scores, LABELS), (label, ["extra", *reversed(LABELS)])]
+)
 def test_one_change_under_another_setting_on_the_gold_shows_no_figure(
-    client: Client, cast: BenchmarkCast, second: Form
+    client: Client, cast: BenchmarkCast, second: Form, labels: list[str]
 ) -> None:
     benchmark = hidden_phase(cast, GOLD)
-    other = same_gold(cast, benchmark)
+    other = same_gold(cast, benchmark, labels=labels)
     sent(cast, benchmark, label(ANSWERS, 1))
     after = sent(cast, other, second(changed(ANSWERS), 2))
     shown = figures(client, cast, after)

@@ -112,9 +112,7 @@ def score(subject: int, progress: Progress) -> Store:
 
 def _incomplete(settings: list[Setting], existing: dict[int, Evaluation]) -> set[int]:
     """Return the settings whose evaluation lacks the outcomes of items, or an admitted measure."""
-    without = scoring_identity.without_outcomes(settings).filter(
-        pk__in=[each.pk for each in existing.values()]
-    )
+    without = scoring_identity.incomplete(settings).filter(pk__in=[each.pk for each in existing.values()])
     return contributed.lacking(settings, existing) | set(without.values_list("setting", flat=True))
 
 

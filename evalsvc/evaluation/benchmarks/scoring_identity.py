@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
@@ -134,7 +134,8 @@ def existing(
     }
 
 
-def without_outcomes(settings: Iterable[Setting]) -> QuerySet[Evaluation]:
-    """Return evaluations on the present gold from before the outcomes of items were stored."""
-    stored = Evaluation.objects.filter(setting__in=[each.pk for each in settings], outcomes=None)
+def incomplete(settings: Iterable[Setting]) -> QuerySet[Evaluation]:
+    """Return evaluations on the present gold that lack outcomes of items or digests of claims."""
+    old = Q(outcomes=None) | Q(claims_sha256="")
+    stored = Evaluation.objects.filter(old, setting__in=[each.pk for each in settings])
     return stored.filter(gold_sha256=F("setting__test_set__sha256"), scorer=SCORER)

@@ -234,7 +234,7 @@ def locked(setting: Setting) -> Setting:
 
 
 def fill_outcomes(setting: Setting, *, by: User | None) -> int:
-    """Queue the runs whose scores have no outcomes of items, and return their number.
+    """Queue the runs whose scores lack outcomes of items or digests, and return their number.
 
     Their scores stay as they are. Without `by`, the operator of the service asks.
     """
@@ -243,7 +243,7 @@ def fill_outcomes(setting: Setting, *, by: User | None) -> int:
     with transaction.atomic():
         row = locked(setting)
         links = Submission.evaluations.through.objects
-        lacking = links.filter(evaluation__in=scoring_identity.without_outcomes([row]).values("pk"))
+        lacking = links.filter(evaluation__in=scoring_identity.incomplete([row]).values("pk"))
         return score_anew(row, pk__in=lacking.values("submission"))
 
 

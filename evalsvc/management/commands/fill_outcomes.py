@@ -1,4 +1,4 @@
-"""Queue scored runs that lack what the error browser shows; their scores stay as they are."""
+"""Queue runs that an older release scored without errors or digests; their scores stay as they are."""
 
 from __future__ import annotations
 
@@ -26,4 +26,6 @@ class Command(PlainCommand):
                 raise CommandError(f"There is no benchmark {slug!r}.")
             settings = settings.filter(benchmark__slug=slug)
         queued = sum(versions.fill_outcomes(setting, by=None) for setting in settings)
-        self.write(f"{counted(queued, 'run')} queued." if queued else "Every run has its errors stored.")
+        self.write(
+            f"{counted(queued, 'run')} queued." if queued else "Every run has its errors and digests stored."
+        )

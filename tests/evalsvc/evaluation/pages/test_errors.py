@@ -17,7 +17,7 @@ from django.utils.html import strip_tags
 
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.disclosure.outcomes import KINDS, MISSED, SPURIOUS
-from evalsvc.evaluation.models import Benchmark, EvaluationOutcomes, Score, Setting, Submission
+from evalsvc.evaluation.models import Benchmark, Evaluation, EvaluationOutcomes, Score, Setting, Submission
 from evalsvc.evaluation.pages import error_items, error_request, error_search
 from tests.cast.benchmarks import ENTITY_GOLD, BenchmarkCast
 from workers.metrics.text_answers import Answer
@@ -253,8 +253,14 @@ def test_a_command_fills_the_errors_of_all_benchmarks(
     while run_next("score"):
         pass
     assert stored() == before
+    digests = list(Evaluation.objects.values_list("pk", "claims_sha256"))
+    Evaluation.objects.filter(pk=kept.evaluation_id).update(claims_sha256="", order_sha256="")
     call_command("fill_outcomes", stdout=out)
-    assert "Every run has its errors stored." in out.getvalue()
+    while run_next("score"):
+        pass
+    assert list(Evaluation.objects.values_list("pk", "claims_sha256")) == digests
+    call_command("fill_outcomes", stdout=out)
+    assert "Every run has its errors and digests stored." in out.getvalue()
 
 
 def test_a_bag_shows_its_sentences_and_the_claims_of_both_systems(

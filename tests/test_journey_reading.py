@@ -77,6 +77,11 @@ def _walk_by_keys(page: Page) -> None:
     page.wait_for_url("**who=neither**")
     page.keyboard.press("a")
     page.wait_for_url("**who=a**")
+    page.keyboard.press("n")
+    marked = page.evaluate(
+        "document.activeElement.matches('article .no-mark') && document.activeElement.innerText"
+    )
+    assert marked == "× wrong relation"
     page.get_by_label("Single-key shortcuts").uncheck()
     page.reload()
     page.keyboard.press("x")
@@ -85,4 +90,6 @@ def _walk_by_keys(page: Page) -> None:
     page.get_by_label("Single-key shortcuts").check()
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.name") == "text"
+    page.keyboard.press("Escape")  # leaves the field
     page.keyboard.press("Escape")
+    page.get_by_role("link", name="Clear all").wait_for(state="detached")

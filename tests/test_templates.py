@@ -77,7 +77,7 @@ STYLES = sorted(
     for path in folder.rglob("static/**/*.css")
 )
 # made from a prefix and a value, or by Django
-COMPUTED = re.compile(r"(?:ent|sp|state|note)--\w+|[bfhl]\d|[ckn]\d+|errorlist")
+COMPUTED = re.compile(r"(?:ent|sp|state|note)--\w+|[bh]\d|[cfkln]\d+|errorlist")
 CLASS_ATTRIBUTE = re.compile(
     r'class="((?:\{\{.*?\}\}|\{%.*?%\}|[^"])*)"|\{% scroll "[^"]*" "([^"]*)"', re.DOTALL
 )

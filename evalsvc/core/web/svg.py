@@ -10,6 +10,11 @@ from math import floor, log10
 from django.utils.safestring import SafeString, mark_safe
 
 # The light theme's colours, for downloads, which have no style sheet.
+SERIES = (
+    "#63686f",
+    *("#0072b2", "#d55e00", "#00835f", "#a8497f", "#a96f00"),
+    *("#060482", "#7a1d06", "#0b1240", "#7011e0", "#320b10"),
+)
 LITERAL = (
     {
         "ax": 'fill="#63686f" font-size="12" font-family="sans-serif"',
@@ -31,7 +36,7 @@ LITERAL = (
     }
     | {
         key: text
-        for i, colour in enumerate(("#63686f", "#0072b2", "#d55e00", "#00835f", "#a8497f", "#a96f00"))
+        for i, colour in enumerate(SERIES)
         for key, text in (
             (f"f{i}", f'fill="{colour}"'),
             (f"l{i}", f'fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"'),

@@ -244,6 +244,7 @@ def bibtex(comparison: Comparison, *, address: str) -> str:
         (
             f"{slug}-gold",
             {
+                "key": f"{version.test_set}",  # sorted by, without an author
                 "title": f"{version.test_set}",
                 "year": year,
                 "note": f"Test set, version {version.number} of {setting.title}. {gold}".strip(),
@@ -252,6 +253,7 @@ def bibtex(comparison: Comparison, *, address: str) -> str:
         (
             f"{slug}-board",
             {
+                "key": f"{setting.benchmark}",
                 "title": f"{setting.benchmark}: {setting.title}",
                 "year": year,
                 "howpublished": address,

@@ -17,6 +17,7 @@ from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.pages import charts
 
 ORDERS = (("gold", "Frequent first"), ("f1", "Lowest F first"), ("lost", "Most errors first"))
+ORDERS_BESIDE_BEST = (*ORDERS, ("behind", "Furthest behind first"))
 CLASS_FIGURES = ("f1", "gold", "correct", "predicted", "precision", "recall")
 ERRORS = {
     "missed": "missed: in the gold, nothing predicted in its place",
@@ -60,6 +61,11 @@ class ShownClass:
     def drawn(self) -> float | None:
         """F of the bar: the mean over the runs, if there are several."""
         return self.f1 if self.mean is None else self.mean
+
+    @property
+    def behind(self) -> float:
+        """Distance to the best system of the board."""
+        return (self.best or 0.0) - (self.drawn or 0.0)
 
     @property
     def false_positives(self) -> int:
@@ -133,7 +139,12 @@ def class_rows(evaluation: Disclosed, benchmark: Benchmark, *, relations: bool =
 
 
 def class_tables(
-    evaluations: Sequence[Disclosed], benchmark: Benchmark, *, key: str = "", order: str = ""
+    evaluations: Sequence[Disclosed],
+    benchmark: Benchmark,
+    *,
+    key: str = "",
+    order: str = "",
+    orders: Sequence[tuple[str, str]] = ORDERS,
 ) -> list[ClassTable]:
     """Build the class tables of the requested setting, or the first: types apart from relations."""
     with_rows = {e.setting.key: e for e in evaluations if e.classes}
@@ -147,20 +158,31 @@ def class_tables(
         Benchmark.Task.JOINT: [("Relation", "relations", True), ("Type", "classes", False)],
     }[Benchmark.Task(benchmark.task)]
     tables = [
-        _class_table(evaluation, class_rows(evaluation, benchmark, relations=relations), kind, anchor, order)
+        _class_table(
+            evaluation,
+            class_rows(evaluation, benchmark, relations=relations),
+            kind,
+            anchor,
+            order if order in dict(orders) else "gold",
+        )
         for kind, anchor, relations in kinds
     ]
     training = bool(benchmark.training_counts)
-    return [replace(table, training=training, settings=settings) for table in tables if table.rows]
+    return [
+        replace(table, training=training, settings=settings, orders=orders) for table in tables if table.rows
+    ]
 
 
 def _class_table(
     evaluation: Disclosed, rows: list[ShownClass], kind: str, anchor: str, order: str
 ) -> ClassTable:
-    by_order = dict(ORDERS)
-    order = order if order in by_order else "gold"
     strict = "strict" if anchor == "relations" and evaluation.options["form"] == "spans" else ""
-    parts = (evaluation.setting.title, strict, operating_point_of(evaluation), by_order[order].lower())
+    parts = (
+        evaluation.setting.title,
+        strict,
+        operating_point_of(evaluation),
+        dict(ORDERS_BESIDE_BEST)[order].lower(),
+    )
     caption, counts = ", ".join(filter(None, parts)), not evaluation.policy.hidden
     shown = [row for row in _ordered(rows, order) if row.gold or row.predicted or not counts]
     if len(shown) < len(rows):

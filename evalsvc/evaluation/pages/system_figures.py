@@ -89,8 +89,10 @@ def classes(page: SystemPage, request: HttpRequest) -> list[class_view.ClassTabl
     """Return the classes of the median run."""
     if page.median is None:
         return []
-    order = request.GET.get("order", "")
-    tables = class_view.class_tables([page.median[1]], page.setting.benchmark, order=order)
+    orders = class_view.ORDERS_BESIDE_BEST if len(page.board.ordering.order) > 1 else class_view.ORDERS
+    tables = class_view.class_tables(
+        [page.median[1]], page.setting.benchmark, order=request.GET.get("order", ""), orders=orders
+    )
     if len(page.runs) > 1:
         tables = [_over_runs(page, table) for table in tables]
     return _beside_best(page, tables)
@@ -138,6 +140,8 @@ def _beside_best(page: SystemPage, tables: list[class_view.ClassTable]) -> list[
         for row in table.rows:
             value, by = best.get(row.title, (None, ""))
             shown.append(replace(row, best=value, by=by))
+        if table.order == "behind":
+            shown.sort(key=lambda row: (-row.behind, row.title))
         beside.append(replace(table, rows=shown, best=title))
     return beside
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from django.contrib.staticfiles import finders
 
 from evalsvc.core.web import svg
+from evalsvc.evaluation.comparison.compared import MOST
 from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages.comparison_charts import series_style
 from tests.evalsvc.evaluation.pages.test_board_view import column, runs
 
 COLUMNS = [
@@ -82,3 +86,28 @@ def test_a_downloaded_drawing_has_colours_instead_of_classes(name: str) -> None:
     assert "class=" not in plain
     assert "#0072b2" in plain
     assert plain.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+
+
+def _luminance(colour: str) -> float:
+    values = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in values]
+    return sum(share * v for share, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_ten_systems_differ_in_mark_dash_and_colour_that_each_theme_shows() -> None:
+    styles = [series_style(place) for place in range(MOST)]
+    for values in zip(*styles, strict=True):
+        assert len(set(values)) == MOST
+    tokens = finders.find("web/site.css")
+    assert tokens
+    css = Path(str(tokens)).read_text()
+    surfaces = re.search(r"--surface:\s+light-dark\((#\w+), (#\w+)\)", css)
+    assert surfaces
+    for theme, surface in enumerate(surfaces.groups()):
+        colours = [pair[theme] for pair in re.findall(r"--d\d+: light-dark\((#\w+), (#\w+)\)", css)]
+        assert len(set(colours)) == MOST + 1
+        for colour in colours:
+            dark, light = sorted(map(_luminance, (colour, surface)))
+            assert (light + 0.05) / (dark + 0.05) >= 3
+        if theme == 0:  # files have those of the light theme
+            assert {*svg.SERIES} == {*colours}

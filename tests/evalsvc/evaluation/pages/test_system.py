@@ -82,6 +82,11 @@ def test_each_score_and_class_stands_beside_the_best_of_the_board(
     assert best["born_in"] == (pytest.approx(of_net["born_in"]), "Net")
     assert {row.title: row.by for row in own.rows}["born_in"] == "this system"
     assert "best " in page.content.decode()
+    behind = client.get(address(benchmark, "Tree"), {"order": "behind"}).context["class_tables"][0]
+    distances = [row.behind for row in behind.rows]
+    assert distances == sorted(distances, reverse=True)
+    assert distances[0] > distances[-1]
+    assert behind.caption.endswith("furthest behind first")
 
 
 def test_the_curve_on_labels_of_a_source_is_dotted_beside_that_on_labels_by_people(

@@ -6,12 +6,18 @@ As in `test_gold_reconstruction`, each attack first succeeds without the rule th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from evalsvc.evaluation.benchmarks.row_rules import BEST
+from evalsvc.evaluation.benchmarks.versions import Run, Shown
+from evalsvc.evaluation.board_reading import Reading
 from evalsvc.evaluation.disclosure import rules, shown_tests
+from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import StoredTest, adjusted_if_let_out, shown_test
+from evalsvc.evaluation.models import Setting, SettingVersion
 from tests.attacks.oracle import NEGATIVE, RELATIONS, Labels, Oracle, simulated_gold
 from workers.metrics.resampling import (
     differing_items,
@@ -19,7 +25,7 @@ from workers.metrics.resampling import (
     randomise,
     table_tallies,
 )
-from workers.scoring.significance import compare_runs
+from workers.scoring.significance import compare_runs, median_runs
 
 GUESSES, REPLICATES = 5, 999
 KEY = "accuracy"
@@ -112,3 +118,53 @@ def test_a_test_over_runs_tells_nothing_that_the_figures_shown_do_not(
             shown = [over_runs(oracle, *sides, exact=form) for sides in (figures, guessed)]
             decided[form] += shown[0] != shown[1]
     assert (decided[False], decided[True], n) == (0, exact, tried)
+
+
+def equal_on_the_board(oracle: Oracle) -> list[tuple[float, tuple[float, float]]]:
+    """Return the figure of a run beside those of another if a guess in it is wrong, or right.
+
+    The other has one known answer less, and its guess where the first is known to be wrong. The board shows
+    the same figure of all.
+    """
+    items, step = len(oracle.labels), oracle.policy.step(KEY)
+    assert step
+    figures = [(right / items, ((right - 1) / items, right / items)) for right in range(items // 3, items)]
+    return [(a, b) for a, b in figures if len({rules.rounded(each, step) for each in (a, *b)}) == 1]
+
+
+@pytest.mark.parametrize(("items", "tried"), [(286, 58), (5_000, 2_667)])
+def test_which_of_two_runs_is_tested_as_the_median_tells_nothing_that_the_figures_shown_do_not(
+    items: int, tried: int
+) -> None:
+    """Another team sends the answers of the first run, so that a test shows which of both it is of."""
+    oracle = Oracle(simulated_gold(items))
+    step, decided, pairs = oracle.policy.step(KEY) or 1.0, {True: 0, False: 0}, equal_on_the_board(oracle)
+    for first, second in pairs:
+        for exact in decided:
+            tested = []
+            for guess in second:
+                sides = [{KEY: each if exact else rules.rounded(each, step)} for each in (first, guess)]
+                tested.append(median_runs([KEY], sides, sides[:1])[KEY][0])
+            decided[exact] += tested[0] != tested[1]
+    assert (decided[False], decided[True], len(pairs)) == (0, tried, tried)
+
+
+@pytest.mark.parametrize(("items", "tried"), [(286, 58), (5_000, 2_667)])
+def test_which_run_a_hidden_setting_chooses_tells_nothing_that_the_figures_shown_do_not(
+    items: int, tried: int
+) -> None:
+    """The row of another leaderboard names the run that is the best under the hidden one."""
+    oracle = Oracle(simulated_gold(items))
+    step, decided, pairs = oracle.policy.step(KEY) or 1.0, {True: 0, False: 0}, equal_on_the_board(oracle)
+    setting = Setting(row_rule=f"{BEST}test", main=KEY, benchmark=oracle.policy.setting.benchmark)
+    reading = Reading(Policy(setting, hidden=False), Shown(SettingVersion(), None, []), KEY)
+    runs = [Run(pk, 1, str(pk), "", datetime.now(UTC), False, None, True, False) for pk in (1, 2)]
+    for first, second in pairs:
+        for exact in decided:
+            chosen = []
+            for guess in second:
+                shown = [each if exact else rules.rounded(each, step) for each in (first, guess)]
+                reading.elsewhere = {run.pk: each for run, each in zip(runs, shown, strict=True)}
+                chosen += [run.pk for run in reading.chosen(runs)]
+            decided[exact] += chosen[0] != chosen[1]
+    assert (decided[False], decided[True], len(pairs)) == (0, tried, tried)

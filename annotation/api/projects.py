@@ -109,12 +109,22 @@ class OptionsField(serializers.JSONField):
         return value
 
 
-class NewImportSerializer(serializers.Serializer[Any]):
-    file = serializers.FileField()
+class FileSerializer(serializers.Serializer[Any]):
+    """A file, and for brat the annotations of it; a text that has some may be empty."""
+
+    file = serializers.FileField(allow_empty_file=True)
+    annotations = serializers.FileField(required=False, allow_empty_file=True, help_text=ANNOTATIONS_HELP)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs["file"].size and "annotations" not in attrs:
+            self.fields["file"].fail("empty")
+        return attrs
+
+
+class NewImportSerializer(FileSerializer):
     what = serializers.ChoiceField(
         choices=[Batch.What.ITEMS, Batch.What.VOTES, Batch.What.SUGGESTIONS], default=Batch.What.ITEMS
     )
-    annotations = serializers.FileField(required=False, allow_empty_file=True, help_text=ANNOTATIONS_HELP)
     format = serializers.CharField(required=False, allow_blank=True, help_text=FORMAT_HELP)
     options = OptionsField(required=False)
 

@@ -16,9 +16,9 @@ from rest_framework.views import APIView
 
 from annotation import conversion, roles
 from annotation.api.projects import (
-    ANNOTATIONS_HELP,
     FORMAT_HELP,
     BatchSerializer,
+    FileSerializer,
     NewestFirst,
     OptionsField,
     project_of,
@@ -44,12 +44,10 @@ from evalsvc.core.web.downloads import jsonl_file, stored_nowhere_file
 from evalsvc.core.web.request_validation import query_choices, validated
 
 
-class NewGoldSerializer(serializers.Serializer[Any]):
-    file = serializers.FileField()
+class NewGoldSerializer(FileSerializer):
     name = serializers.CharField(max_length=120)
     version = serializers.CharField(max_length=20)
     kind = serializers.ChoiceField(choices=Kind.choices, default=Kind.RELATIONS)
-    annotations = serializers.FileField(required=False, allow_empty_file=True, help_text=ANNOTATIONS_HELP)
     format = serializers.CharField(required=False, allow_blank=True, help_text=FORMAT_HELP)
     options = OptionsField(required=False, help_text="labels, negative, source_of, scheme, repair, column")
 

@@ -79,11 +79,8 @@ def format_choices(*roles: Role) -> Callable[[], list[tuple[str, str]]]:
 
 
 def upload_field(help_text: str) -> forms.FileField:
-    errors = {
-        "required": "Choose a file.",
-        "empty": "The file is empty. Choose a file with at least one line.",
-    }
-    return forms.FileField(label="File", help_text=help_text, error_messages=errors)
+    errors = {"required": "Choose a file."}
+    return forms.FileField(label="File", allow_empty_file=True, help_text=help_text, error_messages=errors)
 
 
 def annotations_field() -> forms.FileField:
@@ -156,6 +153,9 @@ class FileForm(PageForm):
         options = {name: cleaned.get(name, "") for name in ("format", "scheme", "unit", "names")}
         kind = self.project_kind or cleaned.get("kind", "")
         upload, beside = cleaned["upload"], cleaned.get("annotations")
+        if not upload.size and not beside:
+            self.add_error("upload", "The file is empty. Choose a file with at least one line.")
+            return cleaned
         try:
             if beside:
                 upload = batches.joined(upload, beside, format=options["format"])

@@ -17,9 +17,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from bench.harness import Goal, exit_code, judged, save
@@ -34,6 +33,8 @@ Way = Callable[[Sequence[Any]], Any]
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench.imports", description=__doc__)
     parser.add_argument("--items", type=int, default=20_000, help="sentences of a file")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="imports by each way")
+    parser.add_argument("--only", choices=GOALS, action="append", help="measure up to these imports")
     parser.add_argument("--out", type=Path, default=Path("bench/results"), help="folder for the JSON")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="evalsvc-bench-"))
@@ -49,7 +50,8 @@ def main() -> int:
     try:
         with own_postgres():
             call_command("migrate", verbosity=0)
-            reports = [judged(report, report["goals"]) for report in measured(arguments.items)]
+            found = measured(arguments.items, rounds=arguments.rounds, only=arguments.only or list(GOALS))
+            reports = [judged(report, report["goals"]) for report in found]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(json.dumps(reports, indent=1, ensure_ascii=False))
@@ -68,36 +70,50 @@ def sentence(number: int) -> dict[str, Any]:
     return {"id": f"s{number}", "text": text, **mentions, "relation": RELATIONS[number % len(RELATIONS)]}
 
 
-def measured(items: int) -> list[dict[str, Any]]:
+def lines_of(what: str, items: int) -> Iterator[dict[str, Any]]:
+    """Yield sentences with source labels, which are gold as well, or answers to them."""
+    for row in map(sentence, range(items)):
+        if what != "votes":
+            yield row
+            continue
+        for by in range(ANSWERS):
+            yield {"item": row["id"], "annotator": f"a{by}", "labels": [row["relation"]]}
+
+
+def measured(items: int, *, rounds: int = ROUNDS, only: Sequence[str] = tuple(GOALS)) -> list[dict[str, Any]]:
     """Import sentences with source labels, answers to them, and gold."""
-    rows = [sentence(number) for number in range(items)]
-    answers = [
-        {"item": row["id"], "annotator": f"a{by}", "labels": [row["relation"]]}
-        for row in rows
-        for by in range(ANSWERS)
-    ]
-    seconds: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for at in range(ROUNDS):
+    found: dict[str, dict[str, list[Measured]]] = {}
+    for at in range(rounds):
         for way in ("copy", "bulk_create"):
             importer = Importer(f"{way}-{at}", way)
-            for what, lines in (("items", rows), ("votes", answers), ("gold", rows)):
-                seconds.setdefault(what, {}).setdefault(way, []).append(importer.seconds(what, lines))
-    return [report(what, items, ways) for what, ways in seconds.items()]
+            for what in only:
+                found.setdefault(what, {}).setdefault(way, []).append(importer.measured(what, items))
+    return [report(what, items, ways) for what, ways in found.items()]
 
 
-def report(what: str, items: int, ways: dict[str, list[tuple[float, float]]]) -> dict[str, Any]:
-    inserted, whole = (
-        {way: statistics.median(round_[part] for round_ in rounds) for way, rounds in ways.items()}
-        for part in (0, 1)
+def report(what: str, items: int, ways: dict[str, list[Measured]]) -> dict[str, Any]:
+    inserting, job = (
+        {way: statistics.median(getattr(each, part) for each in rounds) for way, rounds in ways.items()}
+        for part in ("inserting", "job")
     )
     return {
         "case": f"import of {what}, {items:,} sentences",
         "goals": [Goal("insert", least=GOALS[what])],
-        "insert": round(inserted["bulk_create"] / inserted["copy"], 2),
-        "job": round(whole["bulk_create"] / whole["copy"], 2),
-        "seconds of inserting": {way: round(value, 2) for way, value in inserted.items()},
-        "seconds of the job": {way: round(value, 2) for way, value in whole.items()},
+        "insert": round(inserting["bulk_create"] / inserting["copy"], 2),
+        "job": round(job["bulk_create"] / job["copy"], 2),
+        "seconds of inserting": {way: round(value, 2) for way, value in inserting.items()},
+        "seconds of the job": {way: round(value, 2) for way, value in job.items()},
+        "megabytes grown": {way: max(each.megabytes for each in rounds) for way, rounds in ways.items()},
+        "load": os.getloadavg()[0],
     }
+
+
+class Measured(NamedTuple):
+    """Seconds of inserting rows and of the whole job; how much its process grew."""
+
+    inserting: float
+    job: float
+    megabytes: int
 
 
 class Importer:
@@ -111,21 +127,26 @@ class Importer:
         self.olga, _ = User.objects.get_or_create(username="olga", defaults={"may_organise": True})
         self.project = projects.create(title=name, kind="relations", by=self.olga)
 
-    def seconds(self, what: str, lines: list[dict[str, Any]]) -> tuple[float, float]:
-        """Return the seconds of inserting rows, and of the whole job."""
+    def measured(self, what: str, items: int) -> Measured:
+        """Import a file, and return its seconds and memory."""
         from annotation.imports import batches
+        from bench.service.cases import memory
         from evalsvc.core.jobs.models import Job
         from workers.runner import run_inline
 
         options = {"labels": "add"} if what != "gold" else {"name": self.name, "version": "1.0"}
-        batch = batches.receive(
-            content=what,
-            upload=BytesIO("".join(json.dumps(line) + "\n" for line in lines).encode()),
-            filename=f"{what}.jsonl",
-            by=self.olga,
-            options=options,
-            project=None if what == "gold" else self.project,
-        )
+        with tempfile.TemporaryFile() as file:
+            file.writelines(json.dumps(line).encode() + b"\n" for line in lines_of(what, items))
+            file.seek(0)
+            batch = batches.receive(
+                content=what,
+                upload=file,
+                filename=f"{what}.jsonl",
+                by=self.olga,
+                options=options,
+                project=None if what == "gold" else self.project,
+            )
+        before = forget_peak()
         with timed(self.way) as clock:
             begun = time.perf_counter()
             job = run_inline(Job.objects.get(kind="import", subject=batch.pk))
@@ -133,7 +154,15 @@ class Importer:
         batch.refresh_from_db()
         if batch.state != batch.State.DONE:
             raise RuntimeError(f"the import of {what} ended {batch.state}: {job.error}")
-        return clock[0], took
+        return Measured(clock[0], took, memory(os.getpid(), "VmHWM") - before)
+
+
+def forget_peak() -> int:
+    """Let Linux record the peak memory anew; return the memory in use."""
+    from bench.service.cases import memory
+
+    Path("/proc/self/clear_refs").write_text("5")
+    return memory(os.getpid(), "VmRSS")
 
 
 @contextmanager

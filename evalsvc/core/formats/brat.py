@@ -149,7 +149,7 @@ FORMAT = register(
             write,
             ("entities", "joint"),
             "code points of the text as it lies",
-            "Labels are spelled in letters, digits, - and _.",
+            "Tokens become text. Labels are spelled in letters, digits, - and _.",
         ),
         merge_by="id",
         marks="spans",

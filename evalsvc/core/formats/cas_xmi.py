@@ -193,7 +193,7 @@ FORMAT = register(
             write,
             ("entities", "joint"),
             "UTF-16 units",
-            "Nothing. Paragraphs are the sentences.",
+            "Tokens become text; paragraphs are the sentences.",
             extra="dkpro-cassis",
         ),
         merge_by="id",

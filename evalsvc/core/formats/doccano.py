@@ -242,8 +242,8 @@ FORMAT = register(
             write,
             ("relations", "entities", "joint"),
             "UTF-16 units, grapheme clusters or code points, as chosen",
-            "doccano refuses documents without text, and drops overlapping spans unless its "
-            "project allows them.",
+            "Tokens become text. doccano refuses documents without text, and drops overlapping spans "
+            "unless its project allows them.",
             options=("unit",),
         ),
         merge_by="id",

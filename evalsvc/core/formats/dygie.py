@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -35,9 +36,10 @@ def _object(document: Document, export: Export) -> dict[str, Any]:
             relations[at[head]].append([start, end - 1, other, other_end - 1, name])
         else:
             export.lost["relations across sentences"] += 1
-    bounds = {tuple(span[:2]) for span in spans}
-    export.lost["spans with the bounds of another (relations can't tell them apart)"] += len(spans) - len(
-        bounds
+    bounds = Counter(span[:2] for span in spans)
+    linked = {span for head, _, tail in document.links for span in (head, tail)}
+    export.lost["linked spans with the bounds of another (relations can't tell them apart)"] += sum(
+        bounds[spans[at][:2]] > 1 for at in linked
     )
     return {
         "doc_key": document.id,

@@ -18,7 +18,7 @@ from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.extras import require_extra
 from evalsvc.core.formats.json_documents import MAX_BYTES, decode_documents, read_whole, token_item
 from evalsvc.core.formats.json_lines import Identifier, identifier
-from evalsvc.core.formats.pairs import json_lines, only_label, pairs, place
+from evalsvc.core.formats.pairs import json_lines, lose_ids, lose_types, only_label, pairs, place
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
@@ -66,7 +66,8 @@ class _Rows:
 
     def _pair(self, document: Document) -> dict[str, Any]:
         for _, head, tail in pairs([document]):
-            self.export.lost["types of entities"] += bool(head.type) + bool(tail.type)
+            lose_types(self.export, head, tail)
+            lose_ids(self.export, head, tail)
             label = self._number(only_label(document, NEGATIVE, self.export), NEGATIVE)
             ends = {"head": list(place(head)), "tail": list(place(tail))}
         return {"id": document.id, "text": document.text, **ends, "label": label}

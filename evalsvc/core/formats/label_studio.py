@@ -253,7 +253,10 @@ FORMAT = register(
         recognise=lambda sample: "data" in sample.keys and bool({"annotations", "predictions"} & sample.keys),
         readers={"items": Reader(read), "votes": Reader(read_votes)},
         writer=Writer(
-            write, ("relations", "entities", "joint"), "code points", "Nothing; the gold has no person."
+            write,
+            ("relations", "entities", "joint"),
+            "code points",
+            "Tokens become text; the gold has no person.",
         ),
         merge_by="id",
         negatives=(NEGATIVE,),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import ne
 
 from evalsvc.core.formats.documents import Document
-from evalsvc.core.formats.pairs import overlap, pairs, place
+from evalsvc.core.formats.pairs import lose_types, overlap, pairs, place
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, content_id
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
@@ -77,7 +77,7 @@ def _lines(documents: Iterable[Document], export: Export) -> Iterator[bytes]:
         first = [_starts(sentence, name) for name in names]
         at = [sum(len(word) + 1 for word in words[: _shifted(places, side)]) for side in (0, 1)]
         export.lost["mentions whose words stand earlier in the sentence"] += sum(map(ne, first, at))
-        export.lost["types of entities"] += bool(head.type) + bool(tail.type)
+        lose_types(export, head, tail)
         ids = [BLANK.sub("_", entity.key) for entity in (head, tail)]
         for label in document.labels or (NEGATIVE,):
             yield "\t".join([*ids, *names, label, sentence, END]).encode() + b"\n"

@@ -27,6 +27,14 @@ def only_label(document: Document, negative: str, export: Export) -> str:
     return document.labels[0] if document.labels else negative
 
 
+def lose_types(export: Export, *entities: Entity) -> None:
+    export.lost["types of entities"] += sum(bool(entity.type) for entity in entities)
+
+
+def lose_ids(export: Export, *entities: Entity) -> None:
+    export.lost["ids of entities"] += sum(bool(entity.id) for entity in entities)
+
+
 def place(entity: Entity) -> tuple[int, int]:
     assert entity.start is not None
     assert entity.end is not None

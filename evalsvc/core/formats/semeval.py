@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from evalsvc.core.formats.documents import Document
-from evalsvc.core.formats.pairs import only_label, overlap, pairs, place
+from evalsvc.core.formats.pairs import lose_ids, lose_types, only_label, overlap, pairs, place
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, LabelPrediction
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
@@ -130,7 +130,8 @@ def _blocks(documents: Iterable[Document], export: Export) -> Iterator[bytes]:
             for mark, entity in sorted(marks, key=lambda each: place(each[1]), reverse=True):
                 start, end = place(entity)
                 text = f"{text[:start]}<{mark}>{text[start:end]}</{mark}>{text[end:]}"
-            export.lost["types of entities"] += bool(head.type) + bool(tail.type)
+            lose_types(export, head, tail)
+            lose_ids(export, head, tail)
             yield f'{number}\t"{text}"\n{label}\nComment: {ids}\n\n'.encode()
 
 
@@ -148,7 +149,7 @@ SENTENCES = register(
             write,
             ("relations",),
             "marks in the text",
-            "Ids (they become comments), types of entities, overlapping pairs, sentences of "
+            "Ids (they become comments), types and ids of entities, overlapping pairs, sentences of "
             "several lines, further "
             "relations of a pair. The direction becomes part of the label.",
         ),

@@ -10,7 +10,7 @@ import msgspec
 from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.json_documents import decode_documents
 from evalsvc.core.formats.json_lines import Identifier, identifier
-from evalsvc.core.formats.pairs import json_array, only_label, pairs, place
+from evalsvc.core.formats.pairs import json_array, lose_ids, only_label, pairs, place
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, token_starts
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
@@ -27,6 +27,7 @@ def write(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, 
 
 def _objects(documents: Iterable[Document], export: Export) -> Iterator[dict[str, Any]]:
     for document, head, tail in pairs(documents):
+        lose_ids(export, head, tail)
         (subj, subj_end), (obj, obj_end) = (document.in_tokens(*place(end)) for end in (head, tail))
         tags = ["O"] * len(document.tokens)
         tags[obj:obj_end] = [tail.type or "O"] * (obj_end - obj)
@@ -104,7 +105,8 @@ FORMAT = register(
             write,
             ("relations",),
             "tokens, ends inclusive",
-            "One relation a pair. The text becomes tokens. The columns of a parser are placeholders.",
+            "One relation a pair, no ids of entities. The text becomes tokens. The columns of a parser are "
+            "placeholders.",
         ),
         merge_by="id",
         marks="pairs",

@@ -266,7 +266,8 @@ FORMAT = register(
             write,
             ("entities", "joint"),
             "UTF-16 units",
-            "Text outside of sentences; paragraphs are the sentences. A document without text has no rows.",
+            "Tokens become text, and text outside of sentences is lost; paragraphs are the sentences. A "
+            "document without text has no rows.",
         ),
         merge_by="id",
         marks="spans",

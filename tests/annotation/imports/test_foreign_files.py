@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Batch, Item, SourceLabels, Vote
+from annotation.testset import TestSet, export_lines
 from tests.cast.basics import run_job
 from tests.cast.projects import ProjectCast, error_codes
 
@@ -65,6 +66,29 @@ def test_the_api_takes_both_files(client: Client, cast: ProjectCast) -> None:
     sent["file"] = sent.pop("upload")
     assert client.post("/api/v1/projects/harbour/imports", sent).status_code == 202
     check(imported())
+
+
+@pytest.mark.parametrize("surface", ["page", "api"])
+def test_an_empty_document_of_gold_is_a_document(client: Client, cast: ProjectCast, surface: str) -> None:
+    file, address = (
+        ("upload", reverse("test-set-import")) if surface == "page" else ("file", "/api/v1/test-sets")
+    )
+    about = {"name": "Tides", "version": "1.0", "kind": "joint"}
+
+    def empty(*names: str) -> dict[str, Any]:
+        return {
+            name: SimpleUploadedFile(f"d9.{'ann' if name == 'annotations' else 'txt'}", b"") for name in names
+        }
+
+    alone = client.post(address, about | empty(file))
+    assert "is empty" in alone.content.decode()
+    assert not Batch.objects.exists()
+    together = client.post(address, about | empty(file, "annotations"))
+    assert together.status_code == (302 if surface == "page" else 202), together.content.decode()
+    batch = imported()
+    assert (batch.state, batch.problems) == ("done", [])
+    (line,) = export_lines(TestSet.objects.get())
+    assert json.loads(line) == {"id": "d9", "text": "", "spans": [], "relations": []}
 
 
 def test_the_command_takes_both_files(cast: ProjectCast, tmp_path: Path) -> None:

@@ -140,13 +140,22 @@ def test_spert_returns_every_document_in_tokens() -> None:
 
 def test_dygie_loses_relations_across_sentences_alone() -> None:
     files, lost = written("dygie", DOCUMENTS)
-    assert lost["relations across sentences"] == 1
+    twins = "linked spans with the bounds of another (relations can't tell them apart)"
+    assert lost == {"relations across sentences": 1, twins: 2}
     items = {item.id: of_item(item) for item in read(files["set.jsonl"], "dygie")}
     whole = {"across", "twice"}  # in the second one, bounds name two spans
     assert {k: v for k, v in items.items() if k not in whole} == {
         gold["id"]: in_tokens(gold) for gold in DOCUMENTS if gold["id"] not in whole
     }
     assert items["across"][:3] == in_tokens(BY_ID["across"])[:3]
+
+
+def test_dygie_loses_nothing_of_entities_alone() -> None:
+    entities = [{key: part for key, part in gold.items() if key != "relations"} for gold in DOCUMENTS]
+    files, lost = written("dygie", entities)
+    assert not lost
+    spans = [item.spans for item in read(files["set.jsonl"], "dygie")]
+    assert spans == [tuple(document(gold).token_spans) for gold in entities]
 
 
 def test_docred_joins_mentions_of_the_same_words_to_entities() -> None:
@@ -243,7 +252,7 @@ def test_pairs_return_with_the_types_of_head_and_tail(format: str, file: str) ->
 
 def test_tacred_keeps_types_and_one_relation() -> None:
     files, lost = written("tacred", PAIRS)
-    assert lost == {"further relations of a pair": 1}
+    assert lost == {"further relations of a pair": 1, "ids of entities": 8}
     items = read(files["set.json"], "tacred")
     ends = [(item.head, item.tail) for item in items]
     assert [(head and head.type, tail and tail.type) for head, tail in ends] == [("PER", "LOC")] * 3 + [
@@ -255,7 +264,8 @@ def test_tacred_keeps_types_and_one_relation() -> None:
 
 def test_semeval_writes_the_direction_and_leaves_out_what_it_cannot_mark() -> None:
     files, lost = written("semeval-test", PAIRS)
-    assert lost == {"further relations of a pair": 1, "pairs that overlap": 1, "types of entities": 6}
+    ends = {"types of entities": 6, "ids of entities": 6}
+    assert lost == {"further relations of a pair": 1, "pairs that overlap": 1, **ends}
     text = files["set.txt"].decode()
     assert '1\t"<e1>Ada</e1> was born in <e2>Turin</e2>."\nborn_in(e1,e2)\nComment: p1\n\n' in text
     assert '2\t"<e1>Turin</e1>, says <e2>Ada</e2>."\nOther\nComment: p2\n\n' in text
@@ -467,6 +477,11 @@ def test_xmi_with_entities_is_refused_before_it_is_parsed() -> None:
     with pytest.raises(FileRejected) as error:
         read(bomb, "cas-xmi")
     assert error.value.problems.first[0].code == "bad_xml"
+
+
+def test_rows_of_pairs_lose_types_and_ids_of_entities() -> None:
+    _, lost = written("hf-jsonl", PAIRS)
+    assert lost == {"further relations of a pair": 1, "types of entities": 8, "ids of entities": 8}
 
 
 def test_parquet_has_the_rows_and_the_names() -> None:

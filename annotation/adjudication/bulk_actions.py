@@ -67,6 +67,13 @@ def digest(effects: Sequence[ItemEffect]) -> str:
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 
+def require_same(effects: Sequence[ItemEffect], previewed: str) -> None:
+    """Reject effects other than those of the preview with this digest, if there was one."""
+    if previewed and digest(effects) != previewed:
+        detail = "The sentences that match, or their answers, changed since the preview."
+        raise Conflict("votes_changed", detail, hint="Look at the effect again.")
+
+
 @transaction.atomic
 def apply(
     project: Project,
@@ -83,9 +90,7 @@ def apply(
     `found_by` are the filters that found the items; the log has them where it can't name all items.
     """
     effects = _apply(project, keys, action, by, values)
-    if previewed and digest(effects) != previewed:
-        detail = "The sentences that match, or their answers, changed since the preview."
-        raise Conflict("votes_changed", detail, hint="Look at the effect again.")
+    require_same(effects, previewed)
     changed = [effect for effect in effects if not effect.problem]
     if changed:
         before = dict(Counter(effect.before for effect in changed))

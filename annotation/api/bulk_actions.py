@@ -118,6 +118,7 @@ def _effects(
     project: Project, keys: list[UUID], action: str, body: Any, by: User, *, found_by: dict[str, str]
 ) -> list[ItemEffect]:
     if body["all"] and not keys:
+        bulk_actions.require_same([], "" if body["preview"] else body["key"])
         return []
     if body["preview"]:
         return bulk_actions.preview(project, keys, action, by=by)

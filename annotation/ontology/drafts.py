@@ -75,8 +75,14 @@ def save(project: Project, steps: Sequence[PlannedStep], *, seen: int, by: User)
 
 @transaction.atomic
 def make(project: Project, draft: PlanDraft, *, stamp: str, by: User) -> int:
-    """Make the steps of a draft on the labels that its preview had; return the number of the first."""
+    """Make the steps of a draft on the labels that its preview had; return the number of the first.
+
+    A draft that was changed or discarded since it was read is not made.
+    """
     locked = lock_project(project)
+    stored = draft_of(project, by=by)
+    if (stored.version, stored.steps) != (draft.version, draft.steps):
+        raise DraftChanged(stored)
     if str(locked.inventory_stamp) != stamp:
         raise LabelsChanged(entries(project).filter(action__in=LOGGED).first())
     made = plans.apply_plan(project, steps_of(draft), by=by)

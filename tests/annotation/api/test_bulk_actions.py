@@ -46,6 +46,13 @@ def test_items_are_excluded_and_included_together_once_the_effect_was_read(cast:
     cast.answer("ann", 2, "born_in")
     late = send(cast, "exclude", 1, 2, finding="broken", key=seen["key"])
     assert (late.status_code, late.json()["code"]) == (409, "votes_changed")
+    seen = send(cast, "include", all=True, preview=True).json()
+    assert send(cast, "include", all=True, key=seen["key"]).status_code == 200  # none then, none now
+    seen = send(cast, "exclude", all=True, preview=True, query="?state=disputed").json()
+    send(cast, "exclude", 1, finding="broken")
+    late = send(cast, "exclude", all=True, finding="broken", key=seen["key"], query="?state=disputed")
+    assert (late.status_code, late.json()["code"]) == (409, "votes_changed")
+    send(cast, "include", 1)
     key = send(cast, "exclude", 1, 2, preview=True).json()["key"]
     made = send(cast, "exclude", 1, 2, finding="broken", reason="No text.", key=key).json()
     assert (made["changed"], made["key"]) == (2, "")

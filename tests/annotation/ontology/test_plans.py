@@ -17,7 +17,7 @@ from annotation.adjudication import decisions
 from annotation.consensus.effects import preview
 from annotation.freezing import builder
 from annotation.models import Adjudication, Item, Project
-from annotation.ontology import inventory, plans
+from annotation.ontology import drafts, inventory, plans
 from annotation.ontology.plans import apply_plan, planned, read_plan, undo_plan
 from annotation.reports.plan_effects import effects_of
 from evalsvc.core.accounts.models import User
@@ -213,6 +213,15 @@ def test_two_curators_of_one_draft_choose_between_their_steps(project: Project) 
     assert [text for _, text, _ in taken.context["steps"]] == ["Merge A, B into AB", "Delete C"]
     kept = press(project, f"mine {clash.context['clash'].version}", **mine)
     assert [text for _, text, _ in kept.context["steps"]] == ["Merge A, B into AB", "Rename C to D"]
+
+
+def test_a_draft_that_another_curator_discards_meanwhile_is_not_made(project: Project) -> None:
+    seen = drafts.save(project, planned(STEPS[3:]), seen=0, by=curator())
+    drafts.save(project, [], seen=seen.version, by=curator())
+    project.refresh_from_db()
+    with pytest.raises(drafts.DraftChanged):
+        drafts.make(project, seen, stamp=str(project.inventory_stamp), by=curator())
+    assert project.steps.count() == 0
 
 
 def test_a_plan_is_not_made_on_other_labels_than_its_preview_had(project: Project) -> None:

@@ -94,6 +94,8 @@ def test_a_row_opens_below_itself_and_changes_its_sentence(page: Page, live: str
     opened.get_by_text("“She stayed for years.”", exact=True).wait_for()
     assert link.get_attribute("aria-expanded") == "true"
     assert barriers(page) == []
+    ids = page.eval_on_selector_all("[id]", "nodes => nodes.map(node => node.id)")
+    assert len(ids) == len(set(ids))
     opened.get_by_role("button", name="Exclude sentence").click()
     opened.get_by_text("The sentence is excluded from the queue").wait_for()
     assert "excluded" in page.locator("#rows > tbody > tr").first.inner_text()

@@ -20,6 +20,7 @@ from annotation.models import OntologyStep, Policy, Project
 from annotation.ontology import guideline_versions, inventory, plans, versions
 from annotation.queue import exclusions
 from annotation.reports.plan_effects import LabelChange, Snapshot, effects_of_change
+from annotation.reports.step_effects import StepEffect, StepEffects
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
@@ -223,6 +224,23 @@ class LabelChangeSerializer(serializers.Serializer[LabelChange]):
     why = serializers.CharField(allow_blank=True, help_text="Of a plan: the steps' part in it.")
 
 
+class StepEffectSerializer(serializers.Serializer[StepEffect]):
+    """One step of a plan, on what the steps before it leave."""
+
+    items = serializers.IntegerField(help_text="Items with its labels in an answer or a decision.")
+    facts = serializers.IntegerField(help_text="Facts of the gold with its labels.")
+    reopened = serializers.IntegerField()
+    ended = serializers.IntegerField()
+    changed = serializers.IntegerField()
+    decisions_lapsed = serializers.IntegerField()
+    decisions_restored = serializers.IntegerField()
+
+
+class StepEffectsSerializer(serializers.Serializer[StepEffects]):
+    items = serializers.IntegerField(help_text="Items counted; fewer if their answers are long.")
+    steps = StepEffectSerializer(many=True, help_text="In the order of the plan.")
+
+
 class EffectSerializer(serializers.Serializer[Any]):
     items = serializers.IntegerField(help_text="Items counted: all, or 5,000 as a sample, decided first.")
     of = serializers.IntegerField(help_text="Items of the project.")
@@ -235,6 +253,7 @@ class EffectSerializer(serializers.Serializer[Any]):
     before = SnapshotSerializer()
     after = SnapshotSerializer()
     changed_labels = LabelChangeSerializer(many=True)
+    by_step = StepEffectsSerializer(allow_null=True, help_text="Of a plan.")
 
 
 class Effects(APIView):
@@ -253,4 +272,5 @@ class Effects(APIView):
         effects = effects_of_change(project, lambda copy: change(copy, by, values), by=by, plan=plan)
         compared = {"before": effects.before, "after": effects.after}
         body = asdict(effects.effect) | compared | {"changed_labels": effects.changed_labels()}
+        body |= {"by_step": effects.steps}
         return Response(EffectSerializer(body).data)

@@ -69,17 +69,23 @@ def _asked_again(project_id: int, stamp: UUID) -> dict[int, frozenset[str]]:
 
 
 class Rules:
-    """The project's decision rules; lock the items before reading the project."""
+    """The project's decision rules; lock the items before reading the project.
 
-    def __init__(self, project: Project | int) -> None:
+    `labels` is another ontology to try: its mapping and current names.
+    """
+
+    def __init__(
+        self, project: Project | int, labels: tuple[LabelMapping, frozenset[str]] | None = None
+    ) -> None:
         self.project = project if isinstance(project, Project) else Project.objects.get(pk=project)
         self.policy = self.project.policy
-        self.mapping = _mapping(self.project.pk, self.project.inventory_stamp)
+        self.labels = labels
+        self.mapping = labels[0] if labels else _mapping(self.project.pk, self.project.inventory_stamp)
         self.asked_again = _asked_again(self.project.pk, self.project.inventory_stamp)
 
     @property
     def names(self) -> frozenset[str]:
-        return label_names(self.project)
+        return self.labels[1] if self.labels else label_names(self.project)
 
     def is_asked_again(self, answer: Answer) -> bool:
         """True for an answer with a label that was split, or of a guideline that is asked again."""

@@ -18,6 +18,7 @@ from annotation.ontology.inventory import add_labels, lock_project
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.formats.label_mapping import LabelMapping, RecordedStep, Replay
 
 MOST_STEPS = 500
 OPERATIONS = ("add", *OntologyStep.Operation.values)
@@ -105,6 +106,28 @@ def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> l
         OntologyStep.objects.filter(pk__in=keys).update(plan=made[0].number, at=Now())
         item_state.recompute_after_change(project)
     return list(OntologyStep.objects.filter(pk__in=[step.pk for step in made]))
+
+
+def stages(project: Project, steps: Sequence[PlannedStep]) -> list[tuple[LabelMapping, frozenset[str]]]:
+    """Return mapping and current names before the first step, and after each."""
+    replay = Replay()
+    for made in project.steps.filter(undone_at=None):
+        replay.apply(made)
+    raw = list(project.labels.filter(derived=False).values_list("name", flat=True))
+    found = []
+    for step in (None, *steps):
+        if step and step.operation == "add":
+            raw.append(step.target)
+        elif step:
+            replay.apply(step_of(step))
+        mapping = replay.mapping()
+        found.append((mapping, frozenset(mapping.inventory(raw))))
+    return found
+
+
+def step_of(step: PlannedStep) -> RecordedStep:
+    """Return a planned merge, deletion, renaming or split as a mapping takes it."""
+    return RecordedStep(step.operation, [*step.sources], step.target, [*step.targets])
 
 
 def of_plan(number: int) -> Q:

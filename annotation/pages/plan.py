@@ -19,6 +19,7 @@ from annotation.ontology.plans import PlannedStep
 from annotation.pages.ontology import MAX_NAME, split_names
 from annotation.pages.project_page import choices_by_name, project_context, project_for
 from annotation.reports.plan_effects import LabelChange, PlanEffects, effects_of, figures
+from annotation.reports.step_effects import in_words
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
@@ -41,7 +42,7 @@ class SelectedNames(forms.MultipleChoiceField):
 
 
 class PlanForm(PageForm):
-    """The steps so far as JSON, and a step to add."""
+    """The steps so far as JSON, and a step to add or to edit."""
 
     OTHER_NAMES = ("action",)
     plan = forms.CharField(
@@ -93,12 +94,19 @@ def as_json(steps: Sequence[PlannedStep]) -> str:
     return f"[\n{rows}\n]" if steps else ""
 
 
-def edited(form: PlanForm, steps: list[PlannedStep], action: str) -> list[PlannedStep]:
-    """Return the steps after the pressed button: a step added, moved up or removed."""
+def pressed(action: str) -> tuple[str, int]:
+    """Return what a button does, and to which step, from 0."""
     what, _, number = action.partition(" ")
-    at = (whole_number_of(number) or 0) - 1
+    return what, (whole_number_of(number) or 0) - 1
+
+
+def edited(form: PlanForm, steps: list[PlannedStep], action: str) -> list[PlannedStep]:
+    """Return the steps after the pressed button: a step added, saved, moved up or removed."""
+    what, at = pressed(action)
     if what == "add":
         return [*steps, form.new_step()]
+    if what == "save" and 0 <= at < len(steps):
+        return [*steps[:at], form.new_step(), *steps[at + 1 :]]
     if what == "remove" and 0 <= at < len(steps):
         return steps[:at] + steps[at + 1 :]
     if what == "up" and 0 < at < len(steps):
@@ -131,13 +139,25 @@ def plan_page(request: HttpRequest, slug: str) -> HttpResponse:
     titles = {name: choice.title for name, choice in choices_by_name(project).items()}
     labels = effects.after.labels if effects else titles
     titles |= labels
+    shown: dict[str, Any] = {"draft": seen, "stamp": project.inventory_stamp}
+    editing = _edited_step(form, action, steps)
+    if editing is not None:
+        shown |= values_of(steps[editing])
+        names = plans.stages(project, steps[:editing])[-1][1]
+        labels = {name: titles.get(name, name) for name in sorted(names, key=[*titles, *names].index)}
+    by_step = effects.steps if effects else None
     context = {
-        "form": _next_form(
-            form, request.POST, steps, labels, {"draft": seen, "stamp": project.inventory_stamp}
-        ),
+        "form": _next_form(form, request.POST, steps, labels, shown),
         "errors": form.errors,
+        "editing": 0 if editing is None else editing + 1,
         "steps": [
-            (number, described(step, titles), number == failed) for number, step in enumerate(steps, 1)
+            (
+                at + 1,
+                described(step, titles),
+                at + 1 == failed,
+                in_words(by_step.steps[at]) if by_step else "",
+            )
+            for at, step in enumerate(steps)
         ],
         "draft": draft,
         "clash": clash,
@@ -147,6 +167,19 @@ def plan_page(request: HttpRequest, slug: str) -> HttpResponse:
         **(_effect_context(project, effects) if effects else {}),
     }
     return render(request, "annotation/ontology_plan.html", project_context(project, role, **context))
+
+
+def _edited_step(form: PlanForm, action: str, steps: Sequence[PlannedStep]) -> int | None:
+    """Return the step that the form shows: one to edit, or that could not be saved."""
+    what, at = pressed(action)
+    shown = what == "edit" or (what == "save" and form.errors)
+    return at if shown and 0 <= at < len(steps) else None
+
+
+def values_of(step: PlannedStep) -> dict[str, Any]:
+    """Return a step as the form takes it."""
+    target = "; ".join(step.targets) or step.target
+    return {"operation": step.operation, "sources": [*step.sources], "target": target}
 
 
 def _effects(
@@ -165,14 +198,14 @@ def _next_form(
     sent: QueryDict,
     steps: Sequence[PlannedStep],
     labels: Mapping[str, str],
-    hidden: dict[str, Any],
+    values: dict[str, Any],
 ) -> PlanForm:
-    """Return the form for the next step; what was sent stays if it has errors."""
+    """Return the form with these values; what was sent stays if it has errors."""
     kept: dict[str, Any] = {}
     if form.errors:
         kept = {name: sent.get(name) for name in ("operation", "target", "plan")}
         kept["sources"] = sent.getlist("sources")
-    shown = PlanForm(initial=kept | ({"plan": as_json(steps)} if steps else {}) | hidden)
+    shown = PlanForm(initial=values | kept | ({"plan": as_json(steps)} if steps else {}))
     shown.fields["sources"].choices = [*labels.items()]  # type: ignore[attr-defined]
     return shown
 

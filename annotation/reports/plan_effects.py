@@ -10,18 +10,17 @@ from typing import Any
 from annotation.consensus import item_state
 from annotation.consensus.alpha import nominal_alpha
 from annotation.consensus.effects import WAITING, Effect, preview
+from annotation.consensus.facts import WITH_GOLD, Fact, facts_of
 from annotation.consensus.majority import choices_of
-from annotation.models import Answer, Item, OntologyStep, Project, SourceLabels
+from annotation.models import Answer, Item, Project, SourceLabels
 from annotation.ontology.labels import inventory, mapping_of, parts_of
-from annotation.ontology.plans import PlannedStep, apply_plan
+from annotation.ontology.plans import PlannedStep, apply_plan, step_of
+from annotation.reports.step_effects import StepEffects, effects_of_steps
 from annotation.roles import CURATOR, require
 from annotation.testset import Origin, TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
-from evalsvc.core.formats.label_mapping import LabelMapping, Payload
+from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.web.formatting import DASH, percent, signed
-
-Fact = tuple[Any, ...]
-WITH_GOLD = (Item.State.SETTLED, Item.State.ADJUDICATED)
 
 
 @dataclass(frozen=True)
@@ -94,17 +93,6 @@ def _answers(project: Project, keys: Sequence[int]) -> Iterator[list[Any]]:
         yield from by_item.values()
 
 
-def facts_of(item: Item, payload: Payload) -> set[Fact]:
-    """Return facts that end with label and tail; spans and links of a document are facts of its own."""
-    if item.head is not None and item.tail is not None:
-        head, tail = (mention["id"] or mention["name"] for mention in (item.head, item.tail))
-        return {(head, name, tail) for name in payload["relations"]}
-    return {
-        (item.pk, choice[:2], choice[2], "") if isinstance(choice[1], int) else (item.pk, *choice)
-        for choice in choices_of(payload)
-    }
-
-
 def _quality(project: Project, gold_of: Mapping[int, set[Fact]]) -> Quality:
     mapping, source, gold = mapping_of(project), set[Fact](), set[Fact]()
     keys = list(gold_of)
@@ -149,6 +137,8 @@ class PlanEffects:
     before: Snapshot
     after: Snapshot
     plan: Sequence[PlannedStep]
+    steps: StepEffects | None = None
+    """Of a plan: what each step of it does."""
 
     def moved(self, *, waits: bool) -> list[int]:
         """Return the items that begin to wait for answers or a decision, or that cease to."""
@@ -157,11 +147,7 @@ class PlanEffects:
 
     def changed_labels(self) -> list[LabelChange]:
         """Return the labels that change, the most gained first; N/A among them."""
-        mapping = LabelMapping.from_steps(
-            OntologyStep(operation=s.operation, sources=[*s.sources], target=s.target, targets=[*s.targets])
-            for s in self.plan
-            if s.operation != "add"
-        )
+        mapping = LabelMapping.from_steps(step_of(step) for step in self.plan if step.operation != "add")
         old, new = self.before.labels, self.after.labels
         rows = [LabelChange("N/A", self.before.na, self.after.na, "")]
         for name in {**old, **new}:
@@ -199,7 +185,9 @@ def effects_of_change(
             frozen.update(frozen_items(state, keys))
         seen.append(Snapshot.of(state, keys, frozen))
 
-    return PlanEffects(preview(project, change, look), seen[0], seen[1], plan)
+    effect, (before, after) = preview(project, change, look), seen
+    steps = effects_of_steps(project, plan, list(before.states)) if plan else None
+    return PlanEffects(effect, before, after, plan, steps)
 
 
 # ---- as rows -------------------------------------------------------------------------------------

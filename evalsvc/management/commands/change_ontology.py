@@ -8,6 +8,7 @@ from django.core.management import CommandError, CommandParser
 
 from annotation.ontology import inventory, plans, versions
 from annotation.reports.plan_effects import effects_of, figures
+from annotation.reports.step_effects import in_words
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
 
 
@@ -47,6 +48,8 @@ class Command(ActingCommand):
                     self.write(str(effects.effect))
                     for title, before, after, change in figures(effects):
                         self.write(f"  {title:<32} {before:>9} → {after:>9}  {change:>8}")
+                    for number, step in enumerate(effects.steps.steps if effects.steps else (), 1):
+                        self.write(f"  Step {number}: {in_words(step)}")
                     return
                 made = plans.apply_plan(project, steps, by=by)
                 self.write(f"{len(made):,} steps made, from number {made[0].number if made else 0}")

@@ -20,6 +20,7 @@ from annotation.models import Adjudication, Item, Project
 from annotation.ontology import drafts, inventory, plans
 from annotation.ontology.plans import apply_plan, planned, read_plan, undo_plan
 from annotation.reports.plan_effects import effects_of
+from annotation.reports.step_effects import in_words
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from tests.cast.basics import person, run_job, sentence
@@ -78,6 +79,27 @@ def test_the_effect_of_a_plan_is_counted_without_making_it(project: Project) -> 
     effect = preview(project, lambda copy: apply_plan(copy, planned(STEPS), by=curator()))
     assert effect.ended == 1
     assert (names(project), project.steps.count()) == (["A", "B", "C"], 0)
+
+
+def test_each_step_states_what_it_touches_after_the_steps_before_it(project: Project) -> None:
+    answered_item(project, ["A"], ["B"])  # the merge settles it
+    decide(answered_item(project, ["B"], ["C"], item="s1"), "B")  # it changes its votes: the decision lapses
+    answered_item(project, ["C"], ["C"], item="s2")
+    steps = planned([*STEPS, {"operation": "split", "sources": ["D2"], "targets": ["D3", "D4"]}])
+    effects = effects_of(project, steps, by=curator())
+    assert effects.steps
+    add, merge, rename, delete, split = effects.steps.steps
+    assert in_words(add) == "0 sentences"
+    assert in_words(merge) == "2 sentences, 1 fact · settles 1"
+    assert in_words(rename) == "2 sentences, 1 fact"  # of the same pair
+    assert in_words(delete) == "2 sentences, 1 fact · opens 1 · 1 decision lapses"
+    assert in_words(split) == "2 sentences, 1 fact · opens 1"
+    assert project.steps.count() == 0
+    apply_plan(project, steps, by=curator())
+    after = dict(project.items.values_list("pk", "state"))
+    assert after == effects.after.states
+    waits = sum(step.reopened - step.ended for step in effects.steps.steps)
+    assert waits == len(effects.moved(waits=True)) - len(effects.moved(waits=False))
 
 
 def test_decisions_stand_again_when_a_plan_is_undone(project: Project) -> None:
@@ -141,7 +163,7 @@ def test_a_curator_builds_sees_makes_and_undoes_a_plan_on_the_page(project: Proj
     plan = shown.context["form"]["plan"].value()
     shown = press(project, "add", plan=plan, operation="split", sources=["C"], target="C1; C2")
     plan = shown.context["form"]["plan"].value()
-    assert [text for _, text, _ in shown.context["steps"]] == ["Merge A, B into AB", "Split C into C1 or C2"]
+    assert [text for _, text, *_ in shown.context["steps"]] == ["Merge A, B into AB", "Split C into C1 or C2"]
     figures = {title: rest for title, *rest in shown.context["figures"]}
     assert (
         "leaves the number of labels at 3. It settles 1 sentence, opens 1; 1 decision lapses."
@@ -159,7 +181,7 @@ def test_a_curator_builds_sees_makes_and_undoes_a_plan_on_the_page(project: Proj
     assert shown.context["steps"][0][1] == "Split C into C1 or C2"
     shown = press(project, "add", plan=plan, operation="delete", sources=["A"])
     assert "Step 3" in shown.content.decode()
-    assert [fails for *_, fails in shown.context["steps"]] == [False, False, True]
+    assert [fails for _, _, fails, _ in shown.context["steps"]] == [False, False, True]
     shown = press(project, "remove 1", plan=plan)
     assert len(shown.context["steps"]) == 1
     assert press(project, "apply", plan=plan).status_code == 302
@@ -174,7 +196,26 @@ def test_a_curator_builds_sees_makes_and_undoes_a_plan_on_the_page(project: Proj
     assert names(project) == ["A", "B", "C"]
 
 
-@pytest.mark.parametrize("action", ["remove", "up", "mine"])
+def test_a_step_of_a_plan_is_edited_in_place(project: Project) -> None:
+    press(project, "add", operation="merge", sources=["A", "B"], target="AB")
+    plan = press(project, "read", plan=json.dumps(STEPS[1:])).context["form"].initial["plan"]
+    shown = press(project, "edit 2", plan=plan)
+    form = shown.context["form"]
+    assert [form.initial[name] for name in ("operation", "sources", "target")] == ["rename", ["AB"], "D2"]
+    assert {name for name, _ in form.fields["sources"].choices} == {"AB", "C"}  # as step 1 leaves them
+    assert "Save step 2" in shown.content.decode()
+    wrong = press(project, "save 2", plan=plan, operation="rename", sources=["AB", "C"], target="D5")
+    assert "Save step 2" in wrong.content.decode()
+    assert wrong.context["form"].initial["sources"] == ["AB", "C"]
+    saved = press(project, "save 2", plan=plan, operation="rename", sources=["AB"], target="D5")
+    assert [text for _, text, *_ in saved.context["steps"]] == [
+        *("Merge A, B into AB", "Rename AB to D5", "Delete C")
+    ]
+    assert "Add a step" in saved.content.decode()
+    assert project.steps.count() == 0
+
+
+@pytest.mark.parametrize("action", ["remove", "up", "mine", "edit", "save"])
 def test_a_step_of_thousands_of_digits_is_no_step(project: Project, action: str) -> None:
     press(project, "add", operation="merge", sources=["A", "B"], target="AB")
     assert press(project, f"{action} {'9' * 5_000}").status_code in (200, 302)
@@ -183,7 +224,7 @@ def test_a_step_of_thousands_of_digits_is_no_step(project: Project, action: str)
 def test_a_plan_is_there_again_after_its_page_was_left(project: Project) -> None:
     press(project, "add", operation="merge", sources=["A", "B"], target="AB")
     page = response_of(project, "ontology-plan")
-    assert [text for _, text, _ in page.context["steps"]] == ["Merge A, B into AB"]
+    assert [text for _, text, *_ in page.context["steps"]] == ["Merge A, B into AB"]
     assert "draft by curator" in page.content.decode()
     press(project, "discard")
     assert response_of(project, "ontology-plan").context["steps"] == []
@@ -191,7 +232,7 @@ def test_a_plan_is_there_again_after_its_page_was_left(project: Project) -> None
 
 def test_a_page_that_states_an_unknown_version_begins_the_first_draft(project: Project) -> None:
     page = press(project, "add", draft=7, operation="delete", sources=["C"])
-    assert [text for _, text, _ in page.context["steps"]] == ["Delete C"]
+    assert [text for _, text, *_ in page.context["steps"]] == ["Delete C"]
 
 
 def test_two_curators_of_one_draft_choose_between_their_steps(project: Project) -> None:
@@ -202,7 +243,7 @@ def test_two_curators_of_one_draft_choose_between_their_steps(project: Project) 
     press(project, "add", by=other, plan=form["plan"], operation="delete", sources=["C"])
     clash = press(project, "add", **form, operation="rename", sources=["C"], target="D")
     assert clash.context["theirs"] == ["Merge A, B into AB", "Delete C"]
-    assert [text for _, text, _ in clash.context["steps"]] == ["Merge A, B into AB", "Rename C to D"]
+    assert [text for _, text, *_ in clash.context["steps"]] == ["Merge A, B into AB", "Rename C to D"]
     assert "olga changed the draft" in clash.content.decode()
     mine = clash.context["form"].initial
     assert press(project, "apply", **mine).context[
@@ -210,9 +251,9 @@ def test_two_curators_of_one_draft_choose_between_their_steps(project: Project) 
     ]  # nothing is made of a draft that isn't the stored one
     assert project.steps.count() == 0
     taken = press(project, "theirs", **mine)
-    assert [text for _, text, _ in taken.context["steps"]] == ["Merge A, B into AB", "Delete C"]
+    assert [text for _, text, *_ in taken.context["steps"]] == ["Merge A, B into AB", "Delete C"]
     kept = press(project, f"mine {clash.context['clash'].version}", **mine)
-    assert [text for _, text, _ in kept.context["steps"]] == ["Merge A, B into AB", "Rename C to D"]
+    assert [text for _, text, *_ in kept.context["steps"]] == ["Merge A, B into AB", "Rename C to D"]
 
 
 def test_a_draft_that_another_curator_discards_meanwhile_is_not_made(project: Project) -> None:
@@ -280,6 +321,8 @@ def test_api_and_command_make_and_undo_a_plan(
     assert (effect.status_code, project.steps.count()) == (200, 0)
     assert {"facts", "alpha", "source_precision"} <= effect.json()["before"].keys()
     assert [row["title"] for row in effect.json()["changed_labels"]]
+    by_step = effect.json()["by_step"]
+    assert (by_step["items"], len(by_step["steps"])) == (3, len(STEPS))
     made = client.post(f"{url}/steps", {"steps": STEPS}, content_type="application/json")
     assert [step["plan"] for step in made.json()] == [1, 1, 1]
     undone = client.post(f"{url}/steps/1/undo", {}, content_type="application/json").json()
@@ -290,7 +333,10 @@ def test_api_and_command_make_and_undo_a_plan(
     words = (project.slug, "--by", curator().username)
     call_command("change_ontology", *words, "--plan", str(file), "--preview")
     shown = capsys.readouterr().out
-    assert all(words in shown for words in ("get another gold", "α of complete answers", "Labels, without"))
+    assert all(
+        words in shown
+        for words in ("get another gold", "α of complete answers", "Labels, without", "Step 4: ")
+    )
     call_command("change_ontology", *words, "--plan", str(file))
     assert "3 steps made, from number 4" in capsys.readouterr().out
     call_command("change_ontology", *words, "--undo-step", "6")

@@ -158,7 +158,7 @@ def needs_decision(item: Item) -> bool:
 
 def active_decisions(project: Project) -> QuerySet[Adjudication]:
     """Return active decisions, newest first."""
-    active = Adjudication.objects.filter(item__in=project.items.live()).active()
+    active = Adjudication.objects.counting(project)
     return active.select_related("item", "by").order_by("-pk")
 
 

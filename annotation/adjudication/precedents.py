@@ -61,7 +61,7 @@ def precedents(item: Item, parts: OpenParts | None, *, for_user: User) -> list[P
     Decisions that wait for the person's second reading are none.
     """
     decided = Item.objects.filter(project=item.project_id, state=Item.State.ADJUDICATED).live()
-    unread = SecondReading.objects.filter(by=None).exclude(decision__by=for_user).values("decision__item")
+    unread = SecondReading.objects.waiting_for(for_user).values("decision__item")
     last = decided.exclude(pk=item.pk).exclude(pk__in=unread).order_by("-rank")
     columns = last.only("key", "text", "tokens", "head", "tail", "gold")
     rows = columns[:READ].iterator(chunk_size=10)  # long texts are read as far as they are searched

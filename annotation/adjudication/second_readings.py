@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.db.models.functions import Now
 
 from annotation.adjudication.decisions import active_decisions, decided_answer
 from annotation.consensus.alpha import nominal_alpha
 from annotation.consensus.item_state import Rules
 from annotation.consensus.majority import choices_of
-from annotation.models import Batch, Item, Project, SecondReading
+from annotation.models import Item, Project, SecondReading
+from annotation.models.voting import SecondReadingQuerySet, counting_decision
 from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
@@ -81,19 +82,18 @@ def _draw(seed: str, name: str) -> bytes:
     return hashlib.sha256(f"{seed}\x1f{name}".encode()).digest()
 
 
-def _readings(project: Project) -> QuerySet[SecondReading]:
+def _readings(project: Project) -> SecondReadingQuerySet:
     """Return the readings of decisions that count now."""
     # "+ 0": from the readings on, of which there are few, not from the items of the project
     readings = SecondReading.objects.annotate(owner=F("decision__item__project_id") + 0)
-    active = readings.filter(owner=project.pk, decision__reopened_at=None, decision__item__use="")
-    active = active.filter(decision__item__batch__state=Batch.State.DONE)
-    return active.select_related("decision__item", "decision__by", "by")
+    counting = readings.filter(counting_decision("decision__"), owner=project.pk)
+    return counting.select_related("decision__item", "decision__by", "by")
 
 
-def waiting(project: Project, user: User) -> QuerySet[SecondReading]:
+def waiting(project: Project, user: User) -> SecondReadingQuerySet:
     """Return the readings that a person may do: of others' decisions, in the order they were drawn."""
     require(project, user, *MAY_DECIDE)
-    return _readings(project).filter(by=None).exclude(decision__by=user)
+    return _readings(project).waiting_for(user)
 
 
 def hidden_decisions(project: Project, user: User) -> set[int]:
@@ -106,6 +106,34 @@ def waiting_for(item: Item, user: User) -> SecondReading | None:
     return waiting(item.project, user).filter(decision__item=item).first()
 
 
+def without_outcomes(items: Sequence[Item], user: User) -> set[int]:
+    """Take the gold from those items in memory that wait for the person's reading, and return them."""
+    unread = SecondReading.objects.filter(counting_decision("decision__"), decision__item__in=items)
+    hidden = set(unread.waiting_for(user).values_list("decision__item", flat=True))
+    for item in items:
+        if item.pk in hidden:
+            item.gold = None
+    return hidden
+
+
+@transaction.atomic
+def reveal(item: Item, *, by: User) -> SecondReading:
+    """Let a person see the decision, who then no longer reads the item again."""
+    require_to_change(Project.objects.get(pk=item.project_id), by, *MAY_DECIDE)
+    reading = _waiting_reading(item, by)
+    reading.seen_by.add(by)
+    return reading
+
+
+def _waiting_reading(item: Item, by: User) -> SecondReading:
+    Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    reading = waiting_for(item, by)
+    if reading is None:
+        detail = "No second reading of this sentence waits for you."
+        raise Conflict("no_second_reading", detail, hint="Somebody else may have read it. Take the next one.")
+    return reading
+
+
 @transaction.atomic
 def read(
     item: Item, *, by: User, payload: dict[str, Any] | None = None, finding: str = "", reason: str = ""
@@ -113,11 +141,7 @@ def read(
     """Store what a second reader decides; gold stays as the first decision gives it."""
     project = Project.objects.get(pk=item.project_id)
     require_to_change(project, by, *MAY_DECIDE)
-    Item.objects.select_for_update(no_key=True).get(pk=item.pk)
-    reading = waiting_for(item, by)
-    if reading is None:
-        detail = "No second reading of this sentence waits for you."
-        raise Conflict("no_second_reading", detail, hint="Somebody else may have read it. Take the next one.")
+    reading = _waiting_reading(item, by)
     reading.payload, reading.finding = decided_answer(payload, finding, item, project), finding
     reading.reason, reading.by = reason, by
     reading.save(update_fields=["payload", "finding", "reason", "by"])

@@ -45,7 +45,10 @@ class GivenAnswerSerializer(serializers.Serializer[Any]):
 
 
 class ListedItemSerializer(ItemSerializer):
-    gold = PayloadSerializer(allow_null=True, help_text="Outcome; null without one.")
+    gold = PayloadSerializer(
+        allow_null=True,
+        help_text="Outcome; null without one, and while a second reading of it waits for you.",
+    )
     use = serializers.CharField(
         help_text="qualify or check for gold questions, corpus for no candidates, otherwise empty."
     )

@@ -31,6 +31,9 @@ class ReadingSerializer(serializers.Serializer[Any]):
     payload = PayloadSerializer(required=False)
     finding = serializers.ChoiceField(choices=["", *FINDINGS], default="")
     reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=4_000)
+    reveal = serializers.BooleanField(
+        default=False, help_text="Instead of an answer: you may see the decision, and no longer read it."
+    )
 
 
 class SecondReadingsSerializer(serializers.Serializer[Any]):
@@ -87,6 +90,10 @@ class SecondReading(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """Decide an item again, without having seen its decision; the gold stays."""
-        item = item_to_decide(request, id)
-        second_readings.read(item, by=person(request), **validated(request, ReadingSerializer))
+        item, by = item_to_decide(request, id), person(request)
+        values = validated(request, ReadingSerializer)
+        if values.pop("reveal"):
+            second_readings.reveal(item, by=by)
+        else:
+            second_readings.read(item, by=by, **values)
         return Response(status=204)

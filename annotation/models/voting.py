@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -217,10 +219,20 @@ class LastAnswer(models.Model):
         return f"newest answer on {self.item}"
 
 
+def counting_decision(prefix: str = "") -> Q:
+    """Return the condition of an active decision on a live item, from where `prefix` leads to it."""
+    live = {"item__use": "", "item__batch__state": "done"}
+    return Q(**{f"{prefix}{name}": value for name, value in {"reopened_at": None, **live}.items()})
+
+
 class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
     def active(self) -> AdjudicationQuerySet:
         """Return the decisions that count now, at most one per item."""
         return self.filter(reopened_at=None)
+
+    def counting(self, project: Any) -> AdjudicationQuerySet:
+        """Return the active decisions on the items of a project that are frozen."""
+        return self.filter(counting_decision(), item__project=project)
 
     def applicable(self) -> AdjudicationQuerySet:
         """Return active decisions and lapsed ones, in order of precedence."""
@@ -271,6 +283,12 @@ class Adjudication(models.Model):
         return f"decision on {self.item}"
 
 
+class SecondReadingQuerySet(models.QuerySet["SecondReading"]):
+    def waiting_for(self, user: Any) -> SecondReadingQuerySet:
+        """Return the readings that a person may do, who neither made nor saw the decision."""
+        return self.filter(by=None).exclude(decision__by=user).exclude(seen_by=user)
+
+
 class SecondReading(models.Model):
     """A decision that somebody else decides again without seeing it, to measure how far deciders agree."""
 
@@ -282,6 +300,11 @@ class SecondReading(models.Model):
     finding = models.CharField(max_length=10, choices=Adjudication.Finding, default="", blank=True)
     reason = models.TextField(blank=True)
     at = models.DateTimeField(null=True)
+    seen_by = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, related_name="+", help_text="People who looked at the decision instead."
+    )
+
+    objects = SecondReadingQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]

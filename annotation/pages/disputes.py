@@ -154,6 +154,8 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
     if undo := UNDO_ACTIONS.get(request.POST.get("action", "")):
         undo(item, by=user)
         return redirect(_address(project, item.key, filters))
+    if second_readings.waiting_for(item, user):  # its decision stays hidden, also from a form sent too late
+        return redirect("second-reading", slug, key)
     if request.method == "POST":
         try:
             _decide_or_ask(item, request.POST, by=user)
@@ -162,8 +164,6 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
             item.refresh_from_db()
         else:
             return redirect(_next_address(project, item, filters))
-    elif second_readings.waiting_for(item, user):
-        return redirect("second-reading", slug, key)
     last = decisions.active_decisions(project).filter(by=user).first()
     context = project_context(
         project,

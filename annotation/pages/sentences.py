@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from rest_framework.exceptions import ValidationError
 
 from annotation import roles
-from annotation.adjudication import decisions
+from annotation.adjudication import decisions, second_readings
 from annotation.consensus import item_state
 from annotation.models import Answer, Item, KnownAnswer, Project
 from annotation.ontology.inventory import inventory
@@ -65,6 +65,7 @@ MAX_MARKS = 100  # spans, and relations, of an answer on these pages; the API ha
 ACTIONS: dict[str, tuple[Any, str]] = {
     "reopen": (decisions.reopen, "The decision no longer counts."),
     "ask": (decisions.ask_one_more, "One more person is asked for an answer."),
+    "reveal": (second_readings.reveal, "You see the decision, and no longer read this sentence again."),
     "unask": (decisions.cancel_one_more, "Nobody else is asked."),
     "work": (gold_questions.make_ordinary_item, "This is an ordinary sentence again."),
 }
@@ -267,7 +268,9 @@ def sentence(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
     if done:
         return redirect("sentence", slug, key)
     return render(
-        request, "annotation/sentence.html", _sentence_context(item, role, exclusion=exclusion, gold=gold)
+        request,
+        "annotation/sentence.html",
+        _sentence_context(item, role, user, exclusion=exclusion, gold=gold),
     )
 
 
@@ -284,10 +287,10 @@ def _act(item: Item, action: str, answer: str, *, by: User) -> str:
     return str(message)
 
 
-def _sentence_context(item: Item, role: str, **forms: Any) -> dict[str, Any]:
-    project = item.project
+def _sentence_context(item: Item, role: str, user: User, **forms: Any) -> dict[str, Any]:
+    project, hidden = item.project, bool(second_readings.without_outcomes([item], user))
     titles, answers = label_titles(project), item_history.answers_of(project, [item])[item.pk]
-    decision = item.adjudications.active().select_related("by").first()
+    decision = None if hidden else item.adjudications.active().select_related("by").first()
     used = item.votes.exists() or item.leases.filter(ending="").exists()
     return project_context(
         project,
@@ -305,8 +308,9 @@ def _sentence_context(item: Item, role: str, **forms: Any) -> dict[str, Any]:
         n_answers=counted(len(answers), "answer"),
         events=[
             (event, "" if event.payload is None else _text(item, event.payload, titles))
-            for event in item_history.history(item)
+            for event in item_history.history(item, decisions=not hidden)
         ],
+        hidden=hidden,
         may_decide=not item.use and decisions.needs_decision(item),
         may_ask=(
             item.state in (Item.State.SETTLED, Item.State.DISPUTED)

@@ -92,8 +92,8 @@ def remark_counts(items: Iterable[Item]) -> dict[int, tuple[int, int]]:
     return {pk: (len(commented[pk]), len(flagged[pk])) for pk in {*commented, *flagged}}
 
 
-def history(item: Item) -> list[Event]:
-    """Return all that happened to an item, oldest first."""
+def history(item: Item, *, decisions: bool = True) -> list[Event]:
+    """Return all that happened to an item, oldest first; without what was decided if that is hidden."""
     project = item.project
     names, mapping = display_names(project), item_state.Rules(project).mapping
     batch = item.batch
@@ -114,7 +114,8 @@ def history(item: Item) -> list[Event]:
         for vote in votes
     ]
     for decision in item.adjudications.select_related("by"):
-        events += _decision_events(decision, mapping.payload(decision.payload).payload)
+        made = _decision_events(decision, mapping.payload(decision.payload).payload)
+        events += made if decisions else [Event(decision.at, "decided", "")]
     events += _exclusions(item, people, names)
     return sorted(events, key=lambda event: event.at)
 

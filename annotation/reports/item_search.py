@@ -21,7 +21,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
-from annotation.adjudication import bulk_actions
+from annotation.adjudication import bulk_actions, second_readings
 from annotation.adjudication.item_filters import REMARKS, with_label, with_remark
 from annotation.models import Annotator, Batch, Item, ItemCount, LastAnswer, Project, Vote
 from annotation.roles import CURATOR, require
@@ -84,7 +84,10 @@ def search(
     before: Item | None = None,
     size: int = PER_PAGE,
 ) -> ItemPage:
-    """Return a page of items, with what curators alone may read."""
+    """Return a page of items, with what curators alone may read.
+
+    Items that wait for the person's second reading have no gold.
+    """
     require(project, for_user, CURATOR)
     backwards = before is not None
     start = before or after
@@ -110,6 +113,7 @@ def search(
         items.reverse()
         back, onwards = onwards, back
     following, previous = (item.key if item else None for item in (onwards, back))
+    second_readings.without_outcomes(items, for_user)
     return ItemPage(items, following, previous, scanned, complete)
 
 

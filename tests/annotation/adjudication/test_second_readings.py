@@ -103,6 +103,33 @@ def test_whoever_is_to_read_a_decision_again_cannot_open_it_before(
     assert "so clear" in client.get(url).content.decode()
 
 
+def test_a_curator_sees_no_decision_that_waits_for_their_reading_until_they_leave_it_to_others(
+    project: Project, judy: User, client: Client
+) -> None:
+    projects.set_member(project, user=judy, role="curator", by=curator())
+    second_readings.ask(project, n=1, seed="x", by=curator())
+    drawn = second_readings.waiting(project, judy)[0].decision.item
+    client.force_login(judy)
+    page = reverse("sentence", args=[project.slug, drawn.key])
+    items = f"/api/v1/projects/{project.slug}/items?q={drawn.external_id}"
+    table = reverse("sentences-csv", args=[project.slug])
+
+    def seen() -> list[bool]:
+        texts = [client.get(page).context["outcome"], client.get(items).json()["results"][0]["gold"]]
+        rows = b"".join(client.get(table).streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+        return [*map(bool, texts), not any(",adjudicated,1–1,," in row for row in rows)]
+
+    shown = client.get(page).content.decode()
+    assert (seen(), "so clear" in shown, "Undo decision" in shown) == ([False] * 3, False, False)
+    late = client.post(reverse("dispute", args=[project.slug, drawn.key]), {"choice": "{}"})
+    assert late.headers["Location"] == reverse("second-reading", args=[project.slug, drawn.key])
+    assert client.post(page, {"action": "reveal"}).status_code == 302
+    assert (seen(), "so clear" in client.get(page).content.decode()) == ([True] * 3, True)
+    assert not second_readings.waiting(project, judy)
+    sent = client.post(f"/api/v1/items/{drawn.key}/second-reading", {"reveal": True}, content_type=AS_JSON)
+    assert sent.json()["code"] == "no_second_reading"
+
+
 def test_pages_api_and_command_draw_and_read(
     project: Project, judy: User, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -43,6 +43,10 @@ def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
     assert page.get_by_role("heading", name="Net − Tree").count() == 1
     assert barriers(page) == []
     look_at(page, SCREEN)
+    page.emulate_media(media="print", color_scheme="dark")
+    ink = page.evaluate("getComputedStyle(document.querySelector('.lab')).fill")
+    page.emulate_media(media="screen", color_scheme="light")
+    assert ink == page.evaluate("getComputedStyle(document.querySelector('.lab')).fill")  # dark on paper
     with page.expect_download() as table:
         page.get_by_role("navigation", name="Download the table of systems").get_by_text("LaTeX").click()
     latex = Path(table.value.path()).read_text()
@@ -81,7 +85,7 @@ def _walk_by_keys(page: Page) -> None:
     marked = page.evaluate(
         "document.activeElement.matches('article .no-mark') && document.activeElement.innerText"
     )
-    assert marked == "× wrong relation"
+    assert marked == "×\N{NO-BREAK SPACE}wrong relation"
     page.get_by_label("Single-key shortcuts").uncheck()
     page.reload()
     page.keyboard.press("x")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
-from evalsvc.evaluation.measures.families import class_key
+from evalsvc.evaluation.measures.families import class_key, label_of
 from workers.metrics.classification import accuracy, averaged_classes, confusion_counts
 from workers.metrics.counts import Counts, Ints, integers
 from workers.metrics.encoding import distinct
@@ -94,9 +94,17 @@ def resampled(
 ) -> dict[str, Replicates]:
     """Return bootstrap and randomisation replicates of each resampled measure."""
     if "ranking" in (a.suite, b.suite):
-        return _ranked(a, b, [name for name in measures if name in RANKED], draws)
+        by_rank = _ranked(a, b, [name for name in measures if name in RANKED], draws)
+        fixed = a.options.threshold is not None
+        # averages at τ* have no test, as it is chosen for them; classes only begin to count there
+        at_point = [name for name in measures if name not in RANKED and (fixed or label_of(name))]
+        return by_rank | _of_families([_label_sets(a, b)], at_point, draws)
+    return _of_families(_families(a, b), measures, draws)
+
+
+def _of_families(families: Sequence[Family], measures: Sequence[str], draws: Draws) -> dict[str, Replicates]:
     results: dict[str, Replicates] = {}
-    for family in _families(a, b):
+    for family in families:
         computed = family.figures(family.tallies[0].sums())
         known = [name for name in measures if name in computed]
         results |= _counted(family, known, draws) if known else {}
@@ -114,8 +122,13 @@ def _families(a: ScoringCase, b: ScoringCase) -> list[Family]:
         rows = _both(a, b, lambda case: label_tallies(*case.answers, n_labels=len(labels)))
         diagonal = np.arange(len(labels)) * (len(labels) + 2)
         return [Family(rows, lambda sums: _single(sums, labels, options), lambda name: diagonal)]
+    return [_label_sets(a, b)]
+
+
+def _label_sets(a: ScoringCase, b: ScoringCase) -> Family:
+    """Return the measures of label sets; of scores, those from the operating point of each run on."""
     sets = _both(a, b, _set_tallies)
-    return [Family(sets, lambda sums: _averages(sums, options, ""), _first(a.facts.n_relations))]
+    return Family(sets, lambda sums: _averages(sums, a.options, ""), _first(a.facts.n_relations))
 
 
 def _first(size: int) -> Callable[[str], Ints]:

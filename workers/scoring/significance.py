@@ -15,7 +15,7 @@ from workers.scoring.resampled_comparison import Draws, resampled
 
 UNDEFINED = "the measure is undefined for a run"
 NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
-CLASS_NOT_RESAMPLED = "a side has one run, and counts its classes at its own τ*, which is not resampled"
+CLASS_NOT_RESAMPLED = "a side has one run, and these figures per class are not resampled"
 NAN = float("nan")
 Values = Mapping[str, float]
 

@@ -107,9 +107,10 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ReportedRow:
-    """System of a paper below the ranked ones; figures as printed."""
+    """System of a paper below the ranked ones; figures as printed, and why they are impossible."""
 
     row: ReportedSystem
+    fault: str
     first: ScoreCell
     strip: SafeString | str
     others: list[ScoreCell]
@@ -138,9 +139,12 @@ def board_context(
     *,
     rows: Sequence[BoardRow],
     visible: Collection[int],
-    reported: Sequence[ReportedSystem] = (),
+    reported: Sequence[tuple[ReportedSystem, str]] = (),
 ) -> dict[str, Any]:
-    """Return the template's context for a page of rows; `reported` are systems of papers below them."""
+    """Return the template's context for a page of rows.
+
+    `reported` are systems of papers below them, with the reasons why their figures are impossible.
+    """
     board = view.board
     setting = board.setting
     past = board.version.number < setting.version and not board.rescoring
@@ -252,14 +256,14 @@ def table(
     shown: Sequence[BoardRow],
     *,
     visible: Collection[int] = (),
-    reported: Sequence[ReportedSystem] = (),
+    reported: Sequence[tuple[ReportedSystem, str]] = (),
 ) -> BoardTable:
     """Build the table of a page of rows, with links to runs."""
     board, main = view.board, view.board.ordering.measure
     figures = board.ordering.figures.values()
     ends = [end for each in figures for end in (each.minimum, each.maximum) if end is not None]
-    printed = [(each, figures_of(each)) for each in reported]
-    ends += [_share(each[main.key].value) for _, each in printed if main.key in each and main.unit == "%"]
+    printed = [(each, fault, figures_of(each)) for each, fault in reported]
+    ends += [_share(each[main.key].value) for *_, each in printed if main.key in each and main.unit == "%"]
     # only percentages have run strips, on one scale
     scale = charts.run_scale(ends) if ends and main.unit == "%" else None
     beside = _rails(view, shown)
@@ -267,21 +271,25 @@ def table(
     axis = charts.strip_axis(scale) if scale else ""
     reasons = notes(view, shown)
     all_notes = [*reasons, *_tie_notes(board, shown)]
-    below = [_reported_row(view, system, figures, scale) for system, figures in printed]
+    below = [_reported_row(view, *each, scale) for each in printed]
     return BoardTable(
         main, view.columns, view.groups, axis, rows, all_notes, bool(reasons), below, bool(beside)
     )
 
 
 def _reported_row(
-    view: BoardView, row: ReportedSystem, figures: Mapping[str, PrintedFigure], scale: svg.Scale | None
+    view: BoardView,
+    row: ReportedSystem,
+    fault: str,
+    figures: Mapping[str, PrintedFigure],
+    scale: svg.Scale | None,
 ) -> ReportedRow:
     strip: SafeString | str = ""
     if scale and (main := figures.get(view.first.measure.key)):
         sd = _share(main.sd) if main.sd else 0.0
         strip = charts.reported_strip(_share(main.value), sd=sd, scale=scale, text=str(main))
     first, *others = [_printed_cell(column, figures) for column in (view.first, *view.columns)]
-    return ReportedRow(row, first, strip, others)
+    return ReportedRow(row, fault, first, strip, others)
 
 
 def _printed_cell(column: BoardColumn, figures: Mapping[str, PrintedFigure]) -> ScoreCell:

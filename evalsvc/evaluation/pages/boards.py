@@ -133,7 +133,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         newest = roles.visible_submissions(request.user).filter(pk__in=[row.runs.newest for row in rows])
         visible = set(newest.values_list("pk", flat=True)) if request.user.is_authenticated else set()
         reported = reported_figures(shown.setting, request.user, shown)
-        below = reported.rows if pages.number == 1 else ()
+        below = reported.with_faults() if pages.number == 1 else ()
         context |= board_view.board_context(view, rows=rows, visible=visible, reported=below)
         context |= _links(view, settings) | reported_view.context_of(shown.setting, reported)
     return render(request, "evaluation/board.html", context)

@@ -31,6 +31,18 @@ class Reported(NamedTuple):
     tests: Tests
     measured: list[tuple[BoardSystem, ReportedSystem, ReportedTest]]
 
+    def with_faults(self) -> list[tuple[ReportedSystem, str]]:
+        """Return the rows with the reasons why their figures are impossible."""
+        return [
+            (
+                row,
+                "; ".join(
+                    each.reason for each in self.checks.get(row.pk, ()) if each.verdict == "impossible"
+                ),
+            )
+            for row in self.rows
+        ]
+
 
 def reported(setting: Setting, person: Person | None, board: Board | None = None) -> Reported:
     """Return the reported systems of a setting, checked on its gold and tested against systems of its board.

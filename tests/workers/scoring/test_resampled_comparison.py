@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,9 +17,11 @@ from workers.cli.local_files import Options, read_local_gold
 from workers.scoring.case import ScoringCase
 from workers.scoring.replicates import ResampledMeasure, joined, packed, unpacked
 from workers.scoring.resampled_comparison import Draws, resampled
+from workers.scoring.scorer import report_of
 
 Cases = tuple[ScoringCase, ScoringCase]
 LABELS = [{"id": f"s{at}", "label": "a" if at % 3 else "b"} for at in range(30)]
+CLASS_A = class_key("classification", "a")
 PAIRS = [{"h": f"h{at}", "t": f"t{at}", "relation": "a"} for at in range(20)]
 
 
@@ -47,7 +50,9 @@ def part(two: Cases, measures: Sequence[str], numbers: range) -> Mapping[str, li
 
 
 @pytest.mark.parametrize("processes", [1, 2, 4])
-@pytest.mark.parametrize(("make", "measures"), [(single_labels, ["micro_f1", "accuracy"]), (ranked, ["ap"])])
+@pytest.mark.parametrize(
+    ("make", "measures"), [(single_labels, ["micro_f1", "accuracy"]), (ranked, ["ap", CLASS_A])]
+)
 def test_any_number_of_processes_gives_the_same_tests(
     tmp_path: Path, processes: int, make: object, measures: list[str]
 ) -> None:
@@ -60,6 +65,17 @@ def test_any_number_of_processes_gives_the_same_tests(
     whole = resampled(*two, measures=measures, draws=Draws(range(40), seed=7))
     assert verdicts(rows) == verdicts(whole)
     assert {name: 0 < test.p < 1 for name, test in verdicts(whole).items()} == dict.fromkeys(measures, True)
+
+
+def test_classes_of_ranked_claims_are_tested_from_the_operating_point_on(tmp_path: Path) -> None:
+    two = ranked(tmp_path)
+    found = resampled(*two, measures=["ap", "micro_f1", CLASS_A], draws=Draws(range(10)))
+    assert list(found) == ["ap", CLASS_A]  # an average at τ*, which is chosen for it, has no test
+    [tested] = [found[CLASS_A].tested()]
+    [(a,), (b,)] = ([row.f1 for row in report_of(each).classes["classification"]] for each in two)
+    assert (tested.a, tested.b) == (a, b)
+    fixed = [replace(each, options=replace(each.options, threshold=0.5)) for each in two]
+    assert "micro_f1" in resampled(*fixed, measures=["micro_f1"], draws=Draws(range(10)))
 
 
 def verdicts(replicates: Mapping[str, object]) -> dict[str, ResampledMeasure]:

@@ -163,6 +163,15 @@ def test_a_board_shows_reported_systems_as_hollow_marks_and_never_ranks_them(
     assert [(row.system.name, row.rank) for row in leaderboard.board(setting).rows] == before
 
 
+@pytest.mark.parametrize(("recall", "shown"), [("75.0", False), ("70.0", True)])
+def test_a_row_of_the_board_says_that_its_figures_are_impossible(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark, recall: str, shown: bool
+) -> None:
+    add(benchmark.settings.get(), cast, micro_recall=recall)
+    page = client.get("/boards/rel/").content.decode()
+    assert ("impossible on this gold</span>" in page) == shown
+
+
 def test_a_board_without_runs_shows_reported_systems(
     client: Client, cast: BenchmarkCast, setting: Setting
 ) -> None:

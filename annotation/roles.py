@@ -99,12 +99,13 @@ NAME_FIELDS = ("username", "first_name", "last_name")  # of users; their rows ar
 def display_names(project: Project, *members: User) -> dict[str, str]:
     """Map the names in downloads to display names, unique within the project.
 
-    `members` are people who have not answered yet.
+    `members` are people who have not answered yet. Imported names are marked, as people with accounts may
+    have the same.
     """
     annotators = Annotator.objects.filter(project=project).select_related("user").order_by("pk")
     annotators = annotators.only("name", *(f"user__{field}" for field in NAME_FIELDS))
-    names = {user.username: user.shown_name for user in members}
-    names |= {row.name: row.user.shown_name if row.user else row.name for row in annotators}
+    names = {row.name: row.user.shown_name if row.user else f"{row.name} (imported)" for row in annotators}
+    names |= {user.username: user.shown_name for user in members}
     uses = Counter(names.values())
     return {
         name: f"{shown} ({name})" if uses[shown] > 1 and shown != name else shown

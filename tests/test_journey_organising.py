@@ -37,11 +37,16 @@ def press(page: Page, name: str) -> None:
         page.get_by_role("button", name=name, exact=True).click()
 
 
+def follow(page: Page, name: str) -> None:
+    with page.expect_navigation():
+        page.get_by_role("link", name=name, exact=True).click()
+
+
 def create_benchmark(page: Page, tmp_path: Path) -> None:
     counts = tmp_path / "counts.tsv"
     counts.write_text("relation\tcount\nborn_in\t1204\nworks_for\t88\n")
     page.goto(reverse("boards"))
-    page.get_by_role("link", name="Create a benchmark").click()
+    follow(page, "Create a benchmark")
     page.get_by_label("Title").fill("Port news")
     assert_slug_follows_title(page)
     page.get_by_label("Address").fill("port news")
@@ -125,7 +130,7 @@ def test_a_benchmark_is_created_in_the_browser_and_scores_a_run(
     change_user(page, "kim")
     submit(page, tmp_path)
     page.wait_for_selector("text=Scored: accuracy 50.00", timeout=60_000)
-    page.get_by_role("link", name="Show the board").click()
+    follow(page, "Show the board")
     row = page.locator(".board tbody tr")
     assert "Tide net" in row.inner_text()
     assert "50.00" in row.inner_text()
@@ -168,7 +173,7 @@ def submit(page: Page, tmp_path: Path) -> None:
 def revise(page: Page) -> None:
     """Set another gold, which begins a new version."""
     page.goto(reverse("board-organise", args=["port"]))
-    page.get_by_role("link", name="New version of Human gold, sentences").click()
+    follow(page, "New version of Human gold, sentences")
     page.get_by_label("Test set").select_option(label="mended 1, imported: 6 items of relations")
     page.get_by_label("Reason").fill("Four labels mended")
     press(page, "Begin version 2")
@@ -178,7 +183,7 @@ def revise(page: Page) -> None:
 
 def change_rules(page: Page) -> None:
     page.goto(reverse("board-organise", args=["port"]))
-    page.get_by_role("link", name="Change texts and limits").click()
+    follow(page, "Change texts and limits")
     page.get_by_label("Submissions per day").fill("")
     page.get_by_label("Public").uncheck()
     press(page, "Save changes")

@@ -53,16 +53,16 @@ def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
     assert "\\toprule" in latex
     assert r"\textbf{91.7 $\pm$ 11.8}" in latex  # a test says so
     page.get_by_role("link", name="Errors side by side").click()
-    page.get_by_role("link", name="Only A right").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Only A right").click()
     articles = page.locator("article")
-    articles.nth(3).wait_for()
     assert articles.count() == 4  # the median runs have five and one right
     assert "right" in articles.first.inner_text()
     assert barriers(page) == []
     look_at(page, SCREEN)
     _walk_by_keys(page)
-    articles.first.locator("a.mono").click()
-    articles.nth(1).wait_for(state="detached")
+    with page.expect_navigation():
+        articles.first.locator("a.mono").click()
     assert articles.count() == 1
     page.get_by_role("link", name="Show the board").click()
     page.locator(".board tbody tr").first.wait_for()

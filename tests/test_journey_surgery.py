@@ -33,7 +33,8 @@ def test_a_curator_chooses_candidates_changes_labels_undoes_it_and_splits_the_se
     main = page.locator("#main")
 
     def press(name: str) -> None:
-        main.get_by_role("button", name=name, exact=True).click()
+        with page.expect_navigation():
+            main.get_by_role("button", name=name, exact=True).click()
 
     open_as(page, "curator", f"{live}/projects/{project.slug}/candidates/")
     page.get_by_label("Every sentence with a source label").check()
@@ -43,7 +44,6 @@ def test_a_curator_chooses_candidates_changes_labels_undoes_it_and_splits_the_se
     page.get_by_text("What this choice gives").wait_for()
     assert project.items.live().count() == 6  # nothing has changed yet
     press("Choose these")
-    page.wait_for_load_state()
     assert project.items.live().count() == 4
 
     projects.open_for_work(project, by=curator())

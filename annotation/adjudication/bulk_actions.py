@@ -30,7 +30,7 @@ LOGGED = {
     EXCLUDE: "sentences excluded",
     INCLUDE: "sentences included",
     REOPEN: "sentences reopened",
-    GOLD: "gold questions",
+    GOLD: gold_questions.GOLD_LOGGED,
 }
 OPEN, SETTLED, DISPUTED, ADJUDICATED, UNUSABLE = Item.State.values
 CHANGEABLE = {
@@ -97,9 +97,19 @@ def apply(
         names: Any = [effect.item.external_id for effect in changed]
         if len(names) > MAX_NAMED:
             names = {"sentences": len(names), **(found_by or {})}
-        about = f"{len(changed):,} of {len(effects):,} selected"
+        about = f"{len(changed):,} of {len(effects):,} selected{_why(action, values)}"
         record(project, LOGGED[action], by=by, about=about, before=before, after=names)
     return effects
+
+
+def _why(action: str, values: Mapping[str, Any]) -> str:
+    """Return the reason of an exclusion, or the use of gold questions, as the log has it."""
+    if action == GOLD:
+        return f": {values.get('use', '')}"
+    if action != EXCLUDE:
+        return ""
+    words = (decisions.FINDINGS.get(values.get("finding", ""), ""), values.get("reason", ""))
+    return f": {'; '.join(filter(None, words))}"
 
 
 def preview(project: Project, keys: Collection[UUID], action: str, *, by: User) -> list[ItemEffect]:
@@ -180,7 +190,7 @@ def _make_gold_questions(items: Sequence[Item], by: User, values: dict[str, Any]
     for item in items:
         try:
             with transaction.atomic():
-                gold_questions.make_gold_question(item, by=by, **values)
+                gold_questions.store_gold_question(item, by=by, **values)
         except Conflict as error:
             problems[item.pk] = f"{error.detail} {error.hint}".strip()
     return problems

@@ -51,7 +51,7 @@ ACTIONS: dict[str, tuple[str, str, str]] = {
     INCLUDE: ("Include again", "included again", "They return to the queue or to their former outcome."),
     GOLD: (
         "Make gold question",
-        "made gold questions",
+        "added to the gold questions",
         "They leave the queue: answers to them are checked against yours and never count as votes.",
     ),
 }

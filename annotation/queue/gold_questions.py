@@ -313,11 +313,26 @@ def resume(annotator: Annotator, *, by: User, reason: str = "") -> None:
 
 
 # ---- set-up ---------------------------------------------------------------------------------------
+GOLD_LOGGED = "gold questions"
+
+
 @transaction.atomic
 def make_gold_question(
     item: Item, *, payload: dict[str, Any], use: str, explains: str = "", by: User
 ) -> KnownAnswer:
-    """Make an item without votes a gold question."""
+    """Make an item without votes a gold question, and log it."""
+    before = item.use or "work"
+    made = store_gold_question(item, payload=payload, use=use, explains=explains, by=by)
+    after = {"use": use, "answer": made.payload}
+    record(item.project, GOLD_LOGGED, by=by, about=item.external_id, before={"use": before}, after=after)
+    return made
+
+
+@transaction.atomic
+def store_gold_question(
+    item: Item, *, payload: dict[str, Any], use: str, explains: str = "", by: User
+) -> KnownAnswer:
+    """Make an item without votes a gold question; the caller logs it."""
     project = Project.objects.get(pk=item.project_id)
     require_to_change(project, by, CURATOR)
     if use not in (Item.Use.QUALIFY, Item.Use.CHECK):
@@ -339,7 +354,10 @@ def make_ordinary_item(item: Item, *, by: User) -> Item:
     if item.use not in (Item.Use.QUALIFY, Item.Use.CHECK):
         raise Conflict("no_known_answer", "This sentence is not a gold question.")
     _require_unused(item)
-    KnownAnswer.objects.filter(pk=item.pk).delete()
+    known = KnownAnswer.objects.get(pk=item.pk)
+    before = {"use": item.use, "answer": known.payload}
+    record(item.project, GOLD_LOGGED, by=by, about=item.external_id, before=before, after={"use": "work"})
+    known.delete()
     item.use = Item.Use.WORK
     item.save(update_fields=["use"])
     return item_state.update_state(item)

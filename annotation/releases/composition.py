@@ -173,13 +173,20 @@ class Composition:
             Stat("Facts", write("facts", "{:,}"), "head, relation, tail"),
             Stat("Entities", write("entities", "{:,}"), "labelled spans"),
             Stat("Relations", write("relations_between", "{:,}"), "between entities"),
-            Stat("Tokens", write("tokens", "{:,}"), "as in the file"),
+            Stat("Tokens", write("tokens", "{:,}"), self._tokenised),
             Stat(self.negative_title, write("na_share", "{:.1f} %", 100), "of sentences"),
             Stat("Perplexity", write("perplexity_without_negative", "{:.1f}"), perplexity),
             Stat("Imbalance", write("ratio", "{:,.0f} : 1"), "most to least frequent label"),
             *self._answer_stats,
         ]
         return [stat for stat in stats if stat.figure]
+
+    @property
+    def _tokenised(self) -> str:
+        """Say whose tokens are counted, if some texts have none."""
+        n = self.statistics.get("tokenised", self.set.rows)
+        has = "has" if n == 1 else "have"
+        return "as in the file" if n == self.set.rows else f"of the {counted(n, 'text')} that {has} them"
 
     @property
     def answers(self) -> dict[str, Any]:

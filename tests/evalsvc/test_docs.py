@@ -89,7 +89,7 @@ def test_the_address_of_a_code_format_or_family_opens_its_group(page: Page) -> N
         page.goto(f"/docs/{path}/")
         assert page.evaluate("document.documentElement.scrollHeight") < 3000
         page.goto(f"/docs/{path}/#{anchor}")
-        assert page.locator(f"#{anchor}").is_visible()
+        page.locator(f"#{anchor}").wait_for()
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,12 @@ RUN_AXE = """async (rules) => {
   return (await axe.run(options)).violations.flatMap(({ id, impact, nodes }) =>
     nodes.map(({ html }) => `${id} (${impact}): ${html.slice(0, 200)}`));
 }"""
+UNMARKED = """() => {
+  const isMarked = (label) => getComputedStyle(label, "::after").content.includes("required");
+  return [...document.querySelectorAll("input:required:not([type=radio]), textarea:required")]
+    .filter(({ labels }) => ![...labels].some(isMarked))
+    .map(({ outerHTML }) => `required and not marked: ${outerHTML.slice(0, 200)}`);
+}"""
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 TIMEOUT = 60_000  # milliseconds, on a busy machine
 
@@ -122,10 +128,10 @@ def in_turn(at: int) -> tuple[View, ...]:
 
 
 def barriers(page: Page, views: tuple[View, ...] = VIEWS) -> list[str]:
-    """Violations of axe in these views, and what makes the page wider than a phone."""
+    """Violations of axe in these views, required fields without a mark, and excess width on a phone."""
     page.evaluate(AXE_SCRIPT)
     page.evaluate(PLAIN)
-    found = []
+    found = list(page.evaluate(UNMARKED))
     for at, view in enumerate(views):
         look_at(page, view)
         found += [f"{view[0]}: {each}" for each in page.evaluate(RUN_AXE, STYLE_RULES if at else None)]

@@ -92,17 +92,19 @@ def _entity_statistics(test_set: TestSet) -> dict[str, Any]:
     for label in labels_in_parts(test_set) if test_set.kind == Kind.JOINT else test_set.labels:
         parts[label.get("part", ENTITY)][label["name"]] = 0
     counts, relations = parts[ENTITY], parts[RELATION]
-    sentences = without = tokens = 0
+    sentences = without = tokens = tokenised = 0
     for gold in read_rows(test_set):
         sentences += 1
         without += not gold["spans"]
         tokens += len(gold.get("tokens") or ())
+        tokenised += "tokens" in gold
         counts.update(span[2] for span in gold["spans"])
         relations.update(link[1] for link in gold["relations"])
     result = label_statistics(list(counts.values()))
     return {
         "sentences": sentences,
         "tokens": tokens or None,
+        "tokenised": tokenised,
         "entities": counts.total(),
         "types": result.classes,
         "na_sentences": without,

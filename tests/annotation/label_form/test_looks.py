@@ -49,8 +49,8 @@ def in_view(page: Page, what: Locator) -> bool:
 
 def test_relations_for_other_entity_types_are_dimmed_and_can_be_chosen(page: Page, start: Start) -> None:
     start(typed(1, h="Person", t="place"), sentence(2), labels=TYPED)
-    assert page.locator(".rel--off").all_inner_texts() == ["2\nfounded"]
     page.locator("#mismatch-note").wait_for()
+    assert page.locator(".rel--off").all_inner_texts() == ["2\nfounded"]
     assert page.locator(".ent--head .role").inner_text() == "head, Person"
     press(page, "2", "Enter")
     see(page, 2)
@@ -80,6 +80,7 @@ def test_the_relations_of_nyt10_stay_in_view_and_in_place_from_sentence_to_sente
     page.set_viewport_size({"width": 1280, "height": 800})
     long = sentence(2, "word " * 170 + "Ada was in Turin, s2.")
     start(sentence(1), long, labels=[asdict(entry) for entry in PRESETS["nyt10"].entries])
+    wait_for_reserve(page, 1)
     rows = page.locator(".rel")
     places = rows.evaluate_all(PLACES)
     assert rows.count() == 25

@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
+from annotation.adjudication import bulk_actions
 from annotation.models import Project
 from annotation.ontology import inventory
 from annotation.queue import exclusions, gold_questions
@@ -69,6 +70,24 @@ def test_ontology_steps_and_exclusions_are_logged() -> None:
         ),
     ]
     assert [row[0] for row in changes(project)[n:][3:]] == ["pause"]
+
+
+def test_gold_questions_are_logged_once_each_or_once_for_a_selection() -> None:
+    project = project_with_items(3, k=1)
+    first, *others = project.items.order_by("rank")
+    n = len(changes(project))
+    answer = {"spans": [], "relations": ["A"]}
+    gold_questions.make_gold_question(first, payload=answer, use="check", by=curator())
+    first.refresh_from_db()
+    gold_questions.make_ordinary_item(first, by=curator())
+    keys = [item.key for item in others]
+    bulk_actions.apply(project, keys, "gold", by=curator(), use="qualify", payload=answer)
+    work, check = {"use": "work"}, {"use": "check", "answer": answer}
+    assert changes(project)[n:] == [
+        ("gold questions", "s0", work, check, "curator"),
+        ("gold questions", "s0", check, work, "curator"),
+        ("gold questions", "2 of 2 selected: qualify", {"open": 2}, ["s1", "s2"], "curator"),
+    ]
 
 
 def test_curators_read_the_log_on_a_page_and_by_the_api(client: Client) -> None:

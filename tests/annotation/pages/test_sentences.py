@@ -254,7 +254,7 @@ STATES = {"s1": "disputed", "s2": "settled", "s3": "open"}
             "gold",
             {"use": "check", "answer": ["born_in"]},
             {"s3": "check"},
-            "1 sentence made gold questions. Not changed: 2. This sentence was already answered",
+            "1 sentence added to the gold questions. Not changed: 2. This sentence was already answered",
         ),
     ],
 )
@@ -272,7 +272,8 @@ def test_selected_sentences_change_together_once_the_effect_was_shown(
 
 
 def test_excluded_sentences_are_included_together_and_log_their_states(cast: ProjectCast) -> None:
-    select(cast, "exclude", 1, 2, finding="broken")
+    select(cast, "exclude", 1, 2, finding="broken", reason="Cut off.")
+    assert entries(cast.project)[0].about == "2 of 2 selected: The sentence is broken; Cut off."
     select(cast, "include", 1, 2, 3)
     assert states(cast) == STATES
     entry = entries(cast.project)[0]

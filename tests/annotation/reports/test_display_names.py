@@ -11,7 +11,7 @@ from annotation import projects
 from annotation.models import Project, Vote
 from annotation.pages.agreement_heatmap import heatmap_of
 from annotation.roles import display_names
-from tests.cast.basics import compute_agreement, person
+from tests.cast.basics import compute_agreement, person, sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items, seen
 from tests.cast.replay import replayed
 
@@ -64,22 +64,33 @@ def test_the_page_of_an_annotator_shows_their_name_in_downloads() -> None:
     page_text = seen(project, "annotator", row(project, "ann0"))
     assert "<h1>Mira Olsen</h1>" in page_text
     assert 'Name in downloads: <span class="mono">ann0</span>' in page_text
-    assert "Name in downloads" not in seen(project, "annotator", row(project, "w7"))
+    assert "<h1>w7 (imported)</h1>" in seen(project, "annotator", row(project, "w7"))
 
 
 def test_equal_display_names_get_the_user_name_in_brackets() -> None:
     project = judged()
     named("ann1", "Mira", "Olsen")
-    assert display_names(project) == {"ann0": "Mira Olsen (ann0)", "ann1": "Mira Olsen (ann1)", "w7": "w7"}
+    assert display_names(project) == {
+        "ann0": "Mira Olsen (ann0)",
+        "ann1": "Mira Olsen (ann1)",
+        "w7": "w7 (imported)",
+    }
     page_text = seen(project, "agreement")
     assert "Mira Olsen (ann0)" in page_text
     assert "Mira Olsen (ann1)" in page_text
 
 
-def test_a_pseudonym_equal_to_a_display_name_stays_as_it_is() -> None:
+def test_an_imported_name_is_told_from_an_account_of_the_same_name() -> None:
     project = judged()
     named("ann1", "w7")
-    assert display_names(project) == {"ann0": "Mira Olsen", "ann1": "w7 (ann1)", "w7": "w7"}
+    user = person("w7")
+    assert display_names(project, user) == {"ann0": "Mira Olsen", "ann1": "w7 (ann1)", "w7": "w7"}
+    projects.set_member(project, user=user, role="annotator", by=curator())
+    import_lines(project, [sentence("more")])
+    answer_item(project.items.get(external_id="more"), user, "A")
+    named("ann1", "Bo")
+    names = {"ann0": "Mira Olsen", "ann1": "Bo", "w7": "w7 (imported)", f"w7 ({user.pk})": "w7"}
+    assert display_names(project) == names
 
 
 def test_idle_annotators_are_listed_by_display_name() -> None:

@@ -10,6 +10,7 @@ import pytest
 from annotation import projects
 from annotation.freezing import builder
 from annotation.models import Batch
+from annotation.releases.composition import Composition
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from tests.cast.basics import person, run_job, sentence
@@ -55,6 +56,18 @@ def test_spans_are_counted_by_type() -> None:
     found = described(gold(["Ada\tB-per", "saw\tO", "", "Rain\tO"], kind="entities", scheme="IOB2").test_set)
     assert (found["sentences"], found["entities"], found["na_sentences"]) == (2, 1, 1)
     assert found["labels"] == {"per": 1}
+
+
+def test_tokens_name_the_texts_that_have_them() -> None:
+    lines = [
+        {"id": "a", "tokens": ["Ada", "left"], "spans": [[0, 1, "per"]]},
+        {"id": "b", "text": "Bo left.", "spans": []},
+    ]
+    made = gold(lines, kind="entities").test_set
+    found = described(made)
+    assert (found["tokens"], found["tokenised"]) == (2, 1)
+    figures = {stat.name: (stat.figure, stat.detail) for stat in Composition(made).stats}
+    assert figures["Tokens"] == ("2", "of the 1 text that has them")
 
 
 def imported_source(gold: TestSet, labels: list[list[str]]) -> TestSet:

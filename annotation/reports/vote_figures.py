@@ -132,14 +132,14 @@ def _profiles(project: Project) -> dict[int, tuple[list[int], dict[str, list[int
         _answers(project)
         .filter(set_aside=False, again=False)
         .order_by()
-        .annotate(chosen=labels, outcome=outcome)
+        .annotate(chosen=labels, outcome=outcome, undecided=Q(item__gold__isnull=True))
     )
     profiles: dict[int, tuple[list[int], dict[str, list[int]]]] = {}
-    groups = rows.values_list("annotator", "chosen", "outcome").annotate(n=Count("pk"))
-    for annotator, chosen_text, outcome_text, n in groups:
+    groups = rows.values_list("annotator", "chosen", "outcome", "undecided").annotate(n=Count("pk"))
+    for annotator, chosen_text, outcome_text, undecided, n in groups:
         counts, by_label = profiles.setdefault(annotator, ([0] * 4, {}))
         chosen, expected = set(mapping.labels(names_in(chosen_text))), names_in(outcome_text)
-        decided = outcome_text is not None
+        decided = not undecided
         _count(counts, n, True, not chosen, decided, decided and chosen == expected)
         for name in chosen | expected if decided else ():
             row = by_label.setdefault(name, [0] * 3)

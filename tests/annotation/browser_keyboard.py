@@ -43,7 +43,7 @@ def wait_until(page: Page, happened: Callable[[], bool]) -> None:
 def wait_until_sent(page: Page, n: int) -> None:
     """Wait until n votes are stored and the page shows them as saved."""
     wait_until(page, lambda: Vote.objects.count() == n)
-    page.locator("#saved", has_text="Saved").wait_for()
+    page.locator("#saved[data-state=saved][data-unsent='0']").wait_for()
 
 
 def press(page: Page, *keys: str) -> None:

@@ -57,7 +57,7 @@ def test_an_answer_from_another_tab_is_overwritten_only_on_request(page: Page, s
 def test_a_conflict_can_be_settled_with_the_other_answer(page: Page, start: Start) -> None:
     conflict(page, start)
     page.get_by_role("button", name="Use the other answer").click()
-    page.locator("#saved", has_text="Saved").wait_for()
+    page.locator("#saved[data-state=saved][data-unsent='0']").wait_for()
     assert page.locator("#conflicts").inner_text() == ""
     assert stored_payloads(1) == [ELSEWHERE]
 

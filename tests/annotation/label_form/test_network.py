@@ -65,7 +65,7 @@ def test_the_status_shows_answers_being_sent_and_saved(page: Page, start: Start)
     page.locator("#saved[data-state=sending][data-unsent='1']").wait_for()
     wait_until(page, lambda: len(held) == 2)
     held[1].continue_()
-    page.locator("#saved", has_text="Saved").wait_for()
+    page.locator("#saved[data-state=saved][data-unsent='0']").wait_for()
 
 
 def test_fifty_offline_answers_are_saved_once_and_in_order(page: Page, start: Start, clock: Clock) -> None:
@@ -165,7 +165,7 @@ def test_an_answer_whose_response_was_lost_is_saved_once(page: Page, start: Star
     page.route("**/api/v1/items/**", lose, times=1)
     press(page, "1", "Enter")
     wait_until(page, lambda: len(lost) == 1)
-    page.locator("#saved", has_text="Saved").wait_for()
+    page.locator("#saved[data-state=saved][data-unsent='0']").wait_for()
     assert stored_payloads(1) == [{"spans": [], "relations": ["lived_in"]}]
 
 

@@ -66,6 +66,7 @@ def test_spans_and_relations_are_compared_with_the_outcomes_of_their_texts() -> 
         "b": (3, 3, 3),
         "c": (3, 3, 1),
     }
+    assert (figures["c"].answers, figures["c"].decided) == (2, 1)
     text = seen(cast.project, "annotator", rows["c"].pk, user="cleo")
     assert "33 % of the spans and relations marked are in the outcome" in text
 

@@ -319,10 +319,17 @@ def retry(batch: Batch, *, by: User) -> None:
         restart(job, by=by.shown_name)
 
 
-def may_undo(batch: Batch) -> bool:
-    """True for a complete import of sentences into a project that is not open."""
+def may_undo(batch: Batch, *, once_closed: bool = False) -> bool:
+    """True for a complete import of sentences into a project that is not open.
+
+    Or that can be closed for it, where nobody has answered them.
+    """
     done = (batch.what, batch.state) == (Batch.What.ITEMS, Batch.State.DONE)
-    return done and batch.project is not None and batch.project.state != Project.State.OPEN
+    if not done or batch.project is None:
+        return False
+    if once_closed:
+        return not Vote.objects.filter(item__batch=batch).exists()
+    return batch.project.state != Project.State.OPEN
 
 
 @transaction.atomic

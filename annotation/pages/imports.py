@@ -303,6 +303,7 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         "state_title": title,
         "ended": batch.state in ENDED,
         "may_undo": batches.may_undo(batch),
+        "undoable_once_closed": batches.may_undo(batch, once_closed=True),
         "test_set": getattr(batch, "test_set", None),
         "problems": _problem_rows(batch.problems),
         "n_problems": sum(by_code.values()),

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from annotation import projects
 from annotation.models import Batch, Member, OntologyStep, Project
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import ProjectCast, create_project, curator, error_codes, seen
@@ -120,7 +121,13 @@ def test_an_archived_project_leaves_the_lists_and_comes_back(client: Client, cas
 def test_an_import_is_undone_on_its_page(client: Client, cast: ProjectCast) -> None:
     batch = cast.import_lines(sentence(1))
     address = reverse("import", args=[batch.pk])
-    assert "Undo import" in client.get(address).content.decode()
+    hint = "This import can be undone while the"
+    projects.open_for_work(cast.project, by=cast.curator)
+    assert hint in client.get(address).content.decode()
+    projects.close(cast.project, by=cast.curator)
+    page = client.get(address).content.decode()
+    assert "Undo import" in page
+    assert hint not in page
     page = client.post(address, {"action": "undo"}, follow=True).content.decode()
     assert "Import undone." in page
     assert "Undo import" not in page

@@ -19,6 +19,12 @@ pytestmark = pytest.mark.browser
 PASSWORD, NEW = "harbour-lamp-7", "seven-lamps-at-sea"
 
 
+WITHOUT_TLS = """() => {
+  Object.defineProperty(navigator, "clipboard", { value: undefined });
+  document.addEventListener("copy", ({ target }) => (window.copied = target.value));
+}"""
+
+
 @pytest.fixture
 def kim(live: str) -> User:
     return User.objects.create_superuser("kim", password=PASSWORD, first_name="Kim", last_name="Lo")
@@ -54,6 +60,10 @@ def test_an_invitation_created_by_one_admits_another(page: Page, team: Team) -> 
     page.get_by_label("People").fill("Nora")
     page.get_by_role("button", name="Create links").click()
     link = page.locator(".secret code").inner_text()
+    page.evaluate(WITHOUT_TLS)
+    page.get_by_role("button", name="Copy the link for Nora").click()
+    page.get_by_text("Copied", exact=True).wait_for()
+    assert page.evaluate("copied") == link
     page.get_by_role("button", name="Log out").click()
     page.get_by_role("banner").get_by_role("link", name="Log in").wait_for()
     page.goto(link)

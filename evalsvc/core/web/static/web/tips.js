@@ -49,10 +49,22 @@ document.addEventListener("focusout", hide);
 document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
 document.addEventListener("scroll", hide, { capture: true, passive: true });
 
+// Without TLS browsers have no `navigator.clipboard`.
+function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = Object.assign(document.createElement("textarea"), { value: text, className: "sr" });
+  const before = document.activeElement;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+  before?.focus();
+}
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("[data-copy]");
   if (!button) return;
-  await navigator.clipboard.writeText(button.dataset.copy);
+  await copy(button.dataset.copy);
   const before = button.textContent;
   button.textContent = "Copied";
   setTimeout(() => (button.textContent = before), 1500);

@@ -117,6 +117,7 @@ api_patterns = [
         api_reported.RemoveReported.as_view(),
         name="api-reported-remove",
     ),
+    path("benchmarks/<slug:slug>/old-names", benchmarks.OldNames.as_view(), name="api-old-names"),
     path("benchmarks/<slug:slug>/inputs", benchmarks.AllInputs.as_view(), name="api-benchmark-inputs"),
     path("benchmarks/<slug:slug>/limits", limits.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/view", tables_api.BoardView.as_view(), name="api-board-view"),

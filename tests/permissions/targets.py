@@ -439,7 +439,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("api-benchmark", "api-settings", "api-board", "api-submissions", "api-check", "api-models"), tides
     ),
-    **dict.fromkeys(("api-benchmark-limits", "api-ledger", "api-benchmark-log"), tides),
+    **dict.fromkeys(("api-benchmark-limits", "api-ledger", "api-benchmark-log", "api-old-names"), tides),
     **dict.fromkeys(
         ("api-setting", "api-versions", "api-inputs"), lambda cast: tides(cast) | {"key": "main"}
     ),
@@ -457,6 +457,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
                 "board",
                 "ledger",
                 "benchmark-log",
+                "old-names",
                 "submissions",
                 "check",
                 "models",
@@ -611,6 +612,7 @@ def vote() -> Fields:
 
 BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark": lambda cast: {"per_day": 7},
+    "api-old-names": lambda cast: {"mapped": True},
     "api-setting": lambda cast: {"digits": 2},
     "api-entry": lambda cast: {"team": "kelpie"},
     "api-terms": lambda cast: {"text": ""},

@@ -20,6 +20,7 @@ from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
+from evalsvc.evaluation.measures.old_labels import is_mapped
 from evalsvc.evaluation.models import PredictionFile, Submission
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import open_file, store
@@ -166,6 +167,7 @@ def _stored(submission: Submission, contract: FileContract, checked: Checked, fi
         form=checked.form,
         counts=checked.counts,
         old_labels=checked.old_labels,
+        maps_old_labels=is_mapped(contract.benchmark),
         held_to=contract.version_ids,
     )
     submission.refresh_from_db()

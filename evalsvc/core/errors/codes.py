@@ -164,6 +164,7 @@ BENCHMARKS: dict[str, str] = {
     "no_tokens": "Some documents of the gold have neither tokens nor text.",
     "not_entities": "Models run only on benchmarks for entities.",
     "not_failed": "Only a failed job can be restarted. See detail for its state.",
+    "scores_would_change": "Stored files would be read otherwise. Make another benchmark over the same gold.",
     "not_scored": "The run is on no leaderboard: it is not scored, or it is withdrawn.",
     "not_ended": "The submission is still being processed. Rescore it when it has ended.",
     "not_open_yet": "The setting is not open yet. See detail for the opening time.",

@@ -23,7 +23,8 @@ from evalsvc.core.web.request_validation import Pages, query_choices, validated
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.lookups import organised
 from evalsvc.evaluation.api.settings import SettingSerializer
-from evalsvc.evaluation.benchmarks import creation, file_contract, rules
+from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, rules
+from evalsvc.evaluation.benchmarks.old_names import SwitchEffect
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark
 
@@ -206,6 +207,44 @@ class OneBenchmark(APIView):
         benchmark, person = organised(request, slug)
         changed = rules.change(benchmark, by=person, **validated(request, ChangeBenchmarkSerializer))
         return Response(BenchmarkSerializer(changed).data)
+
+
+class SwitchSerializer(serializers.Serializer[Any]):
+    mapped = serializers.BooleanField(help_text="Whether new files may have old names of labels.")
+
+
+class SwitchEffectSerializer(serializers.Serializer[SwitchEffect]):
+    mapped = serializers.BooleanField(help_text="Whether new files may have old names of labels now.")
+    names = serializers.DictField(
+        child=serializers.CharField(allow_null=True), help_text="Old names, and what they become if mapped."
+    )
+    runs = serializers.IntegerField(help_text="Scored runs; they are read as they were checked.")
+    with_old_names = serializers.IntegerField(help_text="Those whose files have old names.")
+    changed = serializers.DictField(
+        child=serializers.CharField(allow_null=True),
+        help_text="Labels of stored files that a switch would read otherwise: then it is rejected.",
+    )
+
+
+class OldNames(APIView):
+    @extend_schema(
+        operation_id="old_names", responses={200: SwitchEffectSerializer} | problems(401, 403, 404)
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """What mapping old names of labels, or no longer mapping them, would change."""
+        benchmark, by = organised(request, slug)
+        return Response(SwitchEffectSerializer(old_names.effect(benchmark, by=by)).data)
+
+    @extend_schema(
+        operation_id="old_names_switch",
+        request=SwitchSerializer,
+        responses={200: SwitchEffectSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Map old names in new files, or no longer; no score changes."""
+        benchmark, by = organised(request, slug)
+        stated = old_names.switch(benchmark, **validated(request, SwitchSerializer), by=by)
+        return Response(SwitchEffectSerializer(stated).data)
 
 
 class AllInputs(APIView):

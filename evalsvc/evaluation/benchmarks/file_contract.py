@@ -91,6 +91,8 @@ class FileContract:
     """Settings whose figures are held back: a new file must answer each of their items."""
     old: LabelMapping | None = None
     """Old names of labels, where one gold is scored; None: those of all settings."""
+    mapped: bool | None = None
+    """Whether a stored file was checked with old names mapped; None: a new file."""
 
     @cached_property
     def expected(self) -> ExpectedIds:
@@ -125,11 +127,13 @@ class FileContract:
         """Old names of labels that files may have."""
         if self.old is not None:
             return self.old
-        return old_labels.accepted(self.benchmark, self.settings)
+        return old_labels.accepted(self.benchmark, self.settings, mapped=self.mapped)
 
     def old_labels_of(self, setting: Setting) -> dict[str, str | None]:
         """Return what old names become under the gold of a setting, which may be another by now."""
-        return old_labels.scored(self.benchmark, setting, self.settings)
+        now = old_labels.is_mapped(self.benchmark)
+        checked = now if self.mapped is None else self.mapped
+        return old_labels.scored(self.benchmark, setting, self.settings, checked=checked, now=now)
 
     def reading(self, options: Mapping[str, Any]) -> FileContract:
         """Return the contract that reads a checked file as the options of an evaluation state."""
@@ -221,7 +225,8 @@ def of_submission(submission: Submission) -> FileContract:
     related = ("setting__benchmark", "test_set", "only")
     versions = SettingVersion.objects.select_related(*related).in_bulk(submission.held_to)
     kept = [pk for pk in submission.held_to if pk in versions]
-    return FileContract(submission.benchmark, [as_of(versions[pk]) for pk in kept], submission.phase, kept)
+    settings, mapped = [as_of(versions[pk]) for pk in kept], submission.maps_old_labels
+    return FileContract(submission.benchmark, settings, submission.phase, kept, mapped=mapped)
 
 
 def present(submission: Submission) -> FileContract:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.old_labels import SHOWN_NAMES
 from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 from evalsvc.evaluation.measures import old_labels
@@ -189,11 +188,7 @@ def missing_words(computed: Mapping[str, Any]) -> str:
 
 
 def _old_labels(computed: Mapping[str, Any]) -> str:
-    names: Mapping[str, str | None] = computed.get("old_labels") or {}
-    nothing = computed.get("negative") or "no label"
-    shown = [f"{name} → {new or nothing}" for name, new in list(names.items())[:SHOWN_NAMES]]
-    more = [f"and {len(names) - SHOWN_NAMES:,} more"] if len(names) > SHOWN_NAMES else []
-    return ", ".join([*shown, *more])
+    return old_labels.in_words(computed.get("old_labels") or {}, negative=computed.get("negative"))
 
 
 def _tags(computed: Mapping[str, Any]) -> str:

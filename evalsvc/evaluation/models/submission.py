@@ -92,6 +92,7 @@ class Submission(models.Model):
         default=dict,
         help_text='What old names of labels in the file became: {"us_state": {"to": "region", "labels": 9}}.',
     )
+    maps_old_labels = models.BooleanField(default=False, help_text="It was checked with old names mapped.")
     reason_code = models.CharField(max_length=60, blank=True)
     reason = models.TextField(blank=True)
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")

@@ -25,7 +25,7 @@ from evalsvc.core.web.formatting import DASH, byte_size, count, counted, number,
 from evalsvc.core.web.forms import ModelChoices, PageForm
 from evalsvc.core.web.views import attempt, page, row_id
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import creation, file_contract, rules
+from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, rules
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
 from evalsvc.evaluation.disclosure.ledger import Ledger, ledgers
@@ -33,6 +33,7 @@ from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import as_shown
+from evalsvc.evaluation.measures.old_labels import OPTION, in_words
 from evalsvc.evaluation.models import Benchmark, Organiser, Setting, System
 from evalsvc.evaluation.pages.benchmark_forms import MISSING_TITLES, QUOTA_TITLES, BoardForm, RulesForm
 from evalsvc.evaluation.pages.boards import may_organise
@@ -144,10 +145,14 @@ def _quotas(benchmark: Benchmark) -> list[tuple[str, str]]:
     return [(title, "unlimited" if most is None else count(most)) for title, most in of_all + of_phases]
 
 
-@page("GET", "POST")
+@page("GET", "POST", map=(), reject=())
 def organise(request: HttpRequest, slug: str) -> HttpResponse:
     """Settings and rules of a benchmark; its baselines can be chosen."""
-    benchmark = organised(request, slug)
+    benchmark, by = organised(request, slug), users.person(request)
+    action = request.POST.get("action", "")
+    if action in ("map", "reject"):
+        _switch_old_names(request, benchmark, mapped=action == "map", by=by)
+        return redirect("board-organise", slug)
     form = BaselinesForm(*_submitted(request)[:1], benchmark=benchmark)
     if form.is_valid():
         rules.name_baselines(benchmark, form.chosen, by=users.person(request))
@@ -160,7 +165,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
     changed = [
         f"{key.replace('_', ' ')} {('no', 'yes')[value] if isinstance(value, bool) else value}"
         for key, value in options.items()
-        if key in benchmark.options
+        if key in benchmark.options and key != OPTION
     ]
     size, lines = benchmark.limits.get("upload_bytes"), benchmark.limits.get("lines")
     counts = benchmark.training_counts
@@ -186,12 +191,24 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
             ("Maximum lines", count(lines) if lines else "limit of the service"),
             ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),
         ],
+        "old_names": (stated := old_names.effect(benchmark, by=by)),
+        "names": in_words(stated.names, negative=benchmark.negative),
+        "changed_names": in_words(stated.changed, negative=benchmark.negative),
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
         "published": published_gold(each.test_set for each in settings if is_hidden(each, now)),
         "systems": form.systems.values_list("name", "team__name")[:MOST_SUGGESTED],
     }
     return _form_page(request, "organise.html", form, **context)
+
+
+def _switch_old_names(request: HttpRequest, benchmark: Benchmark, *, mapped: bool, by: User) -> None:
+    try:
+        old_names.switch(benchmark, mapped=mapped, by=by)
+    except Conflict as error:
+        messages.warning(request, f"{error.detail} {error.hint}")
+    else:
+        messages.info(request, f"Old names of labels are {'mapped' if mapped else 'rejected'} in new files.")
 
 
 def _shows_everything(setting: Setting, now: Any) -> bool:

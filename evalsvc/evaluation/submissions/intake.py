@@ -26,6 +26,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import entrants, file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.measures.old_labels import is_mapped
 from evalsvc.evaluation.models import (
     Benchmark,
     Evaluation,
@@ -239,6 +240,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
             aggregate=entry.aggregate,
             counts=checked.counts,
             old_labels=checked.old_labels,
+            maps_old_labels=is_mapped(contract.benchmark),
             by=entry.by,
             token=entry.token,
             idempotency_key=entry.idempotency_key,
@@ -335,8 +337,9 @@ def _predicted_before(submission: Submission) -> None:
     if earlier := same.first():
         submission.file, submission.format = earlier.file, earlier.format
         submission.form, submission.counts = earlier.form, earlier.counts
-        submission.old_labels = earlier.old_labels
-        submission.save(update_fields=["file", "format", "form", "counts", "old_labels"])
+        submission.old_labels, submission.maps_old_labels = earlier.old_labels, earlier.maps_old_labels
+        fields = ["file", "format", "form", "counts", "old_labels", "maps_old_labels"]
+        submission.save(update_fields=fields)
 
 
 def _score_or_reuse(submission: Submission, contract: FileContract, settings: list[Setting]) -> None:

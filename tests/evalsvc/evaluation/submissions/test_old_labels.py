@@ -17,10 +17,11 @@ from annotation.splits import mapping
 from annotation.splits.mapping import MappingPlan
 from annotation.testset import TestSet
 from evalsvc.core.accounts.tokens import issue
+from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.old_labels import Stated
 from evalsvc.core.formats.problems import FileRejected
-from evalsvc.evaluation.benchmarks import creation, file_contract
+from evalsvc.evaluation.benchmarks import creation, file_contract, old_names
 from evalsvc.evaluation.models import Benchmark, NearDuplicate, Setting, Submission
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl, run_job, sentence
@@ -405,3 +406,57 @@ def test_what_steps_unknown_to_a_new_gold_gave_is_mapped_on_by_its_own(cast: Ben
     creation.revise_setting(Setting.objects.get(), test_set=second, by=cast.olga)
     assert scored(old) == scored(new)
     assert scored(old)["micro_f1"] == 1
+
+
+# ---- switched on and off ---------------------------------------------------------------------------
+def test_old_names_are_mapped_once_the_organiser_says_so_and_stored_files_are_read_as_before(
+    cast: BenchmarkCast, client: Client
+) -> None:
+    benchmark = mapping_board(cast, options={})
+    before = cast.submit(benchmark, NEW)
+    figures = scored(before)
+    client.force_login(cast.olga)
+    api, page = f"/api/v1/benchmarks/{benchmark.slug}/old-names", f"/boards/{benchmark.slug}/organise/"
+    stated = client.get(api).json()
+    assert (stated["mapped"], stated["runs"], stated["changed"]) == (False, 1, {})
+    assert stated["names"] == {"native_of": "born_in", "birthplace": "born_in", "likes": None}
+    assert "native_of → born_in" in client.get(page).content.decode()
+    assert client.post(page, {"action": "map"}).status_code == 302
+    benchmark.refresh_from_db()
+    mapped = cast.submit(benchmark, OLD, run="2")
+    assert scored(mapped) == figures
+    Setting.objects.get().benchmark.refresh_from_db()
+    creation.revise_setting(Setting.objects.get(), test_set=again(cast), by=cast.olga)
+    assert scored(before) == scored(mapped)
+    evaluations = before.evaluations.order_by("pk")
+    assert ["old_labels" in each.options for each in evaluations] == [False, False]  # it has none
+    stated = client.post(api, {"mapped": False}, content_type="application/json").json()
+    assert (stated["mapped"], stated["runs"], stated["with_old_names"]) == (False, 2, 1)
+    benchmark.refresh_from_db()
+    assert sum(intake.check(benchmark, [jsonl(OLD)]).problems.by_code.values()) == 3
+    mapped.refresh_from_db()
+    assert file_contract.of_submission(mapped).old_labels.clear["native_of"] == "born_in"
+    assert not [
+        each.differences for each in verification.verify(Submission.objects.all()) if each.differences
+    ]
+    logged = client.get(f"/api/v1/benchmarks/{benchmark.slug}/log").json()["results"]
+    assert [
+        (each["before"], each["after"]) for each in logged if each["action"] == "old names of labels"
+    ] == [*((True, False), (False, True))]
+
+
+def again(cast: BenchmarkCast) -> TestSet:
+    """The same steps under a gold with one other line."""
+    return freeze(
+        "merged-2", [*RELATION_GOLD[:5], RELATION_GOLD[5] | {"relations": []}], by=cast.olga, steps=STEPS
+    )
+
+
+def test_a_switch_that_would_change_scores_is_rejected_and_says_by_which_labels(cast: BenchmarkCast) -> None:
+    benchmark = mapping_board(cast, options={}, labels=[*LABELS, "native_of"])
+    old_names.switch(benchmark, mapped=True, by=cast.olga)  # nothing was sent yet
+    old_names.switch(benchmark, mapped=False, by=cast.olga)
+    cast.submit(benchmark, NEW)
+    with pytest.raises(Conflict, match="native_of → born_in") as rejected:
+        old_names.switch(benchmark, mapped=True, by=cast.olga)
+    assert rejected.value.code == "scores_would_change"

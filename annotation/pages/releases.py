@@ -20,7 +20,8 @@ from annotation.pages.testsets import visible
 from annotation.releases import publication_effect, publishing
 from annotation.releases.card import card_of
 from annotation.releases.card_text import bibtex, citation_text
-from annotation.releases.check import CheckResult, Opened, check
+from annotation.releases.check import CheckResult, check
+from annotation.releases.checksums import Opened
 from annotation.releases.composition import Composition
 from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_of

@@ -10,8 +10,9 @@ from typing import Any
 from annotation.models import Card
 from annotation.releases.card import card_of
 from annotation.releases.composition import Composition
+from annotation.releases.licences import hub_fields, spdx
 from annotation.splits.companions import sets_table
-from annotation.testset import Kind, TestSet
+from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.web.tables import latex_text
 
 TASKS = {
@@ -28,13 +29,18 @@ def authors(test_set: TestSet, card: Card) -> list[str]:
     return list(card.authors) or [test_set.by.shown_name]
 
 
+def title(test_set: TestSet) -> str:
+    """Return the name for cards and citations, which tells the two sets of a freeze apart."""
+    return f"{test_set.name}, source labels" if test_set.origin == Origin.SOURCE else test_set.name
+
+
 def readme(content: Composition, *, with_gold: bool, files: Sequence[tuple[str, str]]) -> str:
     """Return the card: a YAML head for data hubs, and a Markdown body."""
     test_set = content.set
     card = card_of(test_set)
     parts = [
         f"---\n{_yaml(_head(test_set, card, with_gold=with_gold))}---\n",
-        f"# {_inline(str(test_set))}\n",
+        f"# {_inline(f'{title(test_set)} {test_set.version}')}\n",
     ]
     if card.words.strip():
         parts.append(f"## In the curators' words\n\n{WORDS_BEGIN}\n\n{card.words.strip()}\n\n{WORDS_END}\n")
@@ -68,9 +74,9 @@ def _head(test_set: TestSet, card: Card, *, with_gold: bool) -> dict[str, Any]:
     size = next((name for most, name in SIZES if test_set.rows < most), "n>1M")
     data = {"split": "test", "path": "gold.jsonl" if with_gold else "blind.jsonl"}
     head: dict[str, Any] = {
-        "pretty_name": str(test_set),
+        "pretty_name": f"{title(test_set)} {test_set.version}",
         "language": card.languages,
-        "license": card.licence,
+        **hub_fields(card.licence),
         "task_categories": [category],
         "tags": tags,
         "size_categories": [size],
@@ -89,13 +95,13 @@ def citation_cff(test_set: TestSet, *, with_gold: bool) -> str:
             "cff-version": "1.2.0",
             "message": "If you use this test set, cite it as below.",
             "type": "dataset",
-            "title": test_set.name,
+            "title": title(test_set),
             "version": test_set.version,
             "date-released": _date(test_set, "%Y-%m-%d"),
             "authors": [_person(name) for name in authors(test_set, card)],
         }
         | ({"identifiers": [identifier]} if with_gold else {})
-        | ({"license": card.licence.upper()} if card.licence else {})
+        | ({"license": licence} if (licence := spdx(card.licence)) else {})
     )
 
 
@@ -114,7 +120,7 @@ def bibtex(test_set: TestSet, *, with_gold: bool) -> str:
             latex_text(name) if "," in name else f"{{{latex_text(name)}}}"
             for name in authors(test_set, card_of(test_set))
         ),
-        "title": f"{{{latex_text(test_set.name)}, version {latex_text(test_set.version)}}}",
+        "title": f"{{{latex_text(title(test_set))}, version {latex_text(test_set.version)}}}",
         "year": _date(test_set, "%Y"),
         "note": f"Test set, SHA-256 {test_set.sha256}" if with_gold else "Test set",
     }
@@ -127,7 +133,7 @@ def citation_text(test_set: TestSet, *, with_gold: bool = True) -> str:
     names = "; ".join(authors(test_set, card_of(test_set)))
     year = _date(test_set, "%Y")
     digest = f" SHA-256 {test_set.sha256[:12]}." if with_gold else ""
-    return f"{names} ({year}). {test_set.name}, version {test_set.version}.{digest}"
+    return f"{names} ({year}). {title(test_set)}, version {test_set.version}.{digest}"
 
 
 def _date(test_set: TestSet, form: str) -> str:

@@ -7,18 +7,16 @@ of the ontology and the decision give.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from annotation.releases.checksums import Opened, compare_sums
 from annotation.releases.layout import (
     BLIND,
     FORMAT,
@@ -27,20 +25,16 @@ from annotation.releases.layout import (
     ONTOLOGY,
     PROVENANCE,
     STATISTICS,
-    SUMS,
     blind_line,
 )
 from annotation.releases.outcome import Judge, ProvenanceRow, Rules, Step
 
-Opened = Callable[[], Iterable[bytes]]
-"""Opens a file anew and yields its lines with their ends."""
 Shape = TypeVar("Shape")
 MOST_LINES_NAMED = 5
 MOST_STEPS, MOST_SOURCES = 1_000, 10_000  # of an ontology
 MOST_ANSWERS, MOST_MARKS = 1_000, 20_000  # of a line
 LONGEST_LINE = 1 << 22  # bytes; values take up to 20 times that
 FAULTS = (msgspec.MsgspecError, ValueError, RecursionError, TypeError, KeyError, AttributeError, IndexError)
-SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
 class _Ontology(msgspec.Struct):
@@ -78,6 +72,7 @@ class CheckResult:
     manifest_sha256: str = ""
     slug: str = ""
     rows: int = 0
+    has_gold: bool = True
     checked: list[str] = field(default_factory=list)
     differences: dict[str, list[str]] = field(default_factory=dict)
     redecided: int = 0
@@ -88,20 +83,6 @@ class CheckResult:
 
     def add(self, name: str, text: str) -> None:
         self.differences.setdefault(_plain_text(name), []).append(_plain_text(text))
-
-
-def open_folder(folder: Path) -> dict[str, Opened]:
-    """Return the files of a folder, without hidden ones; raise OSError if it cannot be read."""
-    paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-
-    def opened(path: Path) -> Opened:
-        def lines() -> Iterator[bytes]:
-            with path.open("rb") as file:
-                yield from file
-
-        return lines
-
-    return {path.name: opened(path) for path in paths}
 
 
 def check(files: Mapping[str, Opened], tick: Callable[[], None] = lambda: None) -> CheckResult:
@@ -138,36 +119,19 @@ class _Check:
             self._content(manifest)
         return self.result
 
-    # ---- checksums --------------------------------------------------------------------------------
     def _sums(self) -> None:
-        self.digests = {name: _digest(lines()) for name, lines in self.files.items()}
-        if SUMS not in self.files:
-            self.result.add(SUMS, "It is missing, so nothing states what the other files should be.")
-            self.suspects = set(self.files)
-            return
-        stated: dict[str, str] = {}
-        for number, line in enumerate(self.files[SUMS](), 1):
-            match = SUM_LINE.fullmatch(line.decode(errors="replace").rstrip("\r\n"))
-            if match is None:
-                self.result.add(SUMS, f"Line {number} is not a SHA-256, two spaces and a name.")
-            else:
-                stated[match[2]] = match[1]
-        for name, digest in stated.items():
-            if name not in self.files:
-                self.result.add(name, f"It is missing; {SUMS} lists it.")
-            elif self.digests[name] != digest:
-                self.suspects.add(name)
-                self.result.add(name, f"Its SHA-256 is {self.digests[name]}, not {digest}.")
-            else:
-                self.result.checked.append(name)
-        for name in self.files.keys() - stated.keys() - {SUMS}:
-            self.suspects.add(name)
-            self.result.add(name, f"{SUMS} does not list it.")
+        found = compare_sums(self.files)
+        self.digests, self.suspects, self.result.checked = found.digests, found.suspects, found.checked
+        for name, text in found.differences:
+            self.result.add(name, text)
 
     def _manifest(self, manifest: _Manifest) -> None:
         self.result.rows = manifest.rows
         if manifest.format != FORMAT:
             self.result.add(MANIFEST, f"Its format is {manifest.format!r}, not {FORMAT!r}.")
+        missing = self.digests.keys() >= {GOLD} and PROVENANCE not in self.digests | self.result.differences
+        if missing and manifest.provenance_sha256:
+            self.result.add(PROVENANCE, f"It is missing; {MANIFEST} states its SHA-256.")
         for name, digest in ((GOLD, manifest.sha256), (PROVENANCE, manifest.provenance_sha256)):
             if name in self.files and self.digests[name] != digest:
                 self.suspects.add(name)
@@ -178,10 +142,11 @@ class _Check:
     # ---- content ----------------------------------------------------------------------------------
     def _content(self, manifest: _Manifest) -> None:
         lines = self.files.get(GOLD)
-        count = sum(1 for _ in (lines or self.files.get(BLIND, tuple))())
-        if count != manifest.rows:
-            name = GOLD if lines else BLIND
-            self.result.add(name, f"It has {count:,} lines; {MANIFEST} states {manifest.rows:,}.")
+        self.result.has_gold = lines is not None
+        for name in (GOLD, BLIND, PROVENANCE):
+            count = sum(1 for _ in self.files[name]()) if name in self.files else manifest.rows
+            if count != manifest.rows:
+                self.result.add(name, f"It has {count:,} lines; {MANIFEST} states {manifest.rows:,}.")
         if lines is None:
             return
         self._lines_of_gold(lines)
@@ -346,10 +311,3 @@ def _first_difference(expected: dict[str, Any], found: dict[str, Any]) -> str:
         if expected.get(key) != found.get(key):
             return f"{key} is {_short(expected.get(key))} and {_short(found.get(key))}"
     return "the same content is written differently"
-
-
-def _digest(lines: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for line in lines:
-        digest.update(line)
-    return digest.hexdigest()

@@ -13,7 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.releases import publishing
-from annotation.releases.check import check, open_folder
+from annotation.releases.check import check
+from annotation.releases.checksums import open_folder
 from annotation.releases.folder import files as release_files
 from annotation.releases.folder import write_folder
 from annotation.splits import making

@@ -8,7 +8,8 @@ from typing import Any
 
 from django.core.management import CommandError, CommandParser
 
-from annotation.releases.check import CheckResult, check, open_folder
+from annotation.releases.check import CheckResult, check
+from annotation.releases.checksums import open_folder
 from evalsvc.management.commands._base import ScoringCommand
 
 
@@ -35,6 +36,8 @@ class Command(ScoringCommand):
             self.stdout.write(f"{result.title}: {result.rows:,} lines, {result.redecided:,} decided anew")
         if result.is_intact:
             self.stdout.write(f"All {len(result.checked)} files are as released.")
+            if not result.has_gold:
+                self.stdout.write("This copy has no gold, so no label was compared.")
         if result.manifest_sha256:
             self.stdout.write(f"SHA-256 of manifest.json: {result.manifest_sha256}")
             self.stdout.write("Compare it with that on the page of the test set.")

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -21,7 +22,7 @@ from annotation import projects
 from annotation.ontology import inventory
 from annotation.pages import releases
 from annotation.queue import votes
-from annotation.releases import check, folder
+from annotation.releases import check, checksums, folder
 from annotation.testset import TestSet
 from tests.annotation.releases.test_folder import frozen, released
 from tests.cast.basics import person
@@ -47,11 +48,11 @@ def edited(copy: Path, name: str, old: str, new: str, *, sums: bool = False) -> 
         digests = [hashlib.sha256(text.encode()).hexdigest() for text in (before, path.read_text())]
         listed = copy / "SHA256SUMS"
         listed.write_text(listed.read_text().replace(*digests))
-    return check.check(check.open_folder(copy))
+    return check.check(checksums.open_folder(copy))
 
 
 def test_a_release_as_it_was_has_no_differences(copy: Path) -> None:
-    result = check.check(check.open_folder(copy))
+    result = check.check(checksums.open_folder(copy))
     assert result.differences == {}
     assert (result.title, result.rows, result.redecided, len(result.checked)) == ("Trial 1.0", 3, 3, 10)
     assert result.manifest_sha256 == folder.manifest_sha256(TestSet.objects.get(origin="annotated"))
@@ -61,7 +62,7 @@ def test_a_release_as_it_was_has_no_differences(copy: Path) -> None:
 def test_a_changed_text_is_named_with_both_digests(copy: Path, name: str) -> None:
     before = hashlib.sha256((copy / name).read_bytes()).hexdigest()
     (copy / name).write_text("Other.")
-    result = check.check(check.open_folder(copy))
+    result = check.check(checksums.open_folder(copy))
     (text,) = result.differences.pop(name)
     assert (hashlib.sha256(b"Other.").hexdigest() in text, before in text) == (True, True)
     assert result.is_intact
@@ -100,10 +101,42 @@ def test_a_missing_an_added_and_a_shortened_file_are_named(copy: Path) -> None:
     (copy / "guideline.md").unlink()
     (copy / "notes.txt").write_text("Mine.")
     (copy / "blind.jsonl").write_bytes((copy / "blind.jsonl").read_bytes().split(b"\n")[0] + b"\n")
-    result = check.check(check.open_folder(copy))
+    result = check.check(checksums.open_folder(copy))
     assert result.differences["guideline.md"] == ["It is missing; SHA256SUMS lists it."]
     assert result.differences["notes.txt"] == ["SHA256SUMS does not list it."]
     assert "Line 2 and those after it are missing in blind.jsonl." in result.differences["blind.jsonl"]
+
+
+def test_other_line_ends_other_names_and_folders_are_named(copy: Path) -> None:
+    guideline = copy / "guideline.md"
+    guideline.write_bytes(guideline.read_bytes().replace(b"\n", b"\r\n"))
+    (copy / "citation.bib").rename(copy / "paper.bib")
+    (copy / "old").mkdir()
+    (copy / "old" / "gold.jsonl").write_bytes((copy / "gold.jsonl").read_bytes())
+    assert check.check(checksums.open_folder(copy)).differences == {
+        "guideline.md": ["Only its line ends differ: CR LF instead of LF."],
+        "citation.bib": ["It is missing; SHA256SUMS lists it."],
+        "paper.bib": ["SHA256SUMS does not list it. Its content is citation.bib."],
+        "old/gold.jsonl": ["SHA256SUMS does not list it."],
+    }
+
+
+def test_gold_without_the_provenance_of_its_manifest_is_not_as_released(copy: Path) -> None:
+    (copy / "provenance.jsonl").unlink()
+    listed = copy / "SHA256SUMS"
+    kept = [line for line in listed.read_text().splitlines(keepends=True) if "provenance" not in line]
+    listed.write_text("".join(kept))
+    result = check.check(checksums.open_folder(copy))
+    assert result.differences == {"provenance.jsonl": ["It is missing; manifest.json states its SHA-256."]}
+
+
+def test_a_copy_without_gold_says_that_no_label_was_compared(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blind = copy.parent / "blind"
+    call_command("export", TestSet.objects.get(origin="annotated").slug, folder=str(blind), blind=True)
+    call_command("verify_release", str(blind))
+    assert "This copy has no gold, so no label was compared." in capsys.readouterr().out
 
 
 STEP, ANSWER = '{"operation":"add","sources":[]}', '{"relations":[]}'
@@ -134,7 +167,7 @@ def test_a_file_of_any_other_form_is_named_and_no_fault_of_the_check(
     copy: Path, name: str, content: str
 ) -> None:
     (copy / name).write_text(content)
-    result = check.check(check.open_folder(copy))
+    result = check.check(checksums.open_folder(copy))
     assert result.differences
     assert str(result.differences).encode()  # halves of characters could not be shown
 
@@ -157,7 +190,7 @@ def test_merged_labels_are_mapped_before_the_lines_are_decided_anew(tmp_path: Pa
     inventory.merge(project, ["A", "B"], target="AB", by=curator())
     folder.write_folder(frozen(project, "1.1"), tmp_path)
     assert b'"AB"' in (tmp_path / "gold.jsonl").read_bytes()
-    assert check.check(check.open_folder(tmp_path)).differences == {}
+    assert check.check(checksums.open_folder(tmp_path)).differences == {}
 
 
 def test_spans_and_relations_between_them_are_decided_anew(tmp_path: Path) -> None:
@@ -170,7 +203,7 @@ def test_spans_and_relations_between_them_are_decided_anew(tmp_path: Path) -> No
         for item in project.items.all():
             votes.answer(item, user, client_id=uuid4(), payload=payload)
     folder.write_folder(frozen(project), tmp_path)
-    result = check.check(check.open_folder(tmp_path))
+    result = check.check(checksums.open_folder(tmp_path))
     assert (result.differences, result.redecided) == ({}, 2)
     line = json.loads((tmp_path / "gold.jsonl").read_text().splitlines()[0])
     assert line["relations"]

@@ -19,7 +19,7 @@ from annotation.adjudication import decisions
 from annotation.freezing import builder
 from annotation.models import Answer, Batch, Card, Project, Vote
 from annotation.queue import exclusions
-from annotation.releases import folder
+from annotation.releases import card_text, folder, licences
 from annotation.releases.listing import listing
 from annotation.reports import vote_log
 from annotation.testset import TestSet
@@ -239,6 +239,39 @@ def test_the_card_keeps_the_curators_words_apart_from_what_is_computed() -> None
         in found["CITATION.cff"].decode()
     )
     assert "author = {Doe, Ann and {Harbour Lab}}" in found["citation.bib"].decode()
+
+
+@pytest.mark.parametrize(
+    ("licence", "hub", "citation"),
+    [
+        ("CC-BY-SA-3.0", {"license": "cc-by-sa-3.0"}, "CC-BY-SA-3.0"),
+        ("apache-2.0", {"license": "apache-2.0"}, "Apache-2.0"),
+        ("odc-by", {"license": "odc-by"}, "ODC-By-1.0"),
+        ("cc-by-9.0", {"license": "other", "license_name": "cc-by-9.0"}, ""),
+        ("LDC-User", {"license": "other", "license_name": "ldc-user"}, ""),
+        ("other", {"license": "other"}, ""),
+        ("", {}, ""),
+    ],
+)
+def test_a_licence_is_spelled_as_hubs_and_as_citations_do(
+    licence: str, hub: dict[str, str], citation: str
+) -> None:
+    assert (licences.hub_fields(licence), licences.spdx(licence)) == (hub, citation)
+
+
+def test_a_licence_unknown_to_citations_stays_out_of_them() -> None:
+    test_set = released()
+    Card.objects.create(test_set=test_set, licence="ldc-user", by=curator())
+    found = unpacked(test_set)
+    assert "license" not in found["CITATION.cff"].decode()
+    assert 'license: "other"\nlicense_name: "ldc-user"\n' in found["README.md"].decode()
+
+
+def test_the_source_labels_of_a_freeze_are_cited_by_a_name_of_their_own() -> None:
+    released()
+    source = TestSet.objects.get(origin="source")
+    assert 'title: "Trial, source labels"\n' in card_text.citation_cff(source, with_gold=True)
+    assert "{Trial, source labels, version 1.0}" in card_text.bibtex(source, with_gold=True)
 
 
 def test_a_set_without_statistics_has_no_release_yet() -> None:

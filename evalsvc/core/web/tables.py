@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from django.http import Http404, HttpResponse, JsonResponse
@@ -128,8 +129,10 @@ def records(table: PaperTable) -> Iterator[dict[str, object]]:
 
 
 def _csv(table: PaperTable) -> HttpResponse:
-    rows = ([cell.value for cell in row] for row in table.rows)
-    return csv_file(f"{table.name}.csv", [head.key for head in table.heads], rows)
+    """Return the values, with the caption in a last column of the first row: it tells how they came about."""
+    captions = chain([table.caption], repeat(""))
+    rows = ([*(cell.value for cell in row), words] for row, words in zip(table.rows, captions, strict=False))
+    return csv_file(f"{table.name}.csv", [*(head.key for head in table.heads), "caption"], rows)
 
 
 FORMATS: dict[str, Callable[[PaperTable], HttpResponse]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -90,18 +90,22 @@ def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
         return text_file(f"{slug}.bib", words.bibtex(comparison, address=address), "application/x-bibtex")
     name = request.GET.get("table", "systems")
     if name == "systems":
-        return download(words.figures_table(comparison, every=format in WHOLE), format)
-    if name == "tests":
-        return download(words.tests_table(comparison), format)
-    if name == "matrix":
-        return download(_matrix_table(comparison), format)
-    together = across(comparison, person=request.user)
-    if name == "joint":
-        return download(joint_table(together), format)
-    part = (_drawn(comparison, together.held_out) | _drawn_across(together)).get(name)
-    if part is None:
-        raise Http404
-    return svg_file(part.drawing, f"{slug}-{name}.svg") if format == "svg" else download(part.table, format)
+        table = words.figures_table(comparison, every=format in WHOLE)
+    elif name == "tests":
+        table = words.tests_table(comparison)
+    elif name == "matrix":
+        table = _matrix_table(comparison)
+    elif name == "joint":
+        table = joint_table(across(comparison, person=request.user))
+    else:
+        together = across(comparison, person=request.user)
+        part = (_drawn(comparison, together.held_out) | _drawn_across(together)).get(name)
+        if part is None:
+            raise Http404
+        if format == "svg":
+            return svg_file(part.drawing, f"{slug}-{name}.svg")
+        table = part.table
+    return download(replace(table, caption=f"{table.caption} {words.computation(comparison)}."), format)
 
 
 @dataclass(frozen=True)

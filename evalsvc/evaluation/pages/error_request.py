@@ -84,7 +84,8 @@ class Browser:
 
     @property
     def noun(self) -> str:
-        return board_view.ITEM_NAMES[self.setting.unit]
+        unit = self.setting.unit
+        return "pair" if unit == "bag" else board_view.ITEM_NAMES[unit]
 
 
 def requested(request: HttpRequest, slug: str) -> Browser:

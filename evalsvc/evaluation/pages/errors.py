@@ -17,6 +17,7 @@ from evalsvc.core.web.tables import download
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.pages import board_view, error_filters, error_tables
+from evalsvc.evaluation.pages.board_tables import board_computation
 from evalsvc.evaluation.pages.error_items import shown_items
 from evalsvc.evaluation.pages.error_request import NOT_STORED, Browser, requested, system_value
 
@@ -64,6 +65,7 @@ def _choices(browser: Browser) -> dict[str, Any]:
         "systems": listed,
         "orders": ORDER_TITLES.items(),
         "wanted": browser.wanted,
+        "computation": board_computation(board),
     }
 
 

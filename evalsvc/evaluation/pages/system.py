@@ -74,6 +74,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "lead": _lead(page),
         "tested": page.band(board.order_by) is not None,
         "held_back": board.held_back,
+        "computation": board_computation(board),
         "beside": _neighbours(page, names) if page.runs else None,
         "groups": _groups(page, names),
         "remarks": score_view.micro_above_macro_in_words(_means(page), page.setting),

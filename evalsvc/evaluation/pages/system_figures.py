@@ -70,7 +70,7 @@ def curve_table(page: SystemPage, scored: Disclosed) -> PaperTable:
         Head("precision", "Precision"),
     ]
     rows = [
-        [*(Cell(value, str(value)) for value in point), Cell(each.setting.key, each.setting.title)]
+        [Cell(each.setting.key, each.setting.title), *(Cell(value, str(value)) for value in point)]
         for each in (scored, _held_out(page))
         if each
         for point in score_view.points_of(each)

@@ -27,7 +27,7 @@ TABLE = PaperTable(
 @pytest.mark.parametrize(
     ("format", "parts"),
     [
-        ("csv", ["system,micro_f1\r\nR&D_1,0.7\r\n", "'=a|b\n"]),
+        ("csv", ["system,micro_f1,caption\r\nR&D_1,0.7,Means over 5 % of the runs.\r\n", "'=a|b\n"]),
         ("tex", [r"R\&D\_1 & \textbf{70.0 $\pm$ 0.4} \\", r"=a\textbar{}b  & -- \\", r"5 \% of", "{lr}"]),
         ("md", [r"| R&D\_1 | **70.0 ± 0.4** |", r"| =a\|b  | – |", "| --- | ---: |"]),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 from django.test import Client
@@ -92,7 +93,9 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
     )
     assert download("svg", table="classes").startswith("<svg")
     assert "Works for" in download("csv", table="classes") or "works_for" in download("csv", table="classes")
-    assert download("csv", table="matrix").splitlines()[0] == "system,Net,Tree"
+    assert download("csv", table="matrix").splitlines()[0] == "system,Net,Tree,caption"
+    for table, format in product(("systems", "tests", "matrix", "weights"), ("csv", "json", "md")):
+        assert "Negative class" in download(format, table=table)
     weights = json.loads(download("json", table="weights"))["rows"]
     assert sum(row["macro"] for row in weights) == pytest.approx(1)
     assert all(row["weighted"] == row["gold"] / sum(each["gold"] for each in weights) for row in weights)

@@ -281,6 +281,9 @@ def test_a_bag_shows_its_sentences_and_the_claims_of_both_systems(
     assert "canary-s3" in html
     gold, *claims = [(row[1].text, row[2].wrong) for row in first.rows]
     assert (gold, claims) == (("works_for", ""), [("N/A", "missed"), ("part_of", "wrong relation")])
+    assert "Scored predictions: counted at τ*" in html
+    assert context["lead"].startswith("Of 5 pairs, ")
+    assert "both bounds and the type" not in html
     both, _ = page(client, a="kelpie/A", item="Q1 → Q2")
     assert len(both["shown"][0].texts) == 2  # s1 and s2
     file = client.get(reverse("board-errors-file", args=["rel", "csv"]), {"a": "kelpie/A"}).content.decode()

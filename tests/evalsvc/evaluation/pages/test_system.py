@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from csv import DictReader
 from statistics import fmean, stdev
 
 import pytest
@@ -102,11 +103,12 @@ def test_the_curve_on_labels_of_a_source_is_dotted_beside_that_on_labels_by_peop
         pass
     page = client.get(address(benchmark, "Net", setting="human")).content.decode()
     assert "Solid: human; dotted: held." in page
+    assert "Scored predictions: counted at τ*" in page
     assert "<title>held-out</title></path>" in page
     held_out = client.get(address(benchmark, "Net", setting="held")).content.decode()
     assert "dotted" not in held_out
     file = client.get(address(benchmark, "Net", "system-file", format="csv", table="curve", setting="human"))
-    assert {line.split(",")[-1] for line in file.content.decode().splitlines()[1:]} == {"human", "held"}
+    assert {row["setting"] for row in DictReader(file.content.decode().splitlines())} == {"human", "held"}
 
 
 def test_gold_stands_against_prediction_in_a_matrix_and_as_a_file(

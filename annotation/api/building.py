@@ -1,9 +1,13 @@
-"""API of jobs that make test sets and load imports: retry and cancel."""
+"""API of jobs that make test sets and load imports: retry, cancel and undo."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -11,11 +15,12 @@ from rest_framework.views import APIView
 from annotation import roles
 from annotation.api.projects import BatchSerializer
 from annotation.api.testsets import TestSetSerializer, visible_test_set
-from annotation.imports import batches
+from annotation.imports import batches, undoing
 from annotation.models import Batch
 from annotation.splits import building
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
+from evalsvc.core.web.request_validation import validated
 
 OF_SET = {200: TestSetSerializer} | problems(401, 403, 404, 409)
 OF_IMPORT = {200: BatchSerializer} | problems(401, 403, 404, 409)
@@ -69,3 +74,28 @@ class CancelImport(APIView):
         """Cancel an import. For its curators or importer."""
         batches.cancel(visible_import(request, pk), by=person(request))
         return Response(BatchSerializer(visible_import(request, pk)).data)
+
+
+class UndoImportSerializer(serializers.Serializer[Any]):
+    preview = serializers.BooleanField(default=False, help_text="Change nothing, only return the effect.")
+
+
+class UndoneImportSerializer(serializers.Serializer[Any]):
+    sentences = serializers.IntegerField(help_text="Taken out of the project.")
+    decisions = serializers.IntegerField(help_text="On these sentences, exclusions included.")
+    gold_questions = serializers.IntegerField(help_text="Among these sentences.")
+    shared = serializers.IntegerField(help_text="Sentences of the file that other imports have; they stay.")
+    effect = serializers.CharField(help_text="The same in words.")
+
+
+class UndoImport(APIView):
+    @extend_schema(
+        operation_id="import_undo",
+        request=UndoImportSerializer,
+        responses={200: UndoneImportSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Take sentences that nobody answered out of a project again, or preview that. For its curators."""
+        preview = validated(request, UndoImportSerializer)["preview"]
+        effect = undoing.undo(visible_import(request, pk), by=person(request), preview=preview)
+        return Response(UndoneImportSerializer(asdict(effect) | {"effect": str(effect)}).data)

@@ -19,8 +19,6 @@ from annotation.ontology.inventory import lock_project, require_no_running_impor
 from annotation.roles import CURATOR, require_organiser, require_to_change
 from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.models import record
-from evalsvc.core.database import in_batches
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import brat
 from evalsvc.core.formats.documents import UNITS
@@ -317,53 +315,6 @@ def retry(batch: Batch, *, by: User) -> None:
                 "name_taken", "Another import took the name of this test set. Import the file again."
             )
         restart(job, by=by.shown_name)
-
-
-def may_undo(batch: Batch, *, once_closed: bool = False) -> bool:
-    """True for a complete import of sentences into a project that is not open.
-
-    Or that can be closed for it, where nobody has answered them.
-    """
-    done = (batch.what, batch.state) == (Batch.What.ITEMS, Batch.State.DONE)
-    if not done or batch.project is None:
-        return False
-    if once_closed:
-        return not Vote.objects.filter(item__batch=batch).exists()
-    return batch.project.state != Project.State.OPEN
-
-
-@transaction.atomic
-def undo(batch: Batch, *, by: User) -> None:
-    """Take sentences out again that nobody answered; the hourly sweep removes the rows.
-
-    The lock of the project waits for votes being written; later ones find it closed.
-    """
-    if batch.project is None:
-        raise Conflict("import_done", "Gold cannot be taken out of a test set.")
-    require_to_change(batch.project, by, CURATOR)
-    project = Project.objects.select_for_update().get(pk=batch.project.pk)
-    batch = Batch.objects.select_related("project").get(pk=batch.pk)
-    if project.state == Project.State.OPEN:
-        raise Conflict("import_done", f"{project} is open for labelling.", hint="Close it first.")
-    if not may_undo(batch):
-        raise Conflict("import_done", "Only a complete import of sentences can be undone.")
-    require_no_running_import(project)
-    if project.test_sets.filter(state=TestSet.State.BUILDING).exists():
-        raise Conflict("import_done", "A test set is being frozen.", hint="Wait until it is complete.")
-    if Vote.objects.filter(item__batch=batch).exists():
-        raise Conflict("import_done", "Sentences of this import were answered or skipped already.")
-    # files of one name are told apart by their counts: those without repeats brought all that they have
-    later = project.batches.filter(pk__gt=batch.pk, what=Batch.What.ITEMS, state=Batch.State.DONE)
-    again = {name for name, counts in later.values_list("filename", "counts") if counts.get("repeated_items")}
-    found = in_batches(Item.objects.filter(batch=batch).exclude(repeats=[]), "repeats") if again else ()
-    files = (repeat.get("file") for (repeats,) in found for repeat in repeats)
-    if other := next((name for name in files if name in again), ""):
-        message = f"Sentences of this import came again in {other}, which was imported later."
-        raise Conflict("import_done", message, hint="Undo that import first, or exclude single sentences.")
-    reason = f"Undone by {by.shown_name}."
-    Batch.objects.filter(pk=batch.pk).update(state=Batch.State.CANCELLED, reason=reason)
-    before = {"sentences": batch.counts.get("items", 0)}
-    record(project, "import undone", by=by, about=batch.filename, before=before, after={"sentences": 0})
 
 
 def sweep() -> int:

@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from msgspec import convert
 
 from annotation import roles
-from annotation.imports import batches, imported_labels
+from annotation.imports import batches, imported_labels, undoing
 from annotation.imports.upload_precheck import precheck
 from annotation.models import Batch, Project
 from annotation.ontology import inventory
@@ -302,8 +302,8 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         "state": state,
         "state_title": title,
         "ended": batch.state in ENDED,
-        "may_undo": batches.may_undo(batch),
-        "undoable_once_closed": batches.may_undo(batch, once_closed=True),
+        "undo_effect": undoing.UndoEffect.of(batch) if undoing.may_undo(batch) else None,
+        "undoable_once_closed": undoing.may_undo(batch, once_closed=True),
         "test_set": getattr(batch, "test_set", None),
         "problems": _problem_rows(batch.problems),
         "n_problems": sum(by_code.values()),
@@ -332,14 +332,8 @@ def _act(request: HttpRequest, batch: Batch) -> None:
         batches.retry(batch, by=user)
         return
     if action == "undo":
-        batches.undo(batch, by=user)
-        stay = batch.counts.get("repeated_items", 0)
-        kept = (
-            f" {counted(stay, 'sentence')} of other imports stay, with the source labels of both."
-            if stay
-            else ""
-        )
-        messages.info(request, f"Import undone. Its sentences are no longer in the project.{kept}")
+        undone = undoing.undo(batch, by=user)
+        messages.info(request, f"Import undone: {counted(undone.sentences, 'sentence')} taken out.")
         return
     if action is None or project is None:
         return

@@ -14,6 +14,7 @@ from annotation.pages.project_page import ActionForm, project_context, project_f
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.accounts.users import person
+from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import page, row_id, submit
 
 ADVICE = "Invite people without an account by a link."
@@ -48,16 +49,27 @@ class MemberForm(ActionForm):
         return f"Role saved for {names}: {role}."
 
 
-@page("GET", "POST", remove=())
+class RemovalForm(PageForm):
+    OTHER_NAMES = ("remove",)
+    confirmed = forms.BooleanField(required=False)
+
+
+@page("GET", "POST", remove=("confirmed",))
 def members(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     user = person(request)
+    member, effect = None, None
     if removed := request.POST.get("remove"):
-        if member := project.members.filter(pk=row_id(removed)).first():
+        member = project.members.select_related("user").filter(pk=row_id(removed)).first()
+        removal = RemovalForm(request.POST)
+        if member and removal.is_valid() and not removal.cleaned_data["confirmed"]:
+            effect = projects.removal_effect(project, user=member.user, by=user)
+        elif member:
             projects.remove_member(project, user=member.user, by=user)
             messages.info(request, f"{member.user.shown_name} removed. Their answers stay.")
-        return redirect("project-members", slug)
-    form = MemberForm(request.POST or None)
+        if effect is None:
+            return redirect("project-members", slug)
+    form = MemberForm(None if effect else request.POST or None)
     if submit(request, form, lambda: form.apply(project, by=user), "user"):
         return redirect("project-members", slug)
     can_label = projects.annotator_count(project)
@@ -68,6 +80,8 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
         listed=project.members.select_related("user").order_by("role", "user__username"),
         can_label=can_label,
         missing=project.k - can_label,
+        leaving=member,
+        effect=effect,
         **invitation_panel(projects.INVITATION_TARGET, project),
     )
     return render(request, "annotation/members.html", context)

@@ -387,7 +387,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         ),
         harbour,
     ),
-    "api-project-log": harbour,
+    **dict.fromkeys(("api-project-log", "api-members", "api-member-remove"), harbour),
     "api-ontology-versions": harbour,
     "api-guidelines": harbour,
     "api-second-readings": harbour,
@@ -404,9 +404,12 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-take-back": lambda cast: {"id": str(cast.item(2).key)},
     "api-import": lambda cast: {"pk": cast.batch.pk},
     "api-import:gold": lambda cast: {"pk": cast.gold_batch.pk},
-    **dict.fromkeys(("api-import-retry", "api-import-cancel"), lambda cast: {"pk": cast.batch.pk}),
     **dict.fromkeys(
-        ("api-import-retry:gold", "api-import-cancel:gold"), lambda cast: {"pk": cast.gold_batch.pk}
+        [f"api-import-{act}" for act in ("retry", "cancel", "undo")], lambda cast: {"pk": cast.batch.pk}
+    ),
+    **dict.fromkeys(
+        [f"api-import-{act}:gold" for act in ("retry", "cancel", "undo")],
+        lambda cast: {"pk": cast.gold_batch.pk},
     ),
     **dict.fromkeys(("api-test-set-retry", "api-test-set-cancel"), test_set),
     **dict.fromkeys(
@@ -625,6 +628,8 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark-measure": lambda cast: {"admit": False},
     "api-versions": lambda cast: {"test_set": cast.gold.slug},
     "api-projects": lambda cast: {"title": "New one", "kind": "relations"},
+    "api-members": lambda cast: {"username": "sam", "role": "viewer"},
+    "api-member-remove": lambda cast: {"username": "vera", "preview": True},
     "api-test-set-split": lambda cast: SPLIT,
     "api-disputes-bulk": lambda cast: {"pattern": "1–1", "answer": "na", "preview": True},
     "api-items-bulk": lambda cast: {"action": "exclude", "all": True, "preview": True},

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
 
 from annotation import projects
-from annotation.imports import batches, items
+from annotation.adjudication.decisions import exclude_item
+from annotation.imports import batches, items, undoing
 from annotation.models import Batch, Item, ItemCount, SourceLabels
+from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import request_cancel
@@ -340,7 +344,7 @@ def test_an_import_that_nobody_answered_is_undone_and_its_file_can_be_imported_a
     project = create_project()
     import_lines(project, [sentence("s0")])
     batch = import_lines(project, [sentence("s1"), sentence("s2")])
-    batches.undo(batch, by=curator())
+    undoing.undo(batch, by=curator())
     batch.refresh_from_db()
     assert (batch.state, batch.reason) == ("cancelled", "Undone by curator.")
     assert [item.external_id for item in project.items.live()] == ["s0"]
@@ -350,15 +354,35 @@ def test_an_import_that_nobody_answered_is_undone_and_its_file_can_be_imported_a
     assert import_lines(project, [sentence("s1"), sentence("s2")]).counts["items"] == 2
 
 
+def test_the_effect_of_undoing_an_import_is_counted_first_and_logged(client: Client) -> None:
+    project = create_project()
+    batch = import_lines(project, [sentence(f"s{at}") for at in range(4)])
+    exclude_item(project.items.get(external_id="s1"), by=curator(), finding="broken", reason="Cut off.")
+    project.items.filter(external_id="s2").update(use=Item.Use.CHECK)
+    effect = {"sentences": 4, "decisions": 1, "gold_questions": 1, "shared": 0}
+    client.force_login(curator())
+    address = reverse("api-import-undo", args=[batch.pk])
+    for preview in (True, False):
+        body = client.post(address, {"preview": preview}, content_type="application/json").json()
+        assert body.pop("effect") == (
+            "Takes out 4 sentences, which nobody answered, with 1 decision and 1 gold question."
+        )
+        assert body == effect
+        assert project.items.present().exists() is preview
+    entry = entries(project)[0]
+    assert entry.before == {"sentences": 4, "decisions": 1, "gold questions": 1}
+    assert set(entry.after.values()) == {0}
+
+
 def test_an_import_into_an_open_project_or_with_answers_is_not_undone() -> None:
     project = project_with_items(1, k=1)
     batch = project.batches.get()
     with pytest.raises(Conflict, match="open"):
-        batches.undo(batch, by=curator())
+        undoing.undo(batch, by=curator())
     answered_item(project, ["A"])
     projects.close(project, by=curator())
     with pytest.raises(Conflict, match="answered"):
-        batches.undo(batch, by=curator())
+        undoing.undo(batch, by=curator())
     assert project.items.live().count() == 1
 
 
@@ -371,10 +395,10 @@ def test_an_import_whose_sentences_came_again_is_undone_after_the_later_one(name
     Batch.objects.filter(pk=again.pk).update(filename=name)
     Item.objects.exclude(repeats=[]).update(repeats=[{"file": name, "line": 1, "id": "s0"}])
     with pytest.raises(Conflict, match=name):
-        batches.undo(batch, by=curator())
-    batches.undo(again, by=curator())
+        undoing.undo(batch, by=curator())
+    undoing.undo(again, by=curator())
     assert [item.external_id for item in project.items.live()] == ["s0", "s1"]
-    batches.undo(batch, by=curator())
+    undoing.undo(batch, by=curator())
     assert not project.items.live().exists()
     assert import_lines(project, [sentence("s0")]).counts["items"] == 1
 
@@ -392,7 +416,7 @@ def test_only_curators_undo_imports() -> None:
     batch = import_lines(project, [sentence("s0")])
     (user,) = annotators(project, 1)
     with pytest.raises(NotAllowed):
-        batches.undo(batch, by=user)
+        undoing.undo(batch, by=user)
 
 
 @pytest.mark.postgres

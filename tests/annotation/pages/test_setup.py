@@ -9,7 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
-from annotation.models import Batch, Member, OntologyStep, Project
+from annotation.models import Answer, Batch, Lease, Member, OntologyStep, Project
+from annotation.queue.leases import lease_next
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import ProjectCast, create_project, curator, error_codes, seen
 
@@ -128,8 +129,9 @@ def test_an_import_is_undone_on_its_page(client: Client, cast: ProjectCast) -> N
     page = client.get(address).content.decode()
     assert "Undo import" in page
     assert hint not in page
+    assert "Takes out 1 sentence, which nobody answered." in page
     page = client.post(address, {"action": "undo"}, follow=True).content.decode()
-    assert "Import undone." in page
+    assert "Import undone: 1 sentence taken out." in page
     assert "Undo import" not in page
 
 
@@ -208,8 +210,41 @@ def test_a_member_is_added_by_user_name_and_removed(client: Client, cast: Projec
     address = reverse("project-members", args=["harbour"])
     client.post(address, {"user": "nils", "role": "annotator"})
     member = cast.project.members.get(user=nils)
-    client.post(address, {"remove": member.pk})
+    client.post(address, {"remove": member.pk, "confirmed": "1"})
     assert not cast.project.members.filter(user=nils).exists()
+
+
+def test_a_removal_shows_its_effect_before_it_is_confirmed(client: Client, cast: ProjectCast) -> None:
+    cast.import_lines(sentence(1), sentence(2))
+    cast.open()
+    cast.answer("ann", 1)
+    lease_next(cast.project, cast.people["ann"])
+    address = reverse("project-members", args=["harbour"])
+    ann = cast.project.members.get(user=cast.people["ann"])
+    answer = client.post(address, {"remove": ann.pk})
+    shown = answer.content.decode()
+    assert "1 answer and 0 decisions stay and count. 1 reserved sentence becomes free" in shown
+    assert (answer.context["effect"].answers, answer.context["effect"].reservations) == (1, 1)
+    assert cast.project.members.filter(pk=ann.pk).exists()
+    assert Lease.objects.filter(ending="").exists()
+    client.post(address, {"remove": ann.pk, "confirmed": "1"})
+    assert not cast.project.members.filter(pk=ann.pk).exists()
+    assert Answer.objects.count() == 1
+
+
+def test_a_member_is_added_and_removed_by_api_with_the_effect_first(
+    client: Client, cast: ProjectCast
+) -> None:
+    address, remove = (reverse(name, args=["harbour"]) for name in ("api-members", "api-member-remove"))
+    person("nils")
+    client.post(address, {"username": "nils", "role": "annotator"}, content_type="application/json")
+    nils = {"username": "nils", "preview": True}
+    effect = client.post(remove, nils, content_type="application/json").json()
+    assert (effect["answers"], effect["can_label"]) == (0, projects.annotator_count(cast.project) - 1)
+    assert "nils" in [member["username"] for member in client.get(address).json()["results"]]
+    client.post(remove, nils | {"preview": False}, content_type="application/json")
+    assert "nils" not in [member["username"] for member in client.get(address).json()["results"]]
+    assert client.post(remove, nils, content_type="application/json").status_code == 404
 
 
 def test_an_unknown_user_name_is_rejected(client: Client, cast: ProjectCast) -> None:

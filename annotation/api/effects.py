@@ -69,6 +69,10 @@ CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], obje
             get_object_or_404(project.steps, number=values["step"]), by=by
         ),
     ),
+    "undo_plan": (
+        ("step",),
+        lambda project, by, values: plans.undo_plan(project, values["step"], by=by),
+    ),
     "restore": (
         ("version",),
         lambda project, by, values: versions.restore(project, values["version"], by=by),
@@ -77,6 +81,12 @@ CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], obje
     "rule": (
         ("policy",),
         lambda project, by, values: projects.set_policy(project, policy=values["policy"], by=by),
+    ),
+    "overlap": (
+        ("spans_may_overlap",),
+        lambda project, by, values: projects.set_overlap(
+            project, may_overlap=values["spans_may_overlap"], by=by
+        ),
     ),
     "exclude": (
         ("annotator",),
@@ -175,13 +185,16 @@ class ChangeSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(max_length=200), required=False, help_text="Of a split."
     )
     steps = PlannedStepSerializer(many=True, required=False, help_text="Of a plan.")
-    step = serializers.IntegerField(required=False, help_text="Number of the ontology step to undo.")
+    step = serializers.IntegerField(
+        required=False, help_text="Number of the ontology step to undo; of a plan, of its first."
+    )
     version = serializers.IntegerField(required=False, help_text="Version of the ontology to restore.")
     guideline = serializers.IntegerField(required=False, help_text="Version whose answers are asked again.")
     labels = serializers.ListField(child=serializers.CharField(max_length=200), required=False)
     again = serializers.BooleanField(required=False, help_text="false: count them again.")
     k = serializers.IntegerField(required=False)
     policy = serializers.ChoiceField(choices=Policy.choices, required=False)
+    spans_may_overlap = serializers.BooleanField(required=False)
     annotator = serializers.IntegerField(required=False)
 
     def validate(self, attrs: Values) -> Values:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -16,6 +17,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from msgspec import convert
 
 from annotation import roles
+from annotation.consensus.effects import preview
 from annotation.imports import batches, imported_labels, undoing
 from annotation.imports.upload_precheck import precheck
 from annotation.models import Batch, Project
@@ -273,7 +275,10 @@ def test_set_import(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/test_set_import.html", {"form": form})
 
 
-@page("GET", "POST", names=(), retry=(), undo=(), merge=("name", "like"), add=("part",), out=("part",))
+MERGE = dict.fromkeys(("merge", "show-merge"), ("name", "like"))
+
+
+@page("GET", "POST", names=(), retry=(), undo=(), add=("part",), out=("part",), **MERGE)
 def batch(request: HttpRequest, pk: int) -> HttpResponse:
     """Show an import, or for htmx the part that changes."""
     batch = get_object_or_404(Batch.objects.select_related("project", "by"), pk=pk)
@@ -337,10 +342,15 @@ def _act(request: HttpRequest, batch: Batch) -> None:
         return
     if action is None or project is None:
         return
-    if action == "merge":
+    if action in ("merge", "show-merge"):
         like = sent.get("like", "")
-        inventory.merge(project, [name, like], target=like, by=user)
-        messages.info(request, f"{name} now counts as {like}. You can undo this step on the ontology page.")
+        merge = partial(inventory.merge, sources=[name, like], target=like, by=user)
+        text = f"{name} now counts as {like}. You can undo this step on the ontology page."
+        if action == "show-merge":
+            text = f"{name} as {like}: {preview(project, merge)}"
+        else:
+            merge(project)
+        messages.info(request, text)
         return
     labels = [label for label in imported_labels.imported_labels(batch) if label.part == part]
     if action == "add":

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation import roles
+from annotation.consensus.effects import preview
 from annotation.models import OntologyLabel, OntologyStep, Project
 from annotation.ontology import inventory as ontology
 from annotation.ontology import plans
@@ -223,7 +224,10 @@ class LabelTextsForm(PageForm):
         return form
 
 
-@page("GET", "POST", undo=("number",), undo_plan=("number",))
+UNDO = ("undo", "undo-plan", "show-undo", "show-undo-plan")
+
+
+@page("GET", "POST", **dict.fromkeys(UNDO, ("number",)))
 def inventory(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     user, choices = person(request), choices_by_name(project)
@@ -234,7 +238,7 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
         ),
         "step_form": StepForm(*submitted(request, "step"), names=list(choices)),
     }
-    if request.POST.get("action") in ("undo", "undo_plan"):
+    if request.POST.get("action") in UNDO:
         _undo(request, project, row_id(request.POST.get("number", "")))
         return redirect("ontology", slug)
     if any(submit_or_show(request, form, project, partial(form.apply, by=user)) for form in forms.values()):
@@ -262,15 +266,20 @@ def _emptied(project: Project, figures: VoteFigures) -> dict[str, int]:
 
 
 def _undo(request: HttpRequest, project: Project, number: int) -> None:
-    """Undo a step or a plan; a step that later ones need is named, not undone."""
-    by = person(request)
+    """Undo a step or a plan, or show the effect; a step that later ones need is named, not undone."""
+    by, action = person(request), request.POST["action"]
+
+    def undo(project: Project) -> str:
+        if action.endswith("plan"):
+            return f"{counted(plans.undo_plan(project, number, by=by), 'step')} undone."
+        ontology.undo(get_object_or_404(project.steps, number=number), by=by)
+        return f"Step {number} undone."
+
     try:
-        if request.POST.get("action") == "undo_plan":
-            n = plans.undo_plan(project, number, by=by)
-            messages.info(request, f"{counted(n, 'step')} undone.")
+        if action.startswith("show"):
+            messages.info(request, f"Undoing from step {number}: {preview(project, undo)}")
         else:
-            ontology.undo(get_object_or_404(OntologyStep, project=project, number=number), by=by)
-            messages.info(request, f"Step {number} undone.")
+            messages.info(request, undo(project))
     except Conflict as error:
         messages.warning(request, f"{error.detail} {error.hint}".strip())
 

@@ -16,7 +16,7 @@ from annotation import projects, roles
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
 from annotation.freezing import builder
-from annotation.models import Batch, Item, ItemCount, Member, Policy, Project
+from annotation.models import Batch, Item, ItemCount, Lease, Member, Policy, Project
 from annotation.models.project import RULE_TITLES
 from annotation.pages.imports import KINDS
 from annotation.pages.my_work import my_work_page
@@ -259,6 +259,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         steps=steps,
         next_step=next_step(steps),
         can_label=projects.annotator_count(project),
+        reserved=Lease.objects.filter(ending="", item__project=project).count(),
         batches=project.batches.order_by("-pk")[:5],
         sets=project.test_sets.order_by("-pk")[:6],
         guideline=to_html(project.guideline),

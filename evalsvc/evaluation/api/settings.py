@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,7 @@ from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.lookups import organised, setting_of
-from evalsvc.evaluation.benchmarks import creation, file_contract
+from evalsvc.evaluation.benchmarks import creation, file_contract, revision_effect
 from evalsvc.evaluation.dates import is_doubtful, is_in_calendar, moment, stated
 from evalsvc.evaluation.disclosure import gold_digest, split
 from evalsvc.evaluation.disclosure.policy import Disclosed, has_closed
@@ -226,6 +227,13 @@ class NewVersionSerializer(serializers.Serializer[Any]):
     test_set = serializers.SlugField(help_text="Slug of a frozen test set.")
     only = serializers.SlugField(required=False)
     note = serializers.CharField(max_length=200, required=False, help_text="Reason.")
+    preview = serializers.BooleanField(default=False, help_text="Begin nothing, only return the effect.")
+
+
+class RevisionEffectSerializer(serializers.Serializer[Any]):
+    scored_again = serializers.IntegerField(help_text="Runs that this gold scores again.")
+    left_out = serializers.IntegerField(help_text="Runs of the board whose files do not cover this gold.")
+    effect = serializers.CharField(help_text="The same in words.")
 
 
 class VersionSerializer(WithGold, serializers.ModelSerializer[SettingVersion]):
@@ -335,13 +343,17 @@ class Versions(APIView):
     @extend_schema(
         operation_id="setting_revise",
         request=NewVersionSerializer,
-        responses={201: VersionSerializer} | problems(400, 401, 403, 404, 409),
+        responses={200: RevisionEffectSerializer, 201: VersionSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str, key: str) -> Response:
-        """Begin a version with another gold; old scores stay."""
+        """Begin a version with another gold, or preview that; old scores stay."""
         benchmark, person = organised(request, slug)
         values = with_sets(validated(request, NewVersionSerializer), by=person)
-        version = creation.revise_setting(setting_of(benchmark, key), by=person, **values)
+        setting = setting_of(benchmark, key)
+        if values.pop("preview"):
+            effect = revision_effect.of_revision(setting, by=person, **values)
+            return Response(RevisionEffectSerializer(asdict(effect) | {"effect": str(effect)}).data)
+        version = creation.revise_setting(setting, by=person, **values)
         return Response(VersionSerializer(version).data, status=201)
 
 

@@ -25,7 +25,7 @@ from evalsvc.core.web.formatting import DASH, byte_size, count, counted, number,
 from evalsvc.core.web.forms import ModelChoices, PageForm
 from evalsvc.core.web.views import attempt, page, row_id
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, rules
+from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, revision_effect, rules
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
 from evalsvc.evaluation.disclosure.ledger import Ledger, ledgers
@@ -290,9 +290,11 @@ def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     initial, test_sets = {"only": setting.only_id}, selectable_sets(person)
     form = GoldForm(*_submitted(request), benchmark=benchmark, test_sets=test_sets, initial=initial)
     if form.is_valid():
-        revised = form.cleaned_data
-        version = attempt(form, lambda: creation.revise_setting(setting, by=person, **revised), "test_set")
-        if version:
+        begin = revision_effect.of_revision if request.POST.get("do") == "show" else creation.revise_setting
+        done = attempt(form, lambda: begin(setting, by=person, **form.cleaned_data), "test_set")
+        if isinstance(done, revision_effect.RevisionEffect):
+            messages.info(request, str(done))
+        elif version := done:
             begins = f"Version {version.number} of “{setting.title}” begins."
             messages.info(request, f"{begins} Its runs are scored again.")
             return redirect("setting", slug, key)

@@ -79,8 +79,10 @@ def test_the_pages_and_the_api_show_an_effect_without_making_the_change(client: 
             "do": "show",
         },
     }
+    batch = project.batches.get()
+    pages[reverse("import", args=[batch.pk])] = {"action": "show-merge", "name": "A", "like": "B"}
     for address, values in pages.items():
-        assert "Reopens" in client.post(address, values).content.decode()
+        assert "Reopens" in client.post(address, values, follow=True).content.decode()
     address = reverse("api-project-effects", args=[project.slug])
     body = {"change": "exclude", "annotator": annotator.pk}
     effect = client.post(address, body, content_type="application/json").json()

@@ -191,7 +191,11 @@ def test_a_curator_builds_sees_makes_and_undoes_a_plan_on_the_page(project: Proj
     assert [(row["what"], row["state"]) for row in page.context["past"]] == [("1 merge, 1 split", "in use")]
     client = Client()
     client.force_login(curator())
-    undone = client.post(reverse("ontology", args=[project.slug]), {"action": "undo_plan", "number": 1})
+    ontology = reverse("ontology", args=[project.slug])
+    shown = client.post(ontology, {"action": "show-undo-plan", "number": 1}, follow=True).content.decode()
+    assert "Undoing from step 1: Reopens 1 and ends 1 sentences" in shown
+    assert names(project) == ["AB", "C1", "C2"]
+    undone = client.post(ontology, {"action": "undo-plan", "number": 1})
     assert undone.status_code == 302
     assert names(project) == ["A", "B", "C"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.testset import TestSet
@@ -79,11 +80,29 @@ def test_under_a_gold_with_a_sentence_less_a_run_is_scored_without_it(
     assert newest.detail["counts"]["left_out"] == 1
 
 
+def test_new_gold_states_by_api_which_runs_it_scores_again_and_begins_nothing(
+    cast: BenchmarkCast, client: Client
+) -> None:
+    submission, setting = scored(cast, SCORES)
+    fewer = freeze("fewer", RELATION_GOLD[:5], by=cast.olga)
+    client.force_login(cast.olga)
+    address = reverse("api-versions", args=[setting.benchmark.slug, "main"])
+    sent = {"test_set": fewer.slug, "preview": True}
+    effect = client.post(address, sent, content_type="application/json")
+    assert (effect.status_code, effect.json()["scored_again"], effect.json()["left_out"]) == (200, 1, 0)
+    setting.refresh_from_db()
+    assert (setting.version, fresh(submission).state) == (1, "scored")
+
+
 def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(
     cast: BenchmarkCast, client: Client
 ) -> None:
     submission, setting = scored(cast, SCORES)
     more = freeze("more", [*RELATION_GOLD, OTHERS[0]], by=cast.olga)
+    client.force_login(cast.olga)
+    revise = reverse("setting-revise", args=[setting.benchmark.slug, "main"])
+    shown = client.post(revise, {"test_set": more.pk, "do": "show"})
+    assert "1 run of the board will not be on the new one" in shown.content.decode()
     creation.revise_setting(setting, test_set=more, by=cast.olga)
     work()
     assert fresh(submission).state == "scored"

@@ -42,7 +42,8 @@ class Command(PlainCommand):
             self.write("Workers start jobs again.")
         elif action == "list":
             for job in chosen(options).order_by("-pk")[: options["limit"]]:
-                self.write(f"{job.pk}\t{job.state}\t{job.kind} {job.subject}\t{job.error_code}\t{job.error}")
+                words = job.error or last_fault(job)
+                self.write(f"{job.pk}\t{job.state}\t{job.kind} {job.subject}\t{job.error_code}\t{words}")
         else:
             self.change(action, options)
 
@@ -86,6 +87,13 @@ class Command(PlainCommand):
             except (DomainError, IntegrityError) as error:  # its subject has moved on
                 self.stderr.write(f"Job {job.pk} was not restarted: {error}")
         self.write(f"{counted(restarted, 'job')} restarted.")
+
+
+def last_fault(job: Job) -> str:
+    """Return why a job that is in progress was put off last; empty if it never was."""
+    put_off = job.events.filter(what="retried") if job.state in IN_PROGRESS else job.events.none()
+    event = put_off.order_by("-pk").first()
+    return f"put off after attempt {event.attempt}: {event.detail}" if event else ""
 
 
 def chosen(options: dict[str, Any]) -> QuerySet[Job]:

@@ -285,7 +285,8 @@ def test_jobs_are_listed_retried_and_cancelled_by_filter(cast: BenchmarkCast) ->
     assert jobs("list", "--state", "queued,running") == ""
     assert jobs("retry", "--code", "file_lost") == "0 jobs restarted.\n"
     assert jobs("retry", "--code", "file_lost,worker_lost") == "1 job restarted.\n"
-    assert (again := queue.claim("score")) is not None
+    again = queue.claim("score")
+    assert again
     transitions.retry(again, reason="The storage is away.")
     assert "\tput off after attempt 2: The storage is away.\n" in jobs("list", "--state", "queued")
     assert jobs("cancel", str(submission.job_id)).startswith("1 job cancelled")

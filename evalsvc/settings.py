@@ -284,6 +284,8 @@ SPECTACULAR_SETTINGS = {
         "ImportState": "annotation.models.Batch.State",
         "ItemState": "annotation.models.Item.State",
         "TestSetState": "annotation.testset.TestSet.State",
+        "ProjectRole": "annotation.models.Member.Role",
+        "CompanionRole": "annotation.testset.Companion.Role",
         "PhaseEnum": "evalsvc.evaluation.models.Setting.Phase",
         "FilePhase": ["dev", "test", "both"],
     },

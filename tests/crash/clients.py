@@ -26,7 +26,8 @@ BOARDS, SYSTEMS, RUNS_BEFORE = 4, 5, 3
 PATIENCE_SECONDS = 330  # models wait 4 minutes for a self-test that was interrupted
 ITEMS, LINES_OF_AN_IMPORT = 4_000, 30
 VOTE_EVERY_SECONDS = 0.5
-TRY_LATER = ('"code":"models_', '"code":"import_running"', '"code":"too_many_comparisons"')
+LATER = ("models_", "import_running", "too_many_comparisons", "too_many_checks")
+TRY_LATER = tuple(f'"code":"{code}' for code in LATER)
 FORM = "crash-form"
 WHOLE = "whole"  # gold that is split and mapped
 

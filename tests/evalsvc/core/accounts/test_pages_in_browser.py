@@ -10,7 +10,7 @@ from django.urls import reverse
 from evalsvc.core.accounts import invitations, teams, tokens
 from evalsvc.core.accounts.models import Team, User
 from tests.cast.browser import open_as
-from tests.places.browser import barriers
+from tests.places.browser import WIDER, barriers
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -79,9 +79,11 @@ def test_an_invitation_created_by_one_admits_another(page: Page, team: Team) -> 
     assert teams.role_in(team, User.objects.get(username="nora")) == "member"
 
 
-def test_the_account_page_is_reachable_on_a_phone(page: Page, team: Team) -> None:
-    page.set_viewport_size({"width": 360, "height": 800})
+def test_the_account_page_is_reachable_on_narrow_screens(page: Page, team: Team) -> None:
     log_in(page)
+    for width in (960, 660, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(WIDER) == 0, width
     link = page.get_by_role("link", name="Kim Lo")
     box = link.bounding_box()
     assert box

@@ -354,8 +354,8 @@ def make_ordinary_item(item: Item, *, by: User) -> Item:
     if item.use not in (Item.Use.QUALIFY, Item.Use.CHECK):
         raise Conflict("no_known_answer", "This sentence is not a gold question.")
     _require_unused(item)
-    known = KnownAnswer.objects.get(pk=item.pk)
-    before = {"use": item.use, "answer": known.payload}
+    known = KnownAnswer.objects.filter(pk=item.pk)
+    before = {"use": item.use, "answer": known.values_list("payload", flat=True).first()}
     record(item.project, GOLD_LOGGED, by=by, about=item.external_id, before=before, after={"use": "work"})
     known.delete()
     item.use = Item.Use.WORK

@@ -267,6 +267,7 @@ def test_drafts_conflicts_history_and_the_outbox_take_spans(page: Page) -> None:
     page.locator("#sentence", has_text="Nothing here").wait_for()
     page.context.set_offline(True)
     press(page, "n", "Enter", "h")
+    page.locator("#history-list").get_by_text("1 span: “Ada” person", exact=True).wait_for()
     page.locator("#history-list button").nth(1).click()
     page.locator("#notice", has_text="It stays “1 span” until you submit").wait_for()
     press(page, "Tab", "Delete", "n", "Enter")

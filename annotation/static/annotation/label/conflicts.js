@@ -36,7 +36,7 @@ async function otherAnswer({ item, body }) {
 }
 
 // Spans and relations of an answer that another one lacks, in words.
-function onlyIn(one, other, item) {
+export function onlyIn(one, other, item) {
   const text = textOf(item);
   const words = (span) => `“${quotable(wordsOf(text, span))}” ${markTitle(span[2])}`;
   const linked = ([head, name, tail]) => `${words(one.spans[head])} – ${relateTitle(name)} – ${words(one.spans[tail])}`;

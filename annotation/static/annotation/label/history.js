@@ -1,9 +1,11 @@
 // The last 10 answers, to open again. Unsent ones come from this device, the others from the server.
 
-import { $, api, button, choiceOf, clip, digitOf, element, open, phraseOf } from "./page.js";
+import { onlyIn } from "./conflicts.js";
+import { $, api, button, choiceOf, clip, digitOf, element, marksSpans, open, phraseOf } from "./page.js";
 import { pairOf } from "./sentence.js";
 import { call, Unreachable } from "./server.js";
 import { storedValue, unsent } from "./storage.js";
+import { ordered } from "../spans/document.js";
 
 const LIMIT = 10;
 const recent = storedValue("recent", []); // latest first, in the form of the API
@@ -55,11 +57,18 @@ async function latest() {
   }
 }
 
+// The answer, and what tells it apart: its spans, or the sentence beside the pair.
+function summaryOf({ act, item, payload }) {
+  const answer = act === "skip" ? "skipped" : phraseOf(choiceOf(payload));
+  if (!marksSpans) return `${answer} – ${clip(item.text)}`;
+  const own = ordered(payload?.spans ?? [], payload?.relations ?? []);
+  return own.spans.length ? `${answer}: ${onlyIn(own, { spans: [], relations: [] }, item)}` : answer;
+}
+
 function rowOf(vote, index, reopen) {
   const row = element("li");
   const text = element("div");
-  const answer = vote.act === "skip" ? "skipped" : phraseOf(choiceOf(vote.payload));
-  text.append(element("b", pairOf(vote.item)), element("p", `${answer} – ${clip(vote.item.text)}`));
+  text.append(element("b", pairOf(vote.item)), element("p", summaryOf(vote)));
   const opener = button("Open again ", () => reopen(vote));
   opener.append(element("kbd", String((index + 1) % 10), "key wide-only"));
   row.append(text, opener);

@@ -131,6 +131,9 @@ def _apply(
     present = Item.objects.present().filter(project=project, key__in=keys)
     # locked in one order, so that two curators never wait for each other
     pks = list(present.order_by("pk").values_list("pk", flat=True))
+    if (fitting := len(item_state.for_one_request(pks))) < len(pks):
+        detail = f"The answers of {len(pks):,} sentences are too long to be decided again at once."
+        raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=fitting)
     items = list(Item.objects.filter(pk__in=pks).order_by("pk").select_for_update(no_key=True))
     if not items:
         raise DomainError("nothing_chosen", "No sentence is selected.", hint="Select some.", field="item")

@@ -23,6 +23,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.formats.label_mapping import Payload
+from evalsvc.core.web.formatting import counted
 
 MOST = 500  # decisions at once
 NA, LEADING = ANSWERS = ("na", "leading")
@@ -31,11 +32,15 @@ NA, LEADING = ANSWERS = ("na", "leading")
 
 @dataclass(frozen=True)
 class BulkPreview:
-    """What each dispute would get; `key` digests disputes and votes, `tied` have no leading label."""
+    """What each dispute would get; `key` digests disputes and votes, `tied` have no leading label.
+
+    `last` is the last dispute looked at; `more` follow it.
+    """
 
     items: list[tuple[Item, Payload]] = field(default_factory=list)
     tied: int = 0
     more: bool = False
+    last: UUID | None = None
 
     @property
     def key(self) -> str:
@@ -43,10 +48,12 @@ class BulkPreview:
         return hashlib.sha256(seen.encode()).hexdigest()
 
 
-def preview(project: Project, filters: DisputeFilters, answer: str, *, by: User) -> BulkPreview:
-    """Return what a bulk decision would give to the first disputes, and store nothing.
+def preview(
+    project: Project, filters: DisputeFilters, answer: str, *, by: User, after: UUID | None = None
+) -> BulkPreview:
+    """Return what a bulk decision would give to the first disputes, or the first after one; store nothing.
 
-    To `MOST` at most; fewer where answers have many spans.
+    To `MOST` at most; fewer where answers have many spans. Ties stay in the list: go on after the last.
     """
     require(project, by, *MAY_DECIDE)
     if not filters.pattern or filters.pattern == UNANSWERABLE:
@@ -55,7 +62,10 @@ def preview(project: Project, filters: DisputeFilters, answer: str, *, by: User)
     if answer not in ANSWERS:
         detail = f"Unknown answer {answer[:40]!r}. Use one of: {', '.join(ANSWERS)}."
         raise DomainError("invalid_input", detail, field="answer")
-    found = list(decisions.disputes(project, filters)[: MOST + 1])
+    disputes = decisions.disputes(project, filters)
+    if after:
+        disputes = disputes.filter(rank__gt=_rank(project, after))
+    found = list(disputes[: MOST + 1])
     fitting, rules = {*for_one_request([item.pk for item in found[:MOST]])}, Rules(project)
     items = [item for item in found if item.pk in fitting]
     votes: dict[int, list[Answer]] = defaultdict(list)
@@ -63,7 +73,15 @@ def preview(project: Project, filters: DisputeFilters, answer: str, *, by: User)
         votes[row.item_id].append(row)
     given = [(item, _answer(rules, item, votes[item.pk], answer)) for item in items]
     kept = [(item, payload) for item, payload in given if payload is not None]
-    return BulkPreview(kept, len(given) - len(kept), len(found) > len(items))
+    last = items[-1].key if items else None
+    return BulkPreview(kept, len(given) - len(kept), len(found) > len(items), last)
+
+
+def _rank(project: Project, after: UUID) -> int:
+    rank = project.items.live().filter(key=after).values_list("rank", flat=True).first()
+    if rank is None:
+        raise DomainError("invalid_input", f"No sentence {after} in {project}.", field="after")
+    return rank
 
 
 def _answer(rules: Rules, item: Item, answers: Sequence[Answer], wanted: str) -> Payload | None:
@@ -109,17 +127,20 @@ def decide_all(
     key: str,
     client_id: UUID,
     by: User,
+    after: UUID | None = None,
 ) -> int:
     """Decide what the preview with this key listed, or nothing if disputes or votes are others by now."""
     require_to_change(project, by, *MAY_DECIDE)
-    made = Adjudication.objects.filter(bulk=client_id, item__project=project, by=by).count()
-    if made:
-        return made
+    repeated = Adjudication.objects.filter(bulk=client_id, item__project=project, by=by).count()
+    if repeated:
+        return repeated
     if not reason.strip():
         raise DomainError("no_reason", "State the reason.", hint="The release shows it.", field="reason")
-    seen = preview(project, filters, answer, by=by)
+    seen = preview(project, filters, answer, by=by, after=after)
     if not seen.items:
-        raise Conflict("nothing_to_decide", "No dispute of this pattern would get an answer.")
+        hint = "Go on after these: more follow." if seen.more else ""
+        tied = f" {counted(seen.tied, 'dispute')} looked at: all are tied." if seen.tied else ""
+        raise Conflict("nothing_to_decide", f"No dispute would get an answer.{tied}", hint=hint)
     if seen.key != key:
         hint = "Look at the preview again."
         raise Conflict("votes_changed", "The disputes or their answers changed since the preview.", hint=hint)
@@ -133,9 +154,9 @@ def decide_all(
             votes_key=item.votes_key,
             bulk=client_id,
         )
-    after = {"pattern": filters.pattern, "label": filters.label, "answer": answer, "decided": len(seen.items)}
+    made = {"pattern": filters.pattern, "label": filters.label, "answer": answer, "decided": len(seen.items)}
     before = {"disputed": len(seen.items)}
-    record(project, "disputes decided in bulk", by=by, about=reason.strip(), before=before, after=after)
+    record(project, "disputes decided in bulk", by=by, about=reason.strip(), before=before, after=made)
     return len(seen.items)
 
 

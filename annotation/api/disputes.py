@@ -226,6 +226,9 @@ class BulkDecisionSerializer(serializers.Serializer[Any]):
     answer = serializers.ChoiceField(
         choices=bulk_decisions.ANSWERS, help_text="N/A, or the label with the most votes, N/A aside."
     )
+    after = serializers.UUIDField(
+        required=False, default=None, help_text="`last` of a preview: look at the disputes behind it."
+    )
     preview = serializers.BooleanField(default=False, help_text="Decide nothing.")
     reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=4_000)
     key = serializers.CharField(required=False, default="", max_length=64, help_text="Of the preview.")
@@ -241,6 +244,9 @@ class BulkResultSerializer(serializers.Serializer[Any]):
     decided = serializers.IntegerField(help_text="Disputes that are decided, or would be.")
     tied = serializers.IntegerField(help_text="Disputes without a leading label, which stay.")
     more = serializers.BooleanField(help_text="True if there are more disputes: decide them after these.")
+    last = serializers.UUIDField(
+        allow_null=True, help_text="Last dispute that a preview looked at; ties stay, so go on `after` it."
+    )
     key = serializers.CharField(help_text="To send with the decision; empty after it.")
     items = BulkExampleSerializer(many=True, help_text="Answers of a preview.")
 
@@ -258,15 +264,22 @@ class BulkDecision(APIView):
         body = dict(validated(request, BulkDecisionSerializer))
         filters = DisputeFilters(**{name: body[name] for name in ("pattern", "label", "remark")})
         if body["preview"]:
-            seen = bulk_decisions.preview(project, filters, body["answer"], by=user)
+            seen = bulk_decisions.preview(project, filters, body["answer"], by=user, after=body["after"])
             items = [{"item": item.key, "payload": payload} for item, payload in seen.items]
-            shown = {"decided": len(items), "tied": seen.tied, "more": seen.more, "key": seen.key}
-            return Response(BulkResultSerializer(shown | {"items": items}).data)
+            shown = {"decided": len(items), "tied": seen.tied, "more": seen.more, "last": seen.last}
+            return Response(BulkResultSerializer(shown | {"key": seen.key, "items": items}).data)
         if "client_id" not in body:
             raise DomainError("bad_client_id", "The decision has no `client_id`.", field="client_id")
-        chosen = {name: body[name] for name in ("reason", "key", "client_id")}
+        chosen = {name: body[name] for name in ("reason", "key", "client_id", "after")}
         decided = bulk_decisions.decide_all(project, filters, body["answer"], **chosen, by=user)
-        made = {"decided": decided, "tied": 0, "more": False, "key": "", "items": []}
+        made: dict[str, Any] = {
+            "decided": decided,
+            "tied": 0,
+            "more": False,
+            "last": None,
+            "key": "",
+            "items": [],
+        }
         return Response(BulkResultSerializer(made).data)
 
 

@@ -296,7 +296,9 @@ def recompute_after_change(project: Project) -> None:
 
 def is_recomputed_at_once(project: Project) -> bool:
     """True if the project is small enough to recompute within a request."""
-    return ItemCount.objects.filter(batch__project=project).total() <= RECOMPUTE_AT_ONCE
+    if ItemCount.objects.filter(batch__project=project).total() > RECOMPUTE_AT_ONCE:
+        return False
+    return fits_in_request([*project.items.order_by().values_list("pk", flat=True)])
 
 
 def is_recompute_queued(project: Project) -> bool:
@@ -392,6 +394,11 @@ def for_one_request(keys: Sequence[int]) -> list[int]:
             break
         fitting.append(key)
     return fitting
+
+
+def fits_in_request(keys: Sequence[int]) -> bool:
+    """True if a request can decide the answers of all these items."""
+    return len(for_one_request(keys)) == len(keys)
 
 
 def other_policy_changes(project: Project) -> int:

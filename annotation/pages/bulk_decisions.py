@@ -26,7 +26,7 @@ EXAMPLES = 20
 
 
 class BulkForm(PageForm):
-    OTHER_NAMES = ("action", "key", "client_id")
+    OTHER_NAMES = ("action", "key", "client_id", "after", "last")
     answer = forms.ChoiceField(
         widget=forms.RadioSelect,
         choices=[
@@ -49,7 +49,8 @@ def bulk(request: HttpRequest, slug: str) -> HttpResponse:
     user, filters, sent = person(request), filters_of(request), request.POST
     form = BulkForm(sent or None)
     back = reverse("disputes", args=[project.slug])
-    context: dict[str, Any] = {"form": form, "filters": filters, "client_id": uuid4()}
+    after = _uuid_or_none(sent.get("last" if sent.get("action") == "next" else "after", ""))
+    context: dict[str, Any] = {"form": form, "filters": filters, "client_id": uuid4(), "after": after}
     if form.is_valid():
         values = form.cleaned_data
         if sent.get("action") == "decide":
@@ -62,13 +63,15 @@ def bulk(request: HttpRequest, slug: str) -> HttpResponse:
                     reason=values["reason"],
                     key=sent.get("key", ""),
                     client_id=_uuid(sent.get("client_id", "")),
+                    after=after,
                     by=user,
                 ),
             )
             if made:
                 messages.info(request, f"{counted(made, 'dispute')} decided.")
                 return redirect(back)
-        seen = attempt(form, lambda: bulk_decisions.preview(project, filters, values["answer"], by=user))
+        answer = values["answer"]
+        seen = attempt(form, lambda: bulk_decisions.preview(project, filters, answer, by=user, after=after))
         if seen is not None:
             titles = label_titles(project)
             texts = [(item, answer_text(payload, titles)) for item, payload in seen.items]
@@ -84,6 +87,10 @@ def undo(request: HttpRequest, slug: str) -> HttpResponse:
     n = bulk_decisions.undo(project, _uuid(request.POST.get("bulk", "")), by=person(request))
     messages.info(request, f"{counted(n, 'decision')} undone.")
     return redirect("disputes", project.slug)
+
+
+def _uuid_or_none(text: str) -> UUID | None:
+    return _uuid(text) if text else None
 
 
 def _uuid(text: str) -> UUID:

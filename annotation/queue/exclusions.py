@@ -128,7 +128,7 @@ def _recompute(project: Project, items: list[int]) -> None:
     """Recompute few items at once, many by a job."""
     for start in range(0, len(items), CHUNK):
         _update_imported_k(items[start : start + CHUNK])
-    if len(items) > item_state.RECOMPUTE_AT_ONCE:
+    if len(items) > item_state.RECOMPUTE_AT_ONCE or not item_state.fits_in_request(items):
         item_state.recompute_after_change(project)
         return
     for start in range(0, len(items), item_state.CHUNK):

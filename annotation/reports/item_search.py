@@ -23,6 +23,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from annotation.adjudication import bulk_actions, second_readings
 from annotation.adjudication.item_filters import REMARKS, with_label, with_remark
+from annotation.consensus import item_state
 from annotation.models import Annotator, Batch, Item, ItemCount, LastAnswer, Project, Vote
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
@@ -127,7 +128,7 @@ def matching(
 ) -> tuple[list[UUID], bool]:
     """Return the keys of matching items that an action can change; True if there may be more.
 
-    Gold questions have no state that an action could change.
+    Fewer where answers have many spans. Gold questions have no state that an action could change.
     """
     require(project, for_user, CURATOR)
     states, most = bulk_actions.CHANGEABLE[action], bulk_actions.limit_of(action)
@@ -144,11 +145,9 @@ def matching(
             scanned += len(chunk)
             if len(found) > most or scanned >= MAX_SCANNED:
                 break
-    keys: list[UUID] = []
-    for at in range(0, min(len(found), most), CHUNK):
-        rows = Item.objects.filter(pk__in=found[at : min(at + CHUNK, most)])
-        keys += rows.values_list("key", flat=True)
-    return keys, len(found) > most or scanned >= MAX_SCANNED
+    fitting = item_state.for_one_request(found[:most])
+    keys = [*Item.objects.filter(pk__in=fitting).values_list("key", flat=True)]
+    return keys, len(found) > len(fitting) or scanned >= MAX_SCANNED
 
 
 # ---- candidates, in order ---------------------------------------------------------------------------

@@ -182,6 +182,33 @@ def test_disputes_with_many_spans_are_decided_in_parts(monkeypatch: pytest.Monke
         assert len(bulk_decisions.preview(made, chosen, NA, by=curator()).items) == min(left, 1)
 
 
+def test_disputes_behind_tied_ones_are_reached(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    """Tied disputes never leave the list."""
+    made = create_project("entities", k=2, labels=("PER", "LOC"))
+    import_lines(made, [{"id": f"d{n}", "text": "Ann saw Bergen"} for n in range(3)])
+    projects.open_for_work(made, by=curator())
+    of_ann, of_bergen = [[0, 3, "PER"]], [[8, 14, "LOC"]]
+    for n, second in enumerate(([[0, 3, "LOC"]], [[0, 3, "LOC"]], of_bergen)):
+        item = Item.objects.get(external_id=f"d{n}")
+        for user, spans in zip(annotators(made, 2), (of_ann, second), strict=True):
+            votes.answer(item, user, client_id=uuid4(), payload={"spans": spans, "relations": []})
+    (pattern,) = set(made.items.values_list("pattern", flat=True))
+    monkeypatch.setattr(bulk_decisions, "MOST", 2)
+    client.force_login(curator())
+    address = reverse("disputes-bulk", args=[made.slug]) + f"?pattern={pattern}"
+    first = client.post(address, {"action": "preview", "answer": LEADING, "reason": "R"})
+    seen = first.context["seen"]
+    assert (seen.items, seen.tied, seen.more) == ([], 2, True)
+    with pytest.raises(Conflict, match="2 disputes looked at: all are tied"):
+        decided(made, LEADING, pattern=pattern)
+    sent = {"answer": LEADING, "reason": "R", "key": seen.key, "client_id": str(uuid4())}
+    following = client.post(address, sent | {"action": "next", "last": str(seen.last)}).context
+    assert [item.external_id for item, _ in following["seen"].items] == ["d2"]
+    sent |= {"action": "decide", "key": following["seen"].key, "after": str(following["after"])}
+    assert client.post(address, sent).status_code == 302
+    assert made.items.get(external_id="d2").gold["spans"] == [*of_ann, *of_bergen]
+
+
 def test_bulk_decisions_stand_through_recomputation_and_reach_the_release() -> None:
     made = project()
     decided(made)

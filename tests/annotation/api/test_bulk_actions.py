@@ -8,6 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from annotation.adjudication import bulk_actions
+from annotation.consensus import item_state
 from annotation.models import KnownAnswer
 from evalsvc.core.activity.models import entries
 from tests.cast.basics import sentence
@@ -76,6 +77,13 @@ def test_all_that_match_change_with_the_filters_of_the_list(
     none = send(cast, "exclude", query="?state=open", all=True, finding="broken").json()
     assert (none["changed"], none["effects"]) == (0, [])
     assert send(cast, "exclude", 1, 2, finding="broken").json()["code"] == "too_many_items"
+
+
+def test_items_with_many_spans_change_in_parts(cast: ProjectCast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_state, "MOST_IN_REQUEST", 1)
+    assert send(cast, "exclude", 1, 2, finding="broken").json()["code"] == "too_many_items"
+    parts = [send(cast, "exclude", all=True, finding="broken").json() for _ in range(3)]
+    assert [(part["changed"], part["more"]) for part in parts] == [(2, True), (1, False), (0, False)]
 
 
 def test_unanswered_items_become_gold_questions_together(cast: ProjectCast) -> None:

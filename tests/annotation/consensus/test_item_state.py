@@ -10,7 +10,7 @@ from django.db import transaction
 from annotation import projects
 from annotation.consensus import item_state
 from annotation.models import Item, Project
-from annotation.queue import leases
+from annotation.queue import exclusions, leases
 from evalsvc.core.jobs.models import Job
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import (
@@ -57,6 +57,22 @@ def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monke
         None,
         ["A"],
     ]
+
+
+@pytest.mark.django_db
+def test_few_items_with_many_spans_are_recomputed_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """150 texts of 2 × 1,000 spans took seconds of a request, with the database locked."""
+    project = project_with_items(2, k=2)
+    for name in ("s0", "s1"):
+        answered_item(project, ["A"], ["A"], item=name)
+    monkeypatch.setattr(item_state, "MOST_IN_REQUEST", 1)
+    projects.set_k(project, k=3, by=curator())
+    assert item_state.is_recomputing(project)
+    run_job("recompute", project.pk)
+    exclusions.exclude_annotator(project.annotators.get(name="ann0"), by=curator())
+    assert item_state.is_recomputing(project)
+    run_job("recompute", project.pk)
+    assert {(item.state, item.free) for item in project.items.all()} == {("open", 2)}
 
 
 def test_leased_items_need_one_answer_fewer(either_database: str) -> None:

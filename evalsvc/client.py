@@ -58,6 +58,7 @@ TIMEOUT_SECONDS = 60
 WAIT_SECONDS = 20
 CHUNK_BYTES = 1 << 16
 BAR_WIDTH = 30
+LINES_NAMED = 5
 NA_PLACES = ("first", "last", "none")
 OnSent = Callable[[int, int], None]
 
@@ -594,12 +595,21 @@ def clear_bar() -> None:
 
 
 def show_problems(errors: Sequence[FileProblem], count: int) -> None:
-    previous = ""
+    """Print each problem once, with the lines that have it too."""
+    alike: dict[str, list[FileProblem]] = {}
     for problem in errors:
         # problems of fields, unlike those of files, come without a message
         message = problem.get("message") or f"{problem.get('field', '')}: {problem.get('expected', '')}"
-        write(f"{problem['code']}: {message}")
-        example = problem.get("example", "")
+        same = message.removeprefix(f"Line {problem.get('line', 0):,}")
+        alike.setdefault(f"{problem['code']}:{same}", []).append({**problem, "message": message})
+    previous = ""
+    for first, *others in alike.values():
+        write(f"{first['code']}: {first['message']}")
+        if others:
+            lines = [f"{each.get('line', 0):,}" for each in others[:LINES_NAMED]]
+            more = f" and {len(others) - LINES_NAMED:,} more" if len(others) > LINES_NAMED else ""
+            write(f"    likewise line{'s' * (len(others) > 1)} {', '.join(lines)}{more}")
+        example = first.get("example", "")
         if example not in ("", previous):
             write(f"    example: {example}")
         previous = example

@@ -65,6 +65,22 @@ def run(url: str, token: str, folder: Path, *words: object) -> subprocess.Comple
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
 
 
+def test_a_problem_of_many_lines_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    near = [
+        program.FileProblem(code="near_label", line=n, message=f"Line {n:,}, field label: NA")
+        for n in range(1, 9)
+    ]
+    other: program.FileProblem = {"code": "missing_id", "message": "One id is missing.", "example": "{}"}
+    program.show_problems([*near[:2], other, *near[2:]], 300)
+    assert capsys.readouterr().out.splitlines() == [
+        "near_label: Line 1, field label: NA",
+        "    likewise lines 2, 3, 4, 5, 6 and 2 more",
+        "missing_id: One id is missing.",
+        "    example: {}",
+        "… and 291 more.",
+    ]
+
+
 @pytest.mark.worker
 def test_a_run_is_validated_submitted_watched_and_its_scores_printed(
     live: str, token: str, run_file: Path, tmp_path: Path, worker: StartWorker

@@ -198,6 +198,8 @@ def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> N
 
 
 def test_the_tutorial_for_teams_leads_to_scores(live: str, tmp_path: Path) -> None:
+    """It has the labels of the demo, which takes long to load; another benchmark stands in for it."""
+    demo = "".join((ROOT / "evalsvc/demo" / name).read_text() for name in ("data/labels.json", "loader.py"))
     cast = ServiceCast.create()
     env_vars = {"URL": live, "TOKEN": cast.secrets["submit"], "BOARD": "tides"}
     env_vars |= {"EVALSVC_URL": live, "EVALSVC_TOKEN": cast.secrets["submit"]}
@@ -205,6 +207,9 @@ def test_the_tutorial_for_teams_leads_to_scores(live: str, tmp_path: Path) -> No
     for code in shell_blocks("first-run.md"):
         if "--watch" in code:
             run_job("score", int(env_vars["ID"]))
+        for label, own in (("place_of_birth", "born_in"), ("N/A", "NA")):
+            assert label not in code or f'"{label}"' in demo
+            code = code.replace(label, own)
         answers.append(run(code, env_vars, tmp_path))
         if found := re.match(r"Submission (\d+):", answers[-1]):
             env_vars["ID"] = found[1]

@@ -94,7 +94,8 @@ def resampled(
 ) -> dict[str, Replicates]:
     """Return bootstrap and randomisation replicates of each resampled measure."""
     if "ranking" in (a.suite, b.suite):
-        by_rank = _ranked(a, b, [name for name in measures if name in RANKED], draws)
+        ranks = [name for name in measures if name in RANKED]  # none if a side has labels alone
+        by_rank = _ranked(a, b, ranks, draws) if ranks else {}
         fixed = a.options.threshold is not None
         # averages at τ* have no test, as it is chosen for them; classes only begin to count there
         at_point = [name for name in measures if name not in RANKED and (fixed or label_of(name))]

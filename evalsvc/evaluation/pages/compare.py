@@ -231,10 +231,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "differences": _differences(comparison, *pair),
         "method": words.METHOD,
         "version": comparison.board.version.number,
-        "counts": " ".join(
-            f"{name}: {counted(row.n, 'run')}."
-            for name, row in zip(comparison.names, comparison.rows, strict=True)
-        ),
+        "counts": _counts(comparison),
         "computation": words.computation(comparison),
     }
 
@@ -260,6 +257,14 @@ def _matrix(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
         return verdict, f"{VERDICTS[verdict]} {names[b]}{reason}"
 
     return [(names[a], [cell(a, b) for b in places]) for a in places]
+
+
+def _counts(comparison: Comparison) -> str:
+    """Say how many runs each system has."""
+    counts = [counted(row.n, "run") for row in comparison.rows]
+    if len(set(counts)) == 1:
+        return f"{counts[0]} of each system."
+    return " ".join(f"{name}: {n}." for name, n in zip(comparison.names, counts, strict=True))
 
 
 def _matrix_table(comparison: Comparison) -> PaperTable:

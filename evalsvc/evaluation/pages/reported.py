@@ -13,6 +13,7 @@ from evalsvc.core.accounts import users
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page, row_id
+from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages.organise import organised
 from evalsvc.evaluation.pages.reported_view import context_of
@@ -34,8 +35,8 @@ class ReportedForm(PageForm):
     systems = forms.CharField(
         label="Figures as printed",
         widget=forms.Textarea(attrs={"rows": 6, "class": "field mono"}),
-        help_text="A heading with measures, then a line per system, with tabs, semicolons or commas between. "
-        "Shares in percent; a deviation after ±. For example: 71.5 ± 0.4",
+        help_text="A heading with measures, by title or key, then a line per system, with tabs, "
+        "semicolons or commas between. Shares in percent; a deviation after ±.",
     )
 
 
@@ -52,6 +53,8 @@ def reported_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         messages.info(request, f"{row.system} removed.")
         return redirect("setting-reported", slug, key)
     form = ReportedForm(request.POST if request.method == "POST" else None)
+    main = as_shown(setting, setting.main).title
+    form.fields["systems"].widget.attrs["placeholder"] = f"System; {main}\nNet; 71.5 ± 0.4\nTree; 69.8 ± 0.7"
     if form.is_valid():
         values = dict(form.cleaned_data)
         text = values.pop("systems")

@@ -19,10 +19,11 @@ from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.measures.families import label_of
 from evalsvc.evaluation.models import Benchmark, Setting, StoredComparison
 from tests.cast.benchmarks import BenchmarkCast
-from tests.evalsvc.evaluation.test_leaderboard import scored
+from tests.evalsvc.evaluation.test_leaderboard import answers, scored
 from workers.handlers import compare
 from workers.metrics.systems import holm, welch
 from workers.runner import run_inline, run_next
+from workers.scoring.significance import NOT_RESAMPLED
 
 
 def of(cast: BenchmarkCast, benchmark: Benchmark, *names: str, person: Any = None) -> Comparison:
@@ -52,6 +53,18 @@ def test_systems_with_several_runs_are_tested_over_runs(cast: BenchmarkCast, ben
         "Net is ahead of Tree by 58.3 accuracy (p .021, Welch’s t over runs)."
     )
     assert found.verdict("accuracy", 0, 1) + found.verdict("accuracy", 1, 0) == "WL"
+
+
+def test_labels_are_compared_with_scores(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations(main="micro_f1")
+    soft = [{"id": line["id"], "scores": {"born_in": 0.9}} for line in answers(6)]
+    for system, lines in (("Net", answers(6)), ("Soft", soft)):
+        cast.submit(benchmark, lines, system=system)
+    while run_next("score"):
+        pass
+    found = computed(cast, benchmark, "Net", "Soft")
+    assert found.state == Job.State.DONE
+    assert [test.reason for test in found.tests["micro_f1"]] == [NOT_RESAMPLED]
 
 
 def test_tests_under_another_main_measure_are_computed_anew(

@@ -53,6 +53,8 @@ class WirePrediction(msgspec.Struct, forbid_unknown_fields=True):
     entities: list[tuple[str, str]] | UnsetType = UNSET
     triples: list[tuple[str, str, str]] | UnsetType = UNSET
     abstain: bool | UnsetType = UNSET
+    label_true: str | UnsetType = UNSET
+    label_pred: str | UnsetType = UNSET
 
 
 KEYS = WirePrediction.__struct_fields__
@@ -67,21 +69,23 @@ CONSTRUCTORS: dict[tuple[str, ...], Callable[[str, Any], PredictionLine]] = {
 }
 PAIR_KEYS = ("h", "t", "relation", "score")
 ENTPAIR_KEYS = ("entpair", "relation", "score")
+TACRED_KEYS = ("id", "label_true", "label_pred")
 SPAN_KEYS = ("id", "spans"), ("id", "spans", "relations")
-KEY_SETS = (*CONSTRUCTORS, PAIR_KEYS, ENTPAIR_KEYS, *SPAN_KEYS)
+KEY_SETS = (*CONSTRUCTORS, PAIR_KEYS, ENTPAIR_KEYS, *SPAN_KEYS, TACRED_KEYS)
 FORMS = (
     "one of: id and label; id and labels; id and scores; h, t, relation and score; "
     "entpair, relation and score; id and spans (and relations); id and tags; "
-    "id and entities; id and triples; id and abstain"
+    "id and entities; id and triples; id and abstain; id, label_true and label_pred"
 )
 
 
 def read_predictions(
-    source: Source, *, problems: Problems, limits: Limits = LIMITS
+    source: Source, *, problems: Problems, limits: Limits = LIMITS, truth: bool = False
 ) -> Iterator[tuple[int, PredictionLine]]:
     """Yield (line, prediction); report and skip invalid lines.
 
-    A block of regular lines is decoded at once, which is several times faster.
+    Of lines with a true and a predicted label the latter counts, or the former for `truth`. A block of
+    regular lines is decoded at once, which is several times faster.
     """
     decoder, readers = msgspec.json.Decoder(WirePrediction), BLOCK_READERS
     for block in read_blocks(source, problems=problems, limits=limits):
@@ -91,7 +95,7 @@ def read_predictions(
             continue
         for line, text in block.texts(problems=problems, limits=limits):
             wire = decode(decoder, text, line=line, problems=problems)
-            prediction = None if wire is None else _build(wire, line, problems)
+            prediction = None if wire is None else _build(wire, line, problems, truth=truth)
             if prediction is None:
                 problems.unread.add_line(text)
             else:
@@ -133,7 +137,7 @@ def read_as_gold(
     repair: Repair = "conlleval",
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) of labels, spans or tags, as gold without text."""
-    for line, prediction in read_predictions(source, problems=problems, limits=limits):
+    for line, prediction in read_predictions(source, problems=problems, limits=limits, truth=True):
         name = getattr(prediction, "id", "")
         if isinstance(prediction, LabelPrediction):
             yield line, ItemLine(name, None, relations=(prediction.label,))
@@ -149,7 +153,7 @@ def read_as_gold(
             problems.add("mixed_forms", line=line, expected="gold with label, labels, spans or tags")
 
 
-def _build(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
+def _build(wire: WirePrediction, line: int, problems: Problems, *, truth: bool) -> PredictionLine | None:
     """Return the prediction of a decoded line, or report its problem."""
     keys = tuple([key for key in KEYS if getattr(wire, key) is not UNSET])
     if keys == ENTPAIR_KEYS:
@@ -173,6 +177,8 @@ def _build(wire: WirePrediction, line: int, problems: Problems) -> PredictionLin
     if wire.abstain is False:
         problems.add("wrong_type", line=line, field="abstain", value="false", expected="true, or no such key")
         return None
+    if keys == TACRED_KEYS:
+        return LabelPrediction(name, wire.label_true if truth else wire.label_pred)  # type: ignore[arg-type]
     if keys in CONSTRUCTORS:
         return CONSTRUCTORS[keys](name, getattr(wire, keys[1]))
     links = [] if wire.relations is UNSET else wire.relations
@@ -276,7 +282,7 @@ BLOCK_READERS: Sequence[BlockReader] = (
 
 
 ANSWER_KEYS = frozenset(
-    {"label", "labels", "scores", "score", "spans", "tags", "entities", "triples", "abstain"}
+    {"label", "labels", "scores", "score", "spans", "tags", "entities", "triples", "abstain", "label_pred"}
 )
 FORMAT = register(
     Format(
@@ -295,6 +301,11 @@ FORMAT = register(
                 "Label",
                 "The relation of each sentence. Spell the negative class as the benchmark does.",
                 '{"id": "s1", "label": "born_in"}',
+            ),
+            Variant(
+                "Label beside the true one",
+                "As in prediction files for TACRED: label_pred counts. In a gold file label_true does.",
+                '{"id": "s1", "label_true": "lived_in", "label_pred": "born_in"}',
             ),
             Variant(
                 "Label set",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evalsvc.core.formats.jsonl_predictions import read_predictions
+from evalsvc.core.formats.jsonl_predictions import read_as_gold, read_predictions
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import (
     BagPrediction,
@@ -26,6 +26,7 @@ def read(*objects) -> tuple[list, Problems]:
     ("line", "expected"),
     [
         ({"id": "a", "label": "r"}, LabelPrediction("a", "r")),
+        ({"id": "a", "label_true": "s", "label_pred": "r"}, LabelPrediction("a", "r")),
         ({"id": 12, "label": "r"}, LabelPrediction("12", "r")),
         ({"id": "a:b", "label": 'x":y'}, LabelPrediction("a:b", 'x":y')),
         ({"id": "a", "labels": ["r", "s"]}, LabelsPrediction("a", ("r", "s"))),
@@ -45,6 +46,13 @@ def test_each_form_reads_alike_as_first_and_as_later_line(line, expected):
     predictions, problems = read(line, line, line)
     assert predictions == [expected] * 3
     assert problems.total == 0
+
+
+def test_the_gold_beside_predicted_labels_is_their_true_label():
+    """Else a file of predictions named as gold would be right everywhere."""
+    line = b'{"id": "a", "label_true": "s", "label_pred": "r"}'
+    [(_, item)] = read_as_gold(line, problems=Problems())
+    assert item.relations == ("s",)
 
 
 def test_the_order_of_keys_does_not_matter():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import StrIndex
@@ -23,15 +24,18 @@ def with_remark(items: QuerySet[Item], remark: str, votes: QuerySet[Vote] | None
     return items.filter(Exists(rows.filter(REMARKS[remark], ~Exists(later))))
 
 
-def with_label(project: Project, items: QuerySet[Item], label: str) -> QuerySet[Item]:
-    """Keep items with the label in their outcome, or in an answer."""
+def with_label(
+    project: Project, items: QuerySet[Item], label: str, unread: Collection[int] = ()
+) -> QuerySet[Item]:
+    """Keep items with the label in an answer, or in their outcome unless they are `unread`."""
     mapping = item_state.Rules(project).mapping
     names = OntologyLabel.objects.filter(project=project).values_list("name", flat=True)
     raw = {name for name in names if label in mapping.labels([name])}
     answers = Answer.objects.filter(item=OuterRef("pk")).active()
     answers = answers.alias(labels=LabelsText("payload", kind=project.kind))
     items = items.alias(labels=LabelsText("gold", kind=project.kind))
-    return items.filter(_names("labels", {label}) | Exists(answers.filter(_names("labels", raw))))
+    in_outcome = _names("labels", {label}) & ~Q(pk__in=unread)
+    return items.filter(in_outcome | Exists(answers.filter(_names("labels", raw))))
 
 
 def _names(field: str, names: set[str]) -> Q:

@@ -101,6 +101,11 @@ def hidden_decisions(project: Project, user: User) -> set[int]:
     return set(waiting(project, user).values_list("decision", flat=True))
 
 
+def hidden_items(project: Project, user: User) -> set[int]:
+    """Return the items that a person is to read again, whose outcome stays hidden until then."""
+    return set(waiting(project, user).values_list("decision__item", flat=True))
+
+
 def waiting_for(item: Item, user: User) -> SecondReading | None:
     """Return the reading of an item that a person may do."""
     return waiting(item.project, user).filter(decision__item=item).first()

@@ -87,9 +87,10 @@ def search(
 ) -> ItemPage:
     """Return a page of items, with what curators alone may read.
 
-    Items that wait for the person's second reading have no gold.
+    Items that wait for the person's second reading have no gold, and aren't found by it.
     """
     require(project, for_user, CURATOR)
+    unread = second_readings.hidden_items(project, for_user) if filters.label else set()
     backwards = before is not None
     start = before or after
     descending = (order in ("newest", ANSWERED)) != backwards
@@ -100,7 +101,7 @@ def search(
     found: list[int] = []
     scanned, last, complete = 0, 0, True
     while len(found) <= size and complete and (chunk := [pk for *_, pk in islice(places, step)]):
-        matching = set(_matching(project, filters, chunk) if scans else chunk)
+        matching = set(_matching(project, filters, chunk, unread) if scans else chunk)
         found += [pk for pk in chunk if pk in matching]
         scanned, last = scanned + len(chunk), chunk[-1]
         step = min(CHUNK, 4 * step) if scans else step
@@ -132,6 +133,7 @@ def matching(
     """
     require(project, for_user, CURATOR)
     states, most = bulk_actions.CHANGEABLE[action], bulk_actions.limit_of(action)
+    unread = second_readings.hidden_items(project, for_user) if filters.label else set()
     found: list[int] = []
     scanned = 0
     if filters.use:
@@ -140,7 +142,7 @@ def matching(
         wanted = replace(filters, state=state)
         places = _places(project, wanted, "", None, descending=False, step=CHUNK)
         while chunk := [pk for *_, pk in islice(places, CHUNK)]:
-            matches = _matching(project, wanted, chunk) if filters.scans else chunk
+            matches = _matching(project, wanted, chunk, unread) if filters.scans else chunk
             found += _last_votes([*matches]) if order == ANSWERED else matches
             scanned += len(chunk)
             if len(found) > most or scanned >= MAX_SCANNED:
@@ -332,8 +334,10 @@ def _sorted(
 
 
 # ---- filters without an index ------------------------------------------------------------------------
-def _matching(project: Project, filters: ItemFilters, pks: Sequence[int]) -> QuerySet[Any, int]:
-    """Return those of the items that match."""
+def _matching(
+    project: Project, filters: ItemFilters, pks: Sequence[int], unread: set[int]
+) -> QuerySet[Any, int]:
+    """Return those of the items that match; the outcomes of those unread by the person do not."""
     where = _in_state(filters)
     items: QuerySet[Item] = Item.objects.filter(pk__in=pks, **where).order_by()
     votes = Vote.objects.filter(item=OuterRef("pk"))
@@ -345,7 +349,7 @@ def _matching(project: Project, filters: ItemFilters, pks: Sequence[int]) -> Que
     if filters.remark:
         items = with_remark(items, filters.remark, votes)
     if filters.label:
-        items = with_label(project, items, filters.label)
+        items = with_label(project, items, filters.label, unread)
     return items.values_list("pk", flat=True)
 
 

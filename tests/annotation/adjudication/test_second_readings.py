@@ -107,6 +107,9 @@ def test_a_curator_sees_no_decision_that_waits_for_their_reading_until_they_leav
     project: Project, judy: User, client: Client
 ) -> None:
     projects.set_member(project, user=judy, role="curator", by=curator())
+    for name in NAMES:
+        decisions.reopen(item(project, name), by=curator())
+        decide(item(project, name), "C")
     second_readings.ask(project, n=1, seed="x", by=curator())
     drawn = second_readings.waiting(project, judy)[0].decision.item
     client.force_login(judy)
@@ -119,6 +122,9 @@ def test_a_curator_sees_no_decision_that_waits_for_their_reading_until_they_leav
         rows = b"".join(client.get(table).streaming_content).decode().splitlines()  # type: ignore[attr-defined]
         return [*map(bool, texts), not any(",adjudicated,1–1,," in row for row in rows)]
 
+    by_label = f"/api/v1/projects/{project.slug}/items?label=C"  # no answer has it, all decisions do
+    found = [row["external_id"] for row in client.get(by_label).json()["results"]]
+    assert found == [name for name in NAMES if name != drawn.external_id]
     shown = client.get(page).content.decode()
     assert (seen(), "so clear" in shown, "Undo decision" in shown) == ([False] * 3, False, False)
     late = client.post(reverse("dispute", args=[project.slug, drawn.key]), {"choice": "{}"})

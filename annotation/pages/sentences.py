@@ -305,6 +305,7 @@ def _sentence_context(item: Item, role: str, user: User, **forms: Any) -> dict[s
             (row, _text(item, row.payload, titles), seconds(_seconds(row.answer.vote.milliseconds)))
             for row in answers
         ],
+        summary=_summary(item, answers, titles),
         n_answers=counted(len(answers), "answer"),
         events=[
             (event, "" if event.payload is None else _text(item, event.payload, titles))

@@ -24,11 +24,12 @@ async function pageOf(address, request) {
   return page.getElementById("about") ? page : null;
 }
 
-// Above it on the list, a sentence shows its state and outcome as they are now.
+// Above it on the list, a sentence shows its state, outcome and answers as they are now.
 function refresh(row, about) {
-  const [state, outcome] = about.querySelectorAll("template");
+  const [state, outcome, answers] = about.querySelectorAll("template");
   row.querySelector("[data-head=State]").replaceChildren(state.content.cloneNode(true));
   row.querySelector("[data-head=Outcome] .short").textContent = outcome.content.textContent.trim();
+  row.querySelector("[data-head=Answers] .short").textContent = answers.content.textContent.trim();
   if (state.dataset.decide) row.dataset.decide = state.dataset.decide;
   else delete row.dataset.decide;
 }

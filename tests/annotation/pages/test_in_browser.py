@@ -96,6 +96,14 @@ def test_a_row_opens_below_itself_and_changes_its_sentence(page: Page, live: str
     assert barriers(page) == []
     ids = page.eval_on_selector_all("[id]", "nodes => nodes.map(node => node.id)")
     assert len(ids) == len(set(ids))
+    answers = page.locator("[data-head=Answers]").first
+    both = answers.inner_text()
+    opened.get_by_role("button", name="Exclude the answer of").first.click()
+    opened.get_by_text("The answer is excluded.").wait_for()
+    assert (len(both.split(" · ")), len(answers.inner_text().split(" · "))) == (2, 1)
+    opened.get_by_role("button", name="Include the answer of").click()
+    opened.get_by_text("The answer counts again.").wait_for()
+    assert answers.inner_text() == both
     opened.get_by_role("button", name="Exclude sentence").click()
     opened.get_by_text("The sentence is excluded from the queue").wait_for()
     assert "excluded" in page.locator("#rows > tbody > tr").first.inner_text()

@@ -85,7 +85,7 @@ class Members(generics.ListAPIView[Member]):
         name = body["user"]["username"]
         user = get_user_model().objects.filter(username=name).first()
         if user is None:
-            raise DomainError("unknown_user", f"No user is named {name}.", field="username")
+            raise DomainError("invalid_input", f"No user is named {name}.", field="username")
         member = projects.set_member(project, user=user, role=body["role"], by=by)
         return Response(MemberSerializer(member).data)
 

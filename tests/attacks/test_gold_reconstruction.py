@@ -32,10 +32,11 @@ def probe(oracle: Oracle, *, files: int = FILES) -> int:
     return known
 
 
-@pytest.mark.parametrize(("items", "exact"), [(286, 49), (5_000, 50)])
-def test_changes_of_one_item_give_no_label_away(items: int, exact: int) -> None:
+@pytest.mark.parametrize(("items", "exact", "without"), [(286, 49, 49), (5_000, 50, 0)])
+def test_changes_of_one_item_give_no_label_away(items: int, exact: int, without: int) -> None:
     gold = simulated_gold(items)
     assert probe(Oracle(gold, hidden=False)) == exact
+    assert probe(Oracle(gold, compares=False)) == without
     assert probe(Oracle(gold)) == 0
 
 
@@ -303,9 +304,10 @@ def test_the_default_quota_keeps_the_bits_far_below_those_of_the_gold() -> None:
 
 
 def test_a_search_by_halves_resolves_nothing() -> None:
-    for items, exact in ((286, 100), (5_000, 87)):
+    for items, exact, without in ((286, 100, 98), (5_000, 87, 78)):
         gold = simulated_gold(items)
         assert resolved_by_halves(Oracle(gold, hidden=False)) == exact
+        assert resolved_by_halves(Oracle(gold, compares=False)) == without
         assert resolved_by_halves(Oracle(gold)) == 0
 
 

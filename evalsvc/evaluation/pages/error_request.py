@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -10,6 +10,7 @@ from math import isfinite
 from django.http import Http404, HttpRequest, QueryDict
 
 from annotation.testset import label_titles
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO, Selection, Wanted, same_gold
@@ -160,7 +161,14 @@ def system_value(row: BoardRow) -> str:
     return f"{row.system.team_slug}/{row.system.name}"
 
 
+CHOICES: dict[str, Collection[str]] = {"kind": KINDS, "who": WHO, "order": ORDERS}
+
+
 def _wanted(query: QueryDict) -> Wanted:
+    for name, known in CHOICES.items():
+        if unknown := [value for value in query.getlist(name) if value and value not in known]:
+            detail, hint = f"Unknown {name}: {unknown[0][:60]!r}.", f"Use {', '.join(known)}."
+            raise DomainError("bad_choice", detail, hint=hint, field=name)
     kinds = frozenset(KINDS.index(kind) for kind in query.getlist("kind") if kind in KIND_TITLES)
     who, order = query.get("who", ""), query.get("order", "")
     return Wanted(

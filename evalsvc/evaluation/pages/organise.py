@@ -191,15 +191,22 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
             ("Maximum lines", count(lines) if lines else "limit of the service"),
             ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),
         ],
-        "old_names": (stated := old_names.effect(benchmark, by=by)),
-        "names": in_words(stated.names, negative=benchmark.negative),
-        "changed_names": in_words(stated.changed, negative=benchmark.negative),
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
         "published": published_gold(each.test_set for each in settings if is_hidden(each, now)),
         "systems": form.systems.values_list("name", "team__name")[:MOST_SUGGESTED],
     }
-    return _form_page(request, "organise.html", form, **context)
+    return _form_page(request, "organise.html", form, **context, **_old_names(benchmark, by))
+
+
+def _old_names(benchmark: Benchmark, by: User) -> dict[str, Any]:
+    """Return what mapping old names of labels would change, in words too."""
+    stated = old_names.effect(benchmark, by=by)
+    return {
+        "old_names": stated,
+        "names": in_words(stated.names, negative=benchmark.negative),
+        "changed_names": in_words(stated.changed, negative=benchmark.negative),
+    }
 
 
 def _switch_old_names(request: HttpRequest, benchmark: Benchmark, *, mapped: bool, by: User) -> None:

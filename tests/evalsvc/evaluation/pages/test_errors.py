@@ -197,6 +197,8 @@ def test_what_cannot_be_shown_says_why(client: Client, cast: BenchmarkCast, benc
     address = reverse("board-errors", args=["rel"])
     for wrong in ({"a": "kelpie/Nothing"}, {"item": "s77"}, {"setting": "nothing"}):
         assert client.get(address, wrong).status_code == 404
+    for unknown in ({"kind": "Missed"}, {"order": "F1"}, {"who": "c"}):
+        assert client.get(address, unknown).status_code == 400
     EvaluationOutcomes.objects.all().delete()
     assert "before errors were stored" in page(client, a="kelpie/Net")[1]
 

@@ -61,6 +61,7 @@ class _Staging(Staging):
         self.namesakes: dict[str, int] = {}
         self.exclusions: dict[int, int] = {}
         self.positions: dict[int, int] = {}
+        self.last_positions: dict[int, int] = {}  # of items of the chunk that have answers
         self.repeats = self.without_label = 0
 
     @fenced()
@@ -90,7 +91,8 @@ class _Staging(Staging):
         by_id = {row.external_id: row for row in rows.only(*fields)}
         keys = [row.pk for row in by_id.values()]
         last = Answer.objects.filter(item__in=keys).values_list("item").annotate(last=Max("position"))
-        self.positions |= dict.fromkeys(keys, 0) | dict(last)
+        self.last_positions = dict(last)
+        self.positions |= dict.fromkeys(keys, 0) | self.last_positions
         return by_id
 
     def _valid_payload(self, line: int, vote: VoteLine, item: Item | None) -> Payload | None:
@@ -179,8 +181,7 @@ class _Staging(Staging):
 
         In a re-imported export the same answer by a local person of that name is a repeat as well.
         """
-        keys = {items[vote.item].pk for _, vote, _ in votes}
-        before = Answer.objects.filter(item__in=keys).exclude(vote__batch=self.batch)
+        before = Answer.objects.filter(item__in=self.last_positions).exclude(vote__batch=self.batch)
         answered = {(row.item_id, row.annotator_id): row.payload for row in before}
         fresh = []
         for line, vote, payload in votes:

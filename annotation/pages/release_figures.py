@@ -38,9 +38,9 @@ def pattern_figure(content: Composition, *, route: str = "") -> Figure | None:
     settled = sum(row["n"] for row in patterns if row["state"] == "settled")
     rows = [(row["pattern"] or "no label", row["n"], row["state"] == "settled") for row in patterns]
     shown = rows[:MAX_PATTERNS]
-    for is_settled in (True, False):
+    for is_settled, name in ((True, "others, by the rule"), (False, "others, by a person")):
         n = sum(row[1] for row in rows[MAX_PATTERNS:] if row[2] == is_settled)
-        shown += [("other patterns", n, is_settled)] if n else []
+        shown += [(name, n, is_settled)] if n else []
     noun = "Sentences" if content.relations else "Texts"
     return Figure(
         title=f"{100 * settled / total:.1f} % were settled by the rule",

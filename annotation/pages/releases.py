@@ -249,11 +249,13 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
         publishing.accept(publication, sha256=request.POST.get("terms", ""), by=request.user)
         return redirect("release", slug)
     test_set, with_gold = publication.test_set, publication.with_gold
+    card = card_of(test_set)
     context: dict[str, Any] = {
         "publication": publication,
         "set": test_set,
         "content": Composition(test_set, with_gold=with_gold, in_release=True),
-        "words": to_html(card_of(test_set).words),
+        "card": card,
+        "words": to_html(card.words),
         "cite": citation_text(test_set, with_gold=with_gold),
         "bibtex": bibtex(test_set, with_gold=with_gold),
         "terms": to_html(publication.terms),

@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 from annotation import conversion, roles
 from annotation.adjudication import unanswerable_items
 from annotation.freezing import builder
-from annotation.models import ItemCount
+from annotation.models import ItemCount, Publication
 from annotation.pages.project_page import job_context, progress_context, project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.pages.release_charts import chart_file
@@ -175,13 +175,9 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if test_set.state == TestSet.State.FROZEN:
         content = context["content"]
-        context |= figures(content, route="test-set-chart") | {
-            "earlier": next(iter(earlier_sets(test_set, user)), None) if context["may_read"] else None,
-            "beside": test_set.companions.select_related("data"),
-            "words": to_html(cards.card_of(test_set).words),
-            "cite": citation_text(test_set),
-            "manifest_sha256": manifest_sha256(test_set),
-        }
+        context |= figures(content, route="test-set-chart") | _release_context(test_set)
+        if context["may_read"]:
+            context["earlier"] = next(iter(earlier_sets(test_set, user)), None)
         if context["may_read"] and content.described:
             context |= {"files": listing(test_set), "file_url": "test-set-release-part"}
     if test_set.state == TestSet.State.BUILDING:
@@ -192,6 +188,18 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     if htmx and request.GET.get("of") != "figures":
         response["HX-Refresh"] = "true"
     return response
+
+
+def _release_context(test_set: TestSet) -> dict[str, Any]:
+    card = cards.card_of(test_set)
+    return {
+        "beside": test_set.companions.select_related("data"),
+        "publication": Publication.objects.filter(test_set=test_set).first(),
+        "card": card,
+        "words": to_html(card.words),
+        "cite": citation_text(test_set),
+        "manifest_sha256": manifest_sha256(test_set),
+    }
 
 
 @page()

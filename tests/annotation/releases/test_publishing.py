@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from django.test import Client
 
-from annotation.models import Download, Publication
+from annotation.models import Card, Download, Publication
 from annotation.releases import folder, publishing
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
@@ -45,6 +45,19 @@ def test_anybody_downloads_what_is_published_for_anybody_and_it_is_logged(client
         ("sam", "published release without gold"),
         (None, "published release without gold"),
     ]
+
+
+def test_the_page_of_the_set_shows_licence_and_publication(client: Client) -> None:
+    test_set = published(access="terms", terms="Cite us.").test_set
+    Card.objects.create(test_set=test_set, licence="cc-by-4.0", languages=["en", "de"], by=curator())
+    client.force_login(curator())
+    page = client.get("/test-sets/trial-1-0/").content.decode()
+    assert "whoever accepts its terms:" in page
+    for shown in (page, client.get(PAGE).content.decode()):
+        assert "<dt>Licence</dt><dd>cc-by-4.0</dd>" in shown
+        assert "<dt>Languages</dt><dd>en, de</dd>" in shown
+    publishing.withdraw(test_set, reason="Wrong texts.", by=curator())
+    assert "Withdrawn on" in client.get("/test-sets/trial-1-0/").content.decode()
 
 
 def test_single_files_are_those_of_the_published_release(client: Client) -> None:

@@ -47,6 +47,11 @@ api_patterns = [
         ontology_versions.OntologyVersions.as_view(),
         name="api-ontology-versions",
     ),
+    path(
+        "projects/<slug:slug>/ontology-versions/<int:number>",
+        ontology_versions.OneOntologyVersion.as_view(),
+        name="api-ontology-version",
+    ),
     path("projects/<slug:slug>/guidelines", guidelines.Guidelines.as_view(), name="api-guidelines"),
     path(
         "projects/<slug:slug>/guidelines/<int:number>/again",

@@ -33,7 +33,18 @@ class Version:
     by: str
     made: Sequence[OntologyStep]
     undone: Sequence[OntologyStep]
-    steps: Sequence[OntologyStep]
+    n_steps: int
+    changes: Sequence[tuple[datetime, OntologyStep]]
+    """Steps of all versions, with the time they were made."""
+
+    @property
+    def steps(self) -> list[OntologyStep]:
+        """Return the steps in use, which are read only for the versions that somebody asks for."""
+        return [
+            step
+            for made_at, step in self.changes
+            if made_at <= self.at and not (step.undone_at and step.undone_at <= self.at)
+        ]
 
     @property
     def mapping(self) -> LabelMapping:
@@ -65,25 +76,25 @@ class Comparison:
 def versions(project: Project, *, by: User) -> list[Version]:
     """Return all versions, the oldest first. Version 1 has no steps."""
     require(project, by, CURATOR)
-    changes: dict[datetime, Change] = defaultdict(lambda: ([], []))
-    steps = list(project.steps.select_related("by"))
+    times: dict[datetime, Change] = defaultdict(lambda: ([], []))
+    changes: list[tuple[datetime, OntologyStep]] = []
     made_at: dict[int, datetime] = {}  # steps of one plan are one change
-    for step in steps:
-        plan = step.plan or step.number
-        changes[made_at.setdefault(plan, step.at)][0].append(step)
+    for step in project.steps.select_related("by"):
+        at = made_at.setdefault(step.plan or step.number, step.at)
+        changes.append((at, step))
+        times[at][0].append(step)
         if step.undone_at:
-            changes[step.undone_at][1].append(step)
+            times[step.undone_at][1].append(step)
     undone_by = {
         entry.about: entry.by.shown_name
         for entry in entries(project).filter(action__endswith=" undone").order_by("pk")
         if entry.by
     }
-    rows = [Version(1, project.created_at, project.created_by.shown_name, [], [], [])]
-    for at, (made, undone) in sorted(changes.items()):
-        active = [step for step in (*rows[-1].steps, *made) if step not in undone]
-        active.sort(key=lambda step: step.number)
+    rows = [Version(1, project.created_at, project.created_by.shown_name, [], [], 0, ())]
+    for at, (made, undone) in sorted(times.items()):
         who = made[0].by.shown_name if made else undone_by.get(f"step {undone[0].number}", "")
-        rows.append(Version(len(rows) + 1, at, who, made, undone, active))
+        n = rows[-1].n_steps + len(made) - len(undone)
+        rows.append(Version(len(rows) + 1, at, who, made, undone, n, changes))
     return rows
 
 

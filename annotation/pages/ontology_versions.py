@@ -20,7 +20,9 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.forms import PageForm, add_form_error
-from evalsvc.core.web.views import page
+from evalsvc.core.web.views import page, page_of
+
+LISTED = 50
 
 
 class PairForm(PageForm):
@@ -56,9 +58,11 @@ def ontology_versions(request: HttpRequest, slug: str) -> HttpResponse:
         except DomainError as error:
             add_form_error(form, error, "before")
         comparison = (before, after, versions.compare(project, before, after))
+    pages = page_of(request, rows[::-1], size=LISTED)
     context = {
         "form": form,
-        "versions": [(version, _what(version)) for version in reversed(rows)],
+        "pages": pages,
+        "versions": [(version, _what(version)) for version in pages],
         "comparison": comparison,
         "effect": effect,
         "current": len(rows),

@@ -107,6 +107,7 @@ def _project_pages() -> Iterator[Page]:
     yield from _each("curator", "disputes-bulk", "ontology-order", "api-imports", "api-ontology-steps", **of)
     yield from _each("curator", "api-project-log", "ontology-plan", "api-guidelines", **of)
     yield from _each("curator", "ontology-versions", "api-ontology-versions", **of)
+    yield from _each("curator", "api-ontology-version", **of, number=2)
     yield from _each("curator", "second-readings", "api-second-readings", **of)
     for query in (
         "?label=A&q=nowhere",

@@ -389,6 +389,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     ),
     **dict.fromkeys(("api-project-log", "api-members", "api-member-remove"), harbour),
     "api-ontology-versions": harbour,
+    "api-ontology-version": lambda cast: harbour(cast) | {"number": 1},
     "api-guidelines": harbour,
     "api-second-readings": harbour,
     "api-guideline-again": lambda cast: harbour(cast) | {"number": 99},

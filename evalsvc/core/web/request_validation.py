@@ -20,7 +20,7 @@ from django.http import HttpRequest, QueryDict
 from drf_spectacular.drainage import GENERATOR_STATS
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, NotFound, ValidationError
-from rest_framework.pagination import CursorPagination
+from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -87,6 +87,26 @@ class Pages(CursorPagination):
         address = {"type": ["string", "null"], "format": "uri"}
         properties = {"next": address, "previous": address, "results": schema}
         return {"type": "object", "required": list(properties), "properties": properties}
+
+
+class PagesOfList(Pages):
+    """Pages of a list in memory; a position is the number of rows before it."""
+
+    offset_cutoff = None  # type: ignore[assignment]
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
+        self.base_url, self.request = request.build_absolute_uri(), request
+        size, cursor = self.get_page_size(request), self.decode_cursor(request)
+        start, n = cursor.offset if cursor else 0, len(queryset)
+        self.next = start + size if start + size < n else None
+        self.before = max(0, start - size) if start else None
+        return list(queryset[start : start + size])
+
+    def get_next_link(self) -> str | None:
+        return None if self.next is None else self.encode_cursor(Cursor(self.next, False, None))
+
+    def get_previous_link(self) -> str | None:
+        return None if self.before is None else self.encode_cursor(Cursor(self.before, False, None))
 
 
 # ---- names that an endpoint does not know ---------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.adjudication import decisions
-from annotation.models import Project
+from annotation.models import OntologyStep, Project
 from annotation.ontology import inventory, plans, versions
 from annotation.ontology.plans import planned
 from evalsvc.core.errors.exceptions import Conflict
@@ -114,14 +115,48 @@ def test_page_api_and_command_list_and_restore(
     assert names(project) == ["C", "D"]
     assert "Nothing" not in response_of(project, "ontology-versions").content.decode()
     api = f"/api/v1/projects/{project.slug}/ontology-versions"
-    assert [row["number"] for row in client.get(api).json()] == [1, 2, 3, 4, 5]
+    assert [row["number"] for row in client.get(api).json()["results"]] == [1, 2, 3, 4, 5]
     sent = {"content_type": "application/json"}
     seen = client.post(
         f"/api/v1/projects/{project.slug}/effects", {"change": "restore", "version": 1}, **sent
     )
     assert (seen.status_code, names(project)) == (200, ["C", "D"])
-    assert client.post(api, {"version": 1}, **sent).json()[-1]["steps"] == []
+    assert client.post(api, {"version": 1}, **sent).json()["steps"] == []
     assert client.post(api, {"version": 1}, **sent).json()["code"] == "version_in_use"
     call_command("change_ontology", project.slug, "--by", curator().username, "--restore", "3")
     assert "version 3 restored" in capsys.readouterr().out
     assert names(project) == ["D"]
+
+
+def test_the_api_pages_versions_and_lists_the_steps_in_use_of_one(project: Project, client: Client) -> None:
+    client.force_login(curator())
+    api = f"/api/v1/projects/{project.slug}/ontology-versions"
+    address, seen = f"{api}?page_size=3", []
+    first = client.get(address).json()
+    assert first["previous"] is None
+    while address:
+        page = client.get(address).json()
+        seen += [(row["number"], row["n_steps"], "steps" in row) for row in page["results"]]
+        address = page["next"]
+    assert seen == [(1, 0, False), (2, 2, False), (3, 3, False), (4, 1, False)]
+    assert client.get(page["previous"]).json() == first
+    assert client.get(f"{api}/3").json()["steps"] == [1, 2, 3]
+    assert [client.get(f"{api}/{number}").status_code for number in (0, 5)] == [404, 404]
+    assert client.get(api, {"cursor": "nowhere"}).status_code == 404
+
+
+def test_the_page_lists_fifty_versions_and_the_rest_on_further_pages(db: None, client: Client) -> None:
+    project = project_with_items(1)
+    OntologyStep.objects.bulk_create(
+        OntologyStep(project=project, number=n, operation="add", sources=[], target=f"L{n}", by=curator())
+        for n in range(1, 61)
+    )
+    for step in project.steps.all():
+        OntologyStep.objects.filter(pk=step.pk).update(at=step.at + timedelta(seconds=step.number))
+    client.force_login(curator())
+    page = reverse("ontology-versions", args=[project.slug])
+    numbers = [
+        [version.number for version, _ in client.get(page, {"page": n}).context["versions"]] for n in (1, 2)
+    ]
+    assert numbers == [[*range(61, 11, -1)], [*range(11, 0, -1)]]
+    assert client.get(page, {"before": 2, "after": 61}).status_code == 200  # not only those of this page

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, reduce
 from operator import or_
+from threading import Lock
 from typing import Any
 
 import msgspec
 from django.db import transaction
-from django.db.models import BinaryField, Case, Count, Max, Q, When
+from django.db.models import BinaryField, Case, Count, Exists, Max, OuterRef, Q, When
 from django.utils import timezone
 
 from evalsvc.core.jobs import queue
@@ -26,6 +27,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks.row_rules import best_on
 from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.disclosure.gold_digest import secret_versions
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.measures.computation import SCORER
 from evalsvc.evaluation.models import (
@@ -123,13 +125,31 @@ class FiguresByMeasure:
     ) -> None:
         self.keys = list(figures)
         self._figures, self._run_values, self._stored = dict(figures), dict(run_values), 0
+        self._identity: Identity | None = None
 
     @classmethod
-    def stored(cls, board: int, keys: Iterable[str]) -> FiguresByMeasure:
+    def stored(cls, row: StoredBoard) -> FiguresByMeasure:
         """Return the figures of a stored board, none of them read yet."""
         figures = cls({}, {})
-        figures.keys, figures._stored = list(keys), board
+        figures.keys, figures._stored, figures._identity = list(row.measures), row.pk, identity_of(row)
         return figures
+
+    def _take_kept(self, key: str) -> bool:
+        """Take what the process keeps of a measure, and return True if there was something."""
+        kept = _columns.get((self._identity, key))
+        if kept is None:
+            return False
+        self._figures[key], values = kept
+        if values is not None:
+            self._run_values[key] = values
+        return True
+
+    def _add(self, key: str, figures: bytes, values: bytes | None) -> None:
+        """Add a stored measure, and keep it for later requests."""
+        self._figures[key] = self._figures.get(key) or MeasureFigures(_FIGURES.decode(figures))
+        if values is not None:
+            self._run_values[key] = _VALUES.decode(values)
+        _columns[self._identity, key] = self._figures[key], self._run_values.get(key)
 
     def load(self, keys: Iterable[str]) -> None:
         """Read several measures of a stored board in one query."""
@@ -143,8 +163,16 @@ class FiguresByMeasure:
     ) -> None:
         """Read measures of several stored boards in one query; some with the values of runs."""
         of_board, by_keys = {}, defaultdict(list)
+        with_runs = {(each._stored, key) for each, key in runs_of}
         for figures, keys in wanted:
-            if missing := frozenset(set(keys).intersection(figures.keys) - figures._figures.keys()):
+            absent = set(keys).intersection(figures.keys) - figures._figures.keys()
+            missing = frozenset(key for key in absent if not figures._take_kept(key))
+            missing |= {
+                key
+                for key in absent - missing
+                if (figures._stored, key) in with_runs and key not in figures._run_values
+            }
+            if missing:
                 of_board[figures._stored] = figures
                 by_keys[missing].append(figures._stored)
         if not of_board:
@@ -154,9 +182,7 @@ class FiguresByMeasure:
         whens = (When(board=each._stored, measure=key, then="run_values") for each, key in runs_of)
         runs = Case(*whens, output_field=BinaryField())
         for board, key, content, values in rows.values_list("board", "measure", "figures", runs):
-            of_board[board]._figures[key] = _figures_of(bytes(content))
-            if values is not None:
-                of_board[board]._run_values[key] = _VALUES.decode(values)
+            of_board[board]._add(key, content, values)
 
     def of(self, key: str) -> Mapping[int, RunStatistics]:
         """Return the statistics of a measure by system."""
@@ -176,16 +202,37 @@ _VALUES = msgspec.msgpack.Decoder(dict[int, list[float | None]])
 _RUNS = msgspec.msgpack.Decoder(list[SystemRuns])
 
 
-# Decoding and ranking take half of the time of a large board. A process keeps the columns of the boards
-# that it showed last, about 25 MB.
-@lru_cache(maxsize=64)
-def _figures_of(content: bytes) -> MeasureFigures:
-    return MeasureFigures(_FIGURES.decode(content))
+Identity = tuple[int, datetime]
+"""Key of a stored board and when it was computed; its rows never change."""
 
 
-@lru_cache(maxsize=8)
-def _runs_of(content: bytes) -> list[SystemRuns]:
-    return _RUNS.decode(content)
+def identity_of(row: StoredBoard) -> Identity:
+    return row.pk, row.computed_at
+
+
+class _Kept(OrderedDict[Any, Any]):
+    """Values that a process read last, so many at most."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most, self._lock = most, Lock()
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        with self._lock:
+            if key in self:
+                self.move_to_end(key)
+            return super().get(key, default)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        with self._lock:
+            super().__setitem__(key, value)
+            if len(self) > self._most:
+                self.popitem(last=False)
+
+
+# Reading, decoding and ranking take half of the time of a large board. A process keeps the columns of the
+# boards that it showed last, about 30 MB.
+_columns, _runs = _Kept(64), _Kept(16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +320,11 @@ def read(
     `held_back` are the settings with exact figures hidden from the reader; `numbers` the versions asked for.
     """
     related = ("version__test_set", "version__only")
-    rows = StoredBoard.objects.filter(setting__in=settings).select_related(*related).defer("runs")
+    secret = secret_versions().filter(gold_sha256=OuterRef("version__gold_sha256"))
+    rows = StoredBoard.objects.filter(setting__in=settings).annotate(gold_is_secret=Exists(secret))
+    rows = rows.select_related(*related)
+    if all((each.pk, each.pk in held_back) in _runs for each in settings):  # and mostly of this very board
+        rows = rows.defer("runs")
     found = {(row.setting_id, row.held_back): row for row in rows.order_by("pk")}  # the newest
     if not found:
         return {}
@@ -281,25 +332,32 @@ def read(
     for setting in settings:
         row = found.get((setting.pk, setting.pk in held_back))
         if row and row.rules == _rules(setting, setting.pk in hidden):
-            row.version.setting = setting
+            row.version.setting, row.version.gold_is_secret = setting, row.gold_is_secret
             usable[setting] = row
     asked = {
         setting: row
         for setting, row in usable.items()
         if numbers.get(setting.pk) in (None, row.version.number)
     }
-    with_runs = StoredBoard.objects.filter(pk__in=[row.pk for row in asked.values()])
-    runs = dict(with_runs.values_list("pk", "runs"))
     return {
         setting.pk: Figures(
             row.version,
             Rescoring(*row.rescoring) if row.rescoring else None,
-            list(_runs_of(bytes(runs[row.pk]))),
-            FiguresByMeasure.stored(row.pk, row.measures),
+            list(_runs_of(row)),
+            FiguresByMeasure.stored(row),
             row.computed_at if row.outdated else None,
         )
         for setting, row in asked.items()
     }
+
+
+def _runs_of(row: StoredBoard) -> list[SystemRuns]:
+    """Return the systems of a stored board; a process keeps them until another one is stored."""
+    identity, runs = _runs.get((row.setting_id, row.held_back), (None, []))
+    if identity != identity_of(row):
+        runs = _RUNS.decode(row.runs)
+        _runs[row.setting_id, row.held_back] = identity_of(row), runs
+    return runs
 
 
 def compute(setting: Setting, figures: Callable[[bool], Figures]) -> Callable[[], None]:

@@ -317,6 +317,15 @@ def settings_of(benchmark: Benchmark) -> list[Setting]:
     return list(benchmark.settings.select_related("test_set", "only").defer(*UNREAD))
 
 
+def public_settings(slug: str) -> list[Setting]:
+    """Read the settings of a public benchmark together with it; none for another one."""
+    public = Setting.objects.filter(benchmark__slug=slug, benchmark__public=True)
+    settings = list(public.select_related("benchmark", "test_set", "only").defer(*UNREAD))
+    for setting in settings:
+        setting.benchmark = settings[0].benchmark
+    return settings
+
+
 def settings_again(benchmark: Benchmark, known: Iterable[Setting]) -> list[Setting]:
     """Read the settings again, with the test sets already read: these never change."""
     sets = {gold.pk: gold for setting in known for gold in (setting.test_set, setting.only) if gold}

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 
 import msgspec
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
+from django.db.models import Case, Count, Exists, F, JSONField, OuterRef, Q, Subquery, When
 from django.utils import timezone
 
 from evalsvc.core.jobs import queue
@@ -128,6 +128,8 @@ class StoredTests:
 
     systems: Sequence[int]
     contents: dict[str, bytes] = field(default_factory=dict)
+    reported: Mapping[str, list[object]] = field(default_factory=dict)
+    """Tests against systems of papers, by the key of these."""
 
     def pairs(self, key: str) -> TestedPairs | None:
         return _pairs_of(self.contents[key]) if key in self.contents else None
@@ -249,14 +251,17 @@ def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardCom
     rows = {board.setting.pk: first_rows(board) for board in boards}
     of_board = {board.setting.pk: board for board in boards}
     identities = {pk: _identity(of_board[pk], first) for pk, first in rows.items() if first}
-    measures = {stored_key(board.policy, key) for board in boards for key in keys}
+    main = {stored_key(board.policy, board.setting.main) for board in boards}
+    measures = main | {stored_key(board.policy, key) for board in boards for key in keys}
     stored = MeasureTests.objects.filter(board__setting__in=identities, measure__in=measures)
     stored = stored.filter(board__identity__in=identities.values())
     found: dict[int, StoredTests] = {}
     columns = ("board__setting", "board__identity", "board__systems", "measure", "content")
-    for setting, identity, systems, measure, content in stored.values_list(*columns):
+    once = Case(When(measure__in=main, then="board__reported"), output_field=JSONField())
+    for setting, identity, systems, measure, content, reported in stored.values_list(*columns, once):
         if identity == identities[setting]:
-            found.setdefault(setting, StoredTests(systems)).contents[measure] = bytes(content)
+            tests = found.setdefault(setting, StoredTests(systems))
+            tests.contents[measure], tests.reported = bytes(content), tests.reported or reported or {}
     return {pk: BoardComparison(of_board[pk], rows[pk], tests) for pk, tests in found.items()}
 
 

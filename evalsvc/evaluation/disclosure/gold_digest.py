@@ -61,7 +61,10 @@ def of_version(version: SettingVersion, secret: Collection[str] | None = None) -
     """
     digest, salt = version.gold_sha256, version.gold_salt
     names = {"gold_commitment": commitment(salt, digest)}
-    held_back = version.only_id or digest in (secret_golds([digest]) if secret is None else secret)
+    if secret is None:
+        known = version.gold_is_secret
+        secret = secret_golds([digest]) if known is None else [digest] if known else ()
+    held_back = version.only_id or digest in secret
     return names if held_back else names | {"gold_sha256": digest, "gold_salt": salt}
 
 

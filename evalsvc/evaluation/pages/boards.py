@@ -26,7 +26,7 @@ from evalsvc.core.web.views import page, page_of
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.boards import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, versions
-from evalsvc.evaluation.benchmarks.file_contract import settings_of
+from evalsvc.evaluation.benchmarks.file_contract import public_settings, settings_of
 from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
@@ -46,6 +46,7 @@ from evalsvc.evaluation.pages import (
     saved_views,
 )
 from evalsvc.evaluation.pages.board_columns import BoardView
+from evalsvc.evaluation.pages.board_reader import board_reader
 from evalsvc.evaluation.pages.board_view import facts
 from evalsvc.evaluation.pages.overviews import overviews
 from evalsvc.evaluation.pages.submit import curl
@@ -83,8 +84,11 @@ def may_organise(request: HttpRequest) -> bool:
 # ---- the board -----------------------------------------------------------------------------------
 def chosen(request: HttpRequest, slug: str) -> tuple[Benchmark, list[Setting], Setting | None]:
     """Return the benchmark, its settings, and the requested setting, else the first."""
-    benchmark = roles.benchmark_for(request.user, slug)
-    settings = settings_of(benchmark)
+    if settings := public_settings(slug):
+        benchmark = settings[0].benchmark
+    else:  # absent or hidden: the same work
+        benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+        settings = settings_of(benchmark)
     key = request.GET.get("setting", "")
     matching = [setting for setting in settings if key in ("", setting.key)]
     if key and not matching:
@@ -107,6 +111,7 @@ def requested_version(request: HttpRequest) -> int | None:
 @require_safe
 def board_page(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark, settings, setting = chosen(request, slug)
+    reader = board_reader(benchmark, request.user)
     summary = f": {lower_first(benchmark.summary)}" if benchmark.summary else ""
     context = {
         "heading": f"{benchmark}{summary}",
@@ -115,12 +120,12 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "setting": setting,
         "labels": scored_labels(benchmark, [each.test_set for each in settings]),
         "about": to_html(benchmark.description) if benchmark.description else "",
-        "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
+        "organiser": reader.organiser,
         "takes_part": bool(benchmark.terms_number or benchmark.approval),
         "news": benchmark.announcements.first(),
-        "saved_views": saved_views.listed(benchmark, request.user),
+        "saved_views": reader.views,
     }
-    view = requested_view(request, settings, setting) if setting else None
+    view = requested_view(request, settings, setting, person=reader.sees_exact) if setting else None
     shown = view.board if view else None
     if shown is None or not shown.figures.runs:
         context |= {"sentence": _empty(shown), "curl": curl(request, benchmark, setting=setting)}
@@ -130,16 +135,18 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         context["held_back"] = shown.held_back or exact
         pages = Paginator(view.rows, ROWS).get_page(request.GET.get("page"))
         context["pages"], rows = pages, list(pages)
-        newest = roles.visible_submissions(request.user).filter(pk__in=[row.runs.newest for row in rows])
-        visible = set(newest.values_list("pk", flat=True)) if request.user.is_authenticated else set()
-        reported = reported_figures(shown.setting, request.user, shown)
+        visible = {row.runs.newest for row in rows if reader.sees_runs_of(row.system.team_id)}
+        tests = view.tests.get(shown.setting.pk)
+        reported = reported_figures(shown.setting, reader.sees_exact, shown, tests)
         below = reported.with_faults() if pages.number == 1 else ()
         context |= board_view.board_context(view, rows=rows, visible=visible, reported=below)
         context |= _links(view, settings) | reported_view.context_of(shown.setting, reported)
     return render(request, "evaluation/board.html", context)
 
 
-def requested_view(request: HttpRequest, settings: list[Setting], setting: Setting) -> BoardView:
+def requested_view(
+    request: HttpRequest, settings: list[Setting], setting: Setting, *, person: roles.Person | None
+) -> BoardView:
     """Return the board in the query, with the boards of the other settings."""
     version = requested_version(request)
     choice = replace(board_columns.requested(request.GET, settings, setting), version=version)
@@ -147,7 +154,7 @@ def requested_view(request: HttpRequest, settings: list[Setting], setting: Setti
     shared = {choice.order or setting.main, *(measure for _, measure in choice.columns)}
     asked = [Asked(setting, choice.order, version, usual=True)]
     asked += [Asked(each, measures=shared | {each.main}) for each in rest]
-    shown, *others = leaderboard.asked_boards(asked, request.user)
+    shown, *others = leaderboard.asked_boards(asked, person)
     shown.columns.load(key for of, key in choice.columns if of == setting.key)
     of_board = [each.key for each in board_measures(setting, shown.columns)]
     keys = {*shared, *(each.main for each in rest), *of_board, *scheme_measures(setting, shown.columns)}
@@ -226,7 +233,8 @@ def view_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     _, settings, setting = chosen(request, slug)
     if setting is None:
         raise Http404
-    view, name = requested_view(request, settings, setting), request.GET.get("table", "systems")
+    view = requested_view(request, settings, setting, person=request.user)
+    name = request.GET.get("table", "systems")
     view = replace(view, reported=list(setting.reported.all()))
     if name not in board_tables.TABLES:
         raise Http404

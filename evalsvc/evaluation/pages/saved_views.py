@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -64,15 +62,6 @@ def checked(benchmark: Benchmark, query: str) -> str:
         detail = f"The benchmark has no column {choice.order[:100]!r}."
         raise DomainError("unknown_measure", detail, field="query")
     return kept(choice)
-
-
-def listed(benchmark: Benchmark, person: roles.Person) -> list[dict[str, Any]]:
-    """Return the views on a board: those for everybody, which need no query, then the reader's own."""
-    views = list(benchmark.views)
-    if isinstance(person, User):
-        own = benchmark.saved_views.filter(by=person, shared=False)
-        views += [{"own": True, **each} for each in own.values("pk", "title", "query")]
-    return views
 
 
 @require_safe

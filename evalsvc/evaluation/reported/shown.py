@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.disclosure.policy import held_back_from, is_hidden
 from evalsvc.evaluation.leaderboard import Board, BoardSystem
 from evalsvc.evaluation.models import BoardTests, ReportedSystem, Setting, SettingVersion
@@ -44,10 +45,15 @@ class Reported(NamedTuple):
         ]
 
 
-def reported(setting: Setting, person: Person | None, board: Board | None = None) -> Reported:
+def reported(
+    setting: Setting,
+    person: Person | None,
+    board: Board | None = None,
+    tests: BoardComparison | None = None,
+) -> Reported:
     """Return the reported systems of a setting, checked on its gold and tested against systems of its board.
 
-    `board` is the one of now unless it is given.
+    `board` is the one of now unless it is given, perhaps with its tests.
     """
     rows = list(setting.reported.all())
     if not rows:
@@ -56,22 +62,26 @@ def reported(setting: Setting, person: Person | None, board: Board | None = None
         row.setting = setting
     board = board or leaderboard.board(setting, person=person)
     checks = {} if held_back_from([setting], person) else checks_of(rows, board.version)
-    return Reported(rows, checks, tests_of(rows), _measured(board, rows))
+    return Reported(rows, checks, tests_of(rows), _measured(board, rows, tests))
 
 
 def _measured(
-    board: Board, rows: Collection[ReportedSystem]
+    board: Board, rows: Collection[ReportedSystem], tests: BoardComparison | None
 ) -> list[tuple[BoardSystem, ReportedSystem, ReportedTest]]:
     """Return the tests of the systems of a board against rows, as far as they are of its present runs."""
     if board.sealed or is_hidden(board.setting):
         return []
-    tests = BoardTests.objects.filter(setting=board.setting, identity=board_tests.identity_of(board))
-    stored = tests.exclude(reported={}).values_list("reported", flat=True).first() or {}
+    stored = tests.stored_tests.reported if tests else _stored(board)
     return [
         (board.systems.by_key[test.other], row, test)
         for row in rows
         for test in msgspec.convert(stored.get(str(row.pk), []), list[ReportedTest])
     ]
+
+
+def _stored(board: Board) -> Mapping[str, list[object]]:
+    tests = BoardTests.objects.filter(setting=board.setting, identity=board_tests.identity_of(board))
+    return tests.exclude(reported={}).values_list("reported", flat=True).first() or {}
 
 
 def checks_of(

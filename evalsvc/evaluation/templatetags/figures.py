@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django import template
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc.core.web import formatting
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages.board_view import ScoreCell
 
 register = template.Library()
 
@@ -21,6 +24,13 @@ BADGES = {
     Submission.State.FAILED: ("warn", "failed"),
     Submission.State.CANCELLED: ("wait", "cancelled"),
 }
+
+
+@register.filter
+def score_cells(cells: Iterable[ScoreCell], column_class: str) -> SafeString:
+    """Table cells of a row; tags in the template would take a fifth of the time of a board."""
+    rows = (f'<td class="fig{column_class}{cell.classes}">{cell}</td>' for cell in cells)
+    return mark_safe("".join(rows))  # noqa: S308 - cells are escaped
 
 
 @register.filter

@@ -210,7 +210,7 @@ def identity_of(row: StoredBoard) -> Identity:
     return row.pk, row.computed_at
 
 
-class _Kept(OrderedDict[Any, Any]):
+class Kept(OrderedDict[Any, Any]):
     """Values that a process read last, so many at most."""
 
     def __init__(self, most: int) -> None:
@@ -232,7 +232,7 @@ class _Kept(OrderedDict[Any, Any]):
 
 # Reading, decoding and ranking take half of the time of a large board. A process keeps the columns of the
 # boards that it showed last, about 30 MB.
-_columns, _runs = _Kept(64), _Kept(16)
+_columns, _runs = Kept(64), Kept(16)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from statistics import fmean, stdev
 from typing import Any
@@ -13,14 +12,20 @@ from django.urls import reverse
 from evalsvc.core.web.formatting import DASH, day, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation import leaderboard, shown_scores
+from evalsvc.evaluation.board_figures import Kept
+from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.comparison.board_tests import FIRST
 from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.measures.menu import board_measures
 from evalsvc.evaluation.pages import board_view, class_view, score_view
 from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
 from evalsvc.evaluation.pages.system_request import SystemPage, file_name
 
 RUN_COLUMNS = 4
+BestClasses = dict[str, dict[str, tuple[float, int]]]
+"""Best mean F, and the system that has it, by family and class."""
+_best = Kept(32)
 
 
 def runs_table(page: SystemPage) -> PaperTable:
@@ -117,42 +122,52 @@ def _over_runs(page: SystemPage, table: class_view.ClassTable) -> class_view.Cla
 
 def _beside_best(page: SystemPage, tables: list[class_view.ClassTable]) -> list[class_view.ClassTable]:
     """Add the greatest mean F of each class among the first systems of the board."""
-    first = page.board.ordering.order[:FIRST]
-    if page.median is None or len(first) < 2:
+    if page.median is None or len(page.board.ordering.order) < 2:
         return tables
-    compared = leaderboard.compared_runs(page.board, first)
-    keys = {run.evaluation for runs in compared.values() for run in runs}
-    shown_rows = shown_scores.class_rows(page.board.policy, keys)
+    best_of = _best_classes(page.board)
     names = board_view.system_names(page.board) | {page.row.system.pk: "this system"}
     title = "all systems" if len(page.board.rows) <= FIRST else f"the first {FIRST} systems"
     beside = []
     for table in tables:
         relations = table.anchor == "relations"
         family, titles = class_view.class_family(page.median[1], page.setting.benchmark, relations=relations)
-        best: dict[str, tuple[float, str]] = {}
-        for system in first:
-            of_runs = (shown_rows[run.evaluation] for run in compared[system])
-            rows = [row for of_run in of_runs for row in of_run if row["family"] == family]
-            for label, mean in _means(rows).items():
-                if label in titles and mean > best.get(titles[label], (-1.0, ""))[0]:
-                    best[titles[label]] = mean, names[system]
+        labels = best_of.get(family, {})
+        best = {title: labels[label] for label, title in titles.items() if label in labels}
         shown = []
         for row in table.rows:
-            value, by = best.get(row.title, (None, ""))
-            shown.append(replace(row, best=value, by=by))
+            value, by = best.get(row.title, (None, None))
+            shown.append(replace(row, best=value, by="" if by is None else names[by]))
         if table.order == "behind":
             shown.sort(key=lambda row: (-row.behind, row.title))
         beside.append(replace(table, rows=shown, best=title))
     return beside
 
 
-def _means(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
-    """Return the mean F of each class over the runs in which it is defined."""
-    values: dict[str, list[float]] = {}
-    for row in rows:
-        if row["f1"] is not None:
-            values.setdefault(row["label"], []).append(row["f1"])
-    return {label: fmean(of_class) for label, of_class in values.items()}
+def _best_classes(board: Board) -> BestClasses:
+    """Return the best mean F of each class over the runs in which it is defined, and whose it is.
+
+    The figures per class of hundreds of runs are read once for each state of the board.
+    """
+    identity = board_tests.identity_of(board)
+    if (kept := _best.get(identity)) is not None:
+        return kept
+    found: BestClasses = {}
+    first = board.ordering.order[:FIRST]
+    compared = leaderboard.compared_runs(board, first)
+    rows = shown_scores.class_rows(
+        board.policy, {run.evaluation for runs in compared.values() for run in runs}
+    )
+    for system in first:
+        values: dict[tuple[str, str], list[float]] = {}
+        for row in (row for run in compared[system] for row in rows[run.evaluation]):
+            if row["f1"] is not None:
+                values.setdefault((row["family"], row["label"]), []).append(row["f1"])
+        for (family, label), of_class in values.items():
+            best, mean = found.setdefault(family, {}), fmean(of_class)
+            if mean > best.get(label, (-1.0, 0))[0]:
+                best[label] = mean, system
+    _best[identity] = found
+    return found
 
 
 def class_file(table: class_view.ClassTable) -> PaperTable:

@@ -12,7 +12,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, System
+from evalsvc.evaluation.pages import system_figures
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from workers.runner import run_next
 
@@ -88,6 +90,23 @@ def test_each_score_and_class_stands_beside_the_best_of_the_board(
     assert distances == sorted(distances, reverse=True)
     assert distances[0] > distances[-1]
     assert behind.caption.endswith("furthest behind first")
+
+
+def test_the_classes_of_the_board_are_read_once_until_its_runs_change(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    system_figures._best.clear()
+    counts = []
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as queries:
+            [table] = client.get(address(benchmark, "Tree")).context["class_tables"]
+        counts.append(len(queries))
+    assert counts[1] < counts[0]
+    assert {row.title: row.by for row in table.rows}["born_in"] == "Net"
+    for run in benchmark.submissions.filter(system__name="Net"):
+        submission_states.withdraw(run, by=cast.kim)
+    [table] = client.get(address(benchmark, "Tree")).context["class_tables"]
+    assert {row.title: row.by for row in table.rows}["born_in"] != "Net"
 
 
 def test_the_curve_on_labels_of_a_source_is_dotted_beside_that_on_labels_by_people(

@@ -46,6 +46,40 @@ class Tokens:
         reach = 1 + int(self.end.max(initial=0))
         return reach, self.document * reach + self.start, self.document * reach + self.end
 
+    def overlapped(self, spans: Spans) -> tuple[Ints, Ints]:
+        """Return the first token that each span overlaps, and the one after the last."""
+        reach, starts, ends = self.keys
+        start, end = (
+            spans.document * reach + np.minimum(side, reach - 1) for side in (spans.start, spans.end)
+        )
+        return np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end, side="left")
+
+
+class ListTokens(Tokens):
+    """Tokens of lists, each of length 1; their columns are made when asked for."""
+
+    def __init__(self, lengths: Ints, unigram: Ints) -> None:
+        vars(self).update(lengths=lengths, unigram=unigram, first=np.cumsum(lengths) - lengths)
+
+    lengths: Ints
+    first: Ints
+
+    @cached_property
+    def document(self) -> Ints:
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    @cached_property
+    def start(self) -> Ints:
+        return np.arange(len(self.unigram)) - np.repeat(self.first, self.lengths)
+
+    @cached_property
+    def end(self) -> Ints:
+        return self.start + 1
+
+    def overlapped(self, spans: Spans) -> tuple[Ints, Ints]:
+        first, length = self.first[spans.document], self.lengths[spans.document]
+        return first + np.minimum(spans.start, length), first + np.minimum(spans.end, length)
+
 
 def tokens_of_lists(documents: Sequence[Sequence[str]], *, casefold: bool = False) -> Tokens:
     """Make tokens from words, for spans counted in tokens.
@@ -68,11 +102,8 @@ def tokens_of_lists(documents: Sequence[Sequence[str]], *, casefold: bool = Fals
     """
     words = list(chain.from_iterable(documents))
     lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
-    owner = np.repeat(np.arange(len(lengths)), lengths)
-    position = np.arange(len(owner))
-    position -= np.repeat(np.cumsum(lengths) - lengths, lengths)
     known = [word.casefold() for word in words] if casefold else words
-    return Tokens(owner, position, position + 1, encode(known, Vocabulary()).astype(np.int64))
+    return ListTokens(lengths, encode(known, Vocabulary()).astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +141,7 @@ def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
     >>> words_of_spans(spans, tokens_of_lists([["tip", "of", "the", "tip"]])).unigram.tolist()
     [0, 1, 2]
     """
-    reach, starts, ends = tokens.keys
-    start, end = (spans.document * reach + np.minimum(side, reach - 1) for side in (spans.start, spans.end))
-    first, after = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end, side="left")
+    first, after = tokens.overlapped(spans)
     count = np.maximum(after - first, 0)
     labels, unigrams = 1 + int(spans.label.max(initial=0)), tokens.n_unigrams
     _require_int64(spans.n_documents, labels, unigrams)
@@ -256,7 +285,7 @@ def _rows(target: Words, predicted: Words, per_document: bool) -> tuple[tuple[In
 def _sizes(
     target: Words, predicted: Words, rows: tuple[Ints, Ints], shape: tuple[int, int]
 ) -> tuple[Ints, ...]:
-    hits, _ = shared(*_keys(target, predicted))
+    hits = _hits(target, predicted)
     cells = rows[0] * shape[1] + target.label
     predicted_cells = rows[1] * shape[1] + predicted.label
     size = shape[0] * shape[1]
@@ -265,12 +294,14 @@ def _sizes(
     )
 
 
-def _keys(target: Words, predicted: Words) -> Sequence[Ints]:
-    """Return keys of both sides that are equal exactly where rows are."""
+def _hits(target: Words, predicted: Words) -> NDArray[np.generic]:
+    """Return the rows of the target that are predicted, as an index."""
     if target.base == predicted.base and target.key is not None and predicted.key is not None:
-        return target.key, predicted.key
+        both = np.concatenate((target.key, predicted.key))
+        both.sort(kind="stable")  # merges two ascending runs
+        return np.searchsorted(target.key, both[1:][both[1:] == both[:-1]])
     sides = ((words.document, words.label, words.unigram) for words in (target, predicted))
-    return row_keys(*sides)
+    return shared(*row_keys(*sides))[0]
 
 
 def _combined(words: Words) -> Words:

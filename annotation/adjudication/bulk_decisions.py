@@ -13,6 +13,7 @@ from django.db import transaction
 
 from annotation.adjudication import decisions
 from annotation.adjudication.decisions import DisputeFilters
+from annotation.adjudication.item_access import was_in_dispute
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus.item_state import Rules, answers_needed, counted_answers, for_one_request
 from annotation.consensus.majority import OpenPart, OpenParts, payload_of
@@ -78,10 +79,11 @@ def preview(
 
 
 def _rank(project: Project, after: UUID) -> int:
-    rank = project.items.live().filter(key=after).values_list("rank", flat=True).first()
-    if rank is None:
-        raise DomainError("invalid_input", f"No sentence {after} in {project}.", field="after")
-    return rank
+    """Return the place of what is or was a dispute; hidden checks and other sentences are rejected alike."""
+    item = project.items.live().filter(key=after).first()
+    if item is None or not was_in_dispute(item):
+        raise DomainError("invalid_input", f"No dispute {after} in {project}.", field="after")
+    return item.rank
 
 
 def _answer(rules: Rules, item: Item, answers: Sequence[Answer], wanted: str) -> Payload | None:

@@ -21,7 +21,7 @@ from annotation.queue import votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from tests.cast.basics import person
+from tests.cast.basics import person, sentence
 from tests.cast.projects import (
     annotators,
     answer_item,
@@ -207,6 +207,20 @@ def test_disputes_behind_tied_ones_are_reached(monkeypatch: pytest.MonkeyPatch, 
     sent |= {"action": "decide", "key": following["seen"].key, "after": str(following["after"])}
     assert client.post(address, sent).status_code == 302
     assert made.items.get(external_id="d2").gold["spans"] == [*of_ann, *of_bergen]
+
+
+def test_the_dispute_to_go_on_after_tells_no_hidden_check() -> None:
+    """Annotators could ask an adjudicator which of their sentences exist."""
+    made = project()
+    import_lines(made, [sentence("plain")])
+    import_lines(made, [sentence("check", relations=["A"])], known="check")
+    replies = set()
+    for name in ("plain", "check"):
+        key = made.items.get(external_id=name).key
+        with pytest.raises(DomainError) as caught:
+            bulk_decisions.preview(made, DisputeFilters(PATTERN), NA, by=judge(made), after=key)
+        replies.add((caught.value.code, caught.value.detail.replace(str(key), "")))
+    assert len(replies) == 1
 
 
 def test_bulk_decisions_stand_through_recomputation_and_reach_the_release() -> None:

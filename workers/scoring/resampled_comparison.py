@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
-from evalsvc.evaluation.measures.families import class_key, label_of
+from evalsvc.evaluation.measures.families import class_key
 from workers.metrics.classification import accuracy, averaged_classes, confusion_counts
 from workers.metrics.counts import Counts, Ints, integers
 from workers.metrics.encoding import distinct
@@ -95,10 +95,8 @@ def resampled(
     """Return bootstrap and randomisation replicates of each resampled measure."""
     if "ranking" in (a.suite, b.suite):
         ranks = [name for name in measures if name in RANKED]  # none if a side has labels alone
+        at_point = [name for name in measures if name not in RANKED]
         by_rank = _ranked(a, b, ranks, draws) if ranks else {}
-        fixed = a.options.threshold is not None
-        # averages at τ* have no test, as it is chosen for them; classes only begin to count there
-        at_point = [name for name in measures if name not in RANKED and (fixed or label_of(name))]
         return by_rank | _of_families([_label_sets(a, b)], at_point, draws)
     return _of_families(_families(a, b), measures, draws)
 
@@ -128,8 +126,13 @@ def _families(a: ScoringCase, b: ScoringCase) -> list[Family]:
 
 def _label_sets(a: ScoringCase, b: ScoringCase) -> Family:
     """Return the measures of label sets; of scores, those from the operating point of each run on."""
-    sets = _both(a, b, _set_tallies)
-    return Family(sets, lambda sums: _averages(sums, a.options, ""), _first(a.facts.n_relations))
+    facts = a.facts
+    places, exact = np.arange(facts.n_relations), np.array([3 * facts.n_relations + 1])
+    return Family(
+        _both(a, b, _set_tallies),
+        lambda sums: _set_figures(sums, a.options, facts.n_pairs),
+        lambda name: exact if name == "accuracy" else places,
+    )
 
 
 def _first(size: int) -> Callable[[str], Ints]:
@@ -303,7 +306,7 @@ def _averages(sums: Floats, options: ScoringOptions, prefix: str) -> dict[str, f
     correct, predicted, gold = integers(sums).reshape(3, -1)
     counts = Counts.from_totals(correct, predicted, gold, items=int(gold.sum()))
     labels = options.relations if prefix.startswith("relation") else options.labels
-    of_classes = _class_f1(counts, labels, options, prefix.removesuffix("_") or "classification")
+    of_classes = _class_f1(counts, labels, options, prefix.removesuffix("_"))
     return _values(averages(counts, prefix=prefix, beta=options.beta)) | of_classes
 
 
@@ -316,10 +319,26 @@ def _class_f1(
 
 
 def _set_tallies(case: ScoringCase) -> Tallies:
+    """Make tallies of label sets.
+
+    Correct, predicted and gold of each label, items of the negative class, and items with the exact set.
+    """
     facts, (item, label) = case.facts, case.predicted_sets
-    width = facts.n_relations
+    width, items = facts.n_relations, facts.n_pairs
     predicted = distinct(item * width + label)
     parts = (np.intersect1d(predicted, facts.cells), predicted, facts.cells)
-    column = np.concatenate([cells % width + at * width for at, cells in enumerate(parts)])
-    rows = np.concatenate([cells // width for cells in parts])
-    return Tallies(rows, column, np.ones(len(rows)), facts.n_pairs, 3 * width)
+    correct, said, gold = (np.bincount(cells // width, minlength=items) for cells in parts)
+    negative = np.flatnonzero(gold == 0)[: case.negative_items]  # bags have none
+    exact = np.flatnonzero((correct == said) & (said == gold))
+    columns = [cells % width + at * width for at, cells in enumerate(parts)]
+    columns += [np.full(len(rows), 3 * width + at) for at, rows in enumerate((negative, exact))]
+    rows = np.concatenate([*(cells // width for cells in parts), negative, exact])
+    return Tallies(rows, np.concatenate(columns), np.ones(len(rows)), items, 3 * width + 2)
+
+
+def _set_figures(sums: Floats, options: ScoringOptions, items: int) -> dict[str, float]:
+    *totals, negative, exact = integers(sums).tolist()
+    correct, predicted, gold = np.array(totals, dtype=np.int64).reshape(3, -1)
+    counts = Counts.from_totals(correct, predicted, gold, items=int(gold.sum()) + negative)
+    of_classes = _class_f1(counts, options.labels, options, "classification")
+    return _values(averages(counts, beta=options.beta)) | {"accuracy": exact / items} | of_classes

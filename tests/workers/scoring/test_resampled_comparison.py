@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -67,15 +66,25 @@ def test_any_number_of_processes_gives_the_same_tests(
     assert {name: 0 < test.p < 1 for name, test in verdicts(whole).items()} == dict.fromkeys(measures, True)
 
 
-def test_classes_of_ranked_claims_are_tested_from_the_operating_point_on(tmp_path: Path) -> None:
-    two = ranked(tmp_path)
-    found = resampled(*two, measures=["ap", "micro_f1", CLASS_A], draws=Draws(range(10)))
-    assert list(found) == ["ap", CLASS_A]  # an average at τ*, which is chosen for it, has no test
-    [tested] = [found[CLASS_A].tested()]
-    [(a,), (b,)] = ([row.f1 for row in report_of(each).classes["classification"]] for each in two)
-    assert (tested.a, tested.b) == (a, b)
-    fixed = [replace(each, options=replace(each.options, threshold=0.5)) for each in two]
-    assert "micro_f1" in resampled(*fixed, measures=["micro_f1"], draws=Draws(range(10)))
+def label_sets(folder: Path) -> Cases:
+    gold = [{"id": f"s{at}", "labels": ["a", "b"][: at % 3]} for at in range(30)]
+    wrong = [line | {"labels": ["b"]} for line in gold]
+    return cases(folder, "classification", gold, [gold[:20] + wrong[20:], wrong[:9] + gold[9:]])
+
+
+@pytest.mark.parametrize("make", [ranked, label_sets])
+def test_what_is_resampled_is_the_score_that_pages_show(tmp_path: Path, make: object) -> None:
+    """Of claims with scores those from the operating point of each run on."""
+    two = make(tmp_path)  # type: ignore[operator]
+    reports = [report_of(case) for case in two]
+    names = [name for name, value in reports[0].values.items() if value.defined]
+    found = resampled(*two, measures=[*names, CLASS_A], draws=Draws(range(10)))
+    assert {"micro_f1", "entropy_f1", "macro_recall", "accuracy", CLASS_A} <= found.keys()
+    for name in found.keys() - {CLASS_A}:
+        pair = (found[name].a, found[name].b)
+        assert pair == pytest.approx([each.values[name].value for each in reports]), name
+    f1 = [next(row.f1 for row in each.classes["classification"] if row.label == "a") for each in reports]
+    assert (found[CLASS_A].a, found[CLASS_A].b) == pytest.approx(f1)
 
 
 def verdicts(replicates: Mapping[str, object]) -> dict[str, ResampledMeasure]:

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import transaction
+from django.db.models import Count
 
 from annotation.adjudication import decisions
 from annotation.adjudication.decisions import DisputeFilters
@@ -162,8 +163,15 @@ def decide_all(
     return len(seen.items)
 
 
+def sizes(made: Sequence[Adjudication]) -> dict[UUID | None, int]:
+    """Return how many decisions still count of each that these were made together with."""
+    together = {decision.bulk for decision in made if decision.bulk}
+    rows = Adjudication.objects.filter(bulk__in=together).active()
+    return dict(rows.order_by().values_list("bulk").annotate(n=Count("pk")))
+
+
 @transaction.atomic
-def undo(project: Project, bulk: UUID, *, by: User) -> int:
+def undo(project: Project, bulk: UUID, *, by: User, preview: bool = False) -> int:
     """Reopen all decisions made together that still count; those of others only as a curator."""
     role = require_to_change(project, by, *MAY_DECIDE)
     rows = Adjudication.objects.filter(bulk=bulk, item__project=project).active().select_related("item")
@@ -173,6 +181,8 @@ def undo(project: Project, bulk: UUID, *, by: User) -> int:
     if role != CURATOR and any(decision.by_id != by.pk for decision in made):
         hint = "They or a curator of the project can reopen them."
         raise NotAllowed("not_yours", "Somebody else decided these sentences.", hint=hint)
+    if preview:
+        return len(made)
     for decision in made:
         decisions.reopen(decision.item, by=by)
     before = {"reason": made[0].reason, "decided": len(made)}

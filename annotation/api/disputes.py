@@ -285,6 +285,7 @@ class BulkDecision(APIView):
 
 class BulkUndoSerializer(serializers.Serializer[Any]):
     client_id = serializers.UUIDField(help_text="Of the decisions made together.")
+    preview = serializers.BooleanField(default=False, help_text="Reopen none, only count them.")
 
 
 class BulkUndoneSerializer(serializers.Serializer[Any]):
@@ -298,10 +299,11 @@ class BulkUndo(APIView):
         responses={200: BulkUndoneSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Reopen all decisions made together."""
+        """Reopen all decisions made together, or count them."""
         project, user = project_of(request, slug), person(request)
         roles.require(project, user, *roles.MAY_DECIDE)
-        n = bulk_decisions.undo(project, validated(request, BulkUndoSerializer)["client_id"], by=user)
+        body = validated(request, BulkUndoSerializer)
+        n = bulk_decisions.undo(project, body["client_id"], by=user, preview=body["preview"])
         return Response(BulkUndoneSerializer({"reopened": n}).data)
 
 

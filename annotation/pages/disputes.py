@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from annotation import roles
-from annotation.adjudication import decisions, item_access, second_readings
+from annotation.adjudication import bulk_decisions, decisions, item_access, second_readings
 from annotation.adjudication.decisions import DisputeDetails, DisputeFilters, FormerDecision
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
@@ -63,9 +63,16 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
     if "decided" in request.GET:
         titles, hidden = label_titles(project), second_readings.hidden_decisions(project, person(request))
+        made = list(decisions.active_decisions(project)[:MAX_LISTED])
+        sizes = bulk_decisions.sizes(made)
         entries = [
-            (decision, decision_text(decision.finding, decision.item.gold, titles), decision.pk in hidden)
-            for decision in decisions.active_decisions(project)[:MAX_LISTED]
+            (
+                decision,
+                decision_text(decision.finding, decision.item.gold, titles),
+                decision.pk in hidden,
+                sizes.get(decision.bulk, 0),
+            )
+            for decision in made
         ]
         context = project_context(project, role, entries=entries, **_counts(project, DisputeFilters()))
         return render(request, "annotation/decisions.html", context)

@@ -246,7 +246,11 @@ def test_disputes_are_filtered_and_decided_together_on_pages(client: Client) -> 
     assert "State the reason" in client.post(page, sent).content.decode()
     assert client.post(page, sent | {"reason": "Alone."}).status_code == 302
     assert gold(made) == [[], [], None, None]
-    assert "Undo all made together" in client.get(url + "?decided").content.decode()
+    assert "Undo 2 made together" in client.get(url + "?decided").content.decode()
+    body = {"client_id": sent["client_id"], "preview": True}
+    address = reverse("api-disputes-undo", args=[made.slug])
+    counted = client.post(address, body, content_type="application/json")
+    assert (counted.json(), gold(made)) == ({"reopened": 2}, [[], [], None, None])
     undo = client.post(reverse("disputes-bulk-undo", args=[made.slug]), {"bulk": sent["client_id"]})
     assert (undo.status_code, gold(made)) == (302, [None] * 4)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -12,15 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation import projects
-from annotation.adjudication import decisions
+from annotation.adjudication import bulk_actions, bulk_decisions, decisions, second_readings
 from annotation.consensus import item_state, majority
-from annotation.models import Answer, Item, Project
+from annotation.models import Adjudication, Answer, Item, Project
 from annotation.ontology import guideline_versions, inventory, plans, versions
 from annotation.queue import exclusions
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.label_mapping import LabelMapping, Payload
 from tests.cast.basics import person, sentence
-from tests.cast.projects import answered_item, create_project, curator, import_lines
+from tests.cast.projects import answer_item, answered_item, create_project, curator, import_lines
 from tests.cast.replay import replayed
 
 ANSWERS: dict[str, tuple[list[str], ...]] = {
@@ -48,6 +49,14 @@ EVENTS = st.one_of(
     st.tuples(st.just("undo plan"), st.integers(0, 2)),
     st.tuples(st.just("restore"), st.integers(1, 5)),
     st.tuples(st.just("reopen"), st.sampled_from(sorted(ANSWERS))),
+    st.tuples(st.just("map"), st.sampled_from([("A", "B"), ("both", "C"), ("one", "A")])),  # a renaming
+    st.tuples(st.just("answer again"), st.tuples(POSITIONS, st.sampled_from([[], ["A"], ["C"]]))),
+    st.tuples(st.just("one more"), st.sampled_from(sorted(ANSWERS))),
+    st.tuples(st.just("none more"), st.sampled_from(sorted(ANSWERS))),
+    st.tuples(st.just("decide all"), st.sampled_from(bulk_decisions.ANSWERS)),
+    st.tuples(st.just("undo all"), st.none()),
+    st.tuples(st.just("act on all"), st.sampled_from(["exclude", "include", "reopen"])),
+    st.tuples(st.just("read again"), st.sampled_from([[], ["A"], ["C"]])),
 )
 
 
@@ -101,8 +110,11 @@ def happen(project: Project, event: str, value: Any) -> None:
     elif event == "exclude item":
         with suppress(Conflict):  # it is excluded
             decisions.exclude_item(project.items.get(external_id=value), finding="broken", by=by)
-    elif event in ("plan", "undo plan", "restore"):
+    elif event in ("plan", "undo plan", "restore", "map"):
         change_labels(project, event, value)
+    elif event in MORE:
+        with suppress(Conflict, DomainError):  # it isn't possible now
+            MORE[event](project, value)
     else:
         item = project.items.get(external_id=value)
         if item.state in Item.DECIDED:
@@ -119,8 +131,60 @@ def change_labels(project: Project, event: str, value: Any) -> None:
         elif event == "undo plan":
             numbers = sorted({step.plan or step.number for step in project.steps.all()})
             plans.undo_plan(project, numbers[value % len(numbers)] if numbers else 0, by=curator())
+        elif event == "map":
+            inventory.rename(project, value[0], target=f"{value[1]} renamed", by=curator())
         else:
             versions.restore(project, value, by=curator())
+
+
+def answer_again(project: Project, value: Any) -> None:
+    (name, at), relations = value
+    item = project.items.get(external_id=name)
+    answer = item.answers.order_by("position")[at]
+    answer_item(item, answer.annotator.user, *relations, base=answer.vote.number)
+
+
+def decide_all(project: Project, answer: str) -> None:
+    """Decide all disputes of the most frequent pattern."""
+    pattern = next(iter(decisions.count_by_pattern(project)), "")
+    of_pattern = (project, decisions.DisputeFilters(pattern=pattern), answer)
+    key = bulk_decisions.preview(*of_pattern, by=curator()).key
+    bulk_decisions.decide_all(*of_pattern, reason="all alike", key=key, client_id=uuid4(), by=curator())
+
+
+def undo_all(project: Project, _: Any) -> None:
+    last = Adjudication.objects.filter(item__project=project).exclude(bulk=None).order_by("-pk").first()
+    bulk_decisions.undo(project, last.bulk if last and last.bulk else uuid4(), by=curator())
+
+
+def act_on_all(project: Project, action: str) -> None:
+    values = {"finding": "broken"} if action == "exclude" else {}
+    keys = list(project.items.values_list("key", flat=True))
+    bulk_actions.apply(project, keys, action, by=curator(), **values)
+
+
+def read_again(project: Project, relations: list[str]) -> None:
+    """A second reader decides otherwise: the gold stays."""
+    reader = person("judy")
+    projects.set_member(project, user=reader, role="adjudicator", by=curator())
+    second_readings.ask(project, n=2, seed="x", by=curator())
+    for reading in second_readings.waiting(project, reader):
+        second_readings.read(reading.decision.item, payload={"relations": relations}, by=reader)
+
+
+def of_item(act: Callable[..., object]) -> Callable[[Project, str], object]:
+    return lambda project, name: act(project.items.get(external_id=name), by=curator())
+
+
+MORE: dict[str, Callable[[Project, Any], object]] = {
+    "answer again": answer_again,
+    "one more": of_item(decisions.ask_one_more),
+    "none more": of_item(decisions.cancel_one_more),
+    "decide all": decide_all,
+    "undo all": undo_all,
+    "act on all": act_on_all,
+    "read again": read_again,
+}
 
 
 def expected(item: Item, project: Project) -> tuple[str, Payload | None]:
@@ -134,9 +198,10 @@ def expected(item: Item, project: Project) -> tuple[str, Payload | None]:
         again = asked is not None and (not asked.asked_labels or bool(labels & set(asked.asked_labels)))
         return not (answer.set_aside or mapped.unclear or again)
 
-    raw = [a.payload for a in item.answers.order_by("position") if counts(a)][: project.k]
+    k = project.k + item.asked
+    raw = [a.payload for a in item.answers.order_by("position") if counts(a)][:k]
     mapped = [mapping.payload(payload).payload for payload in raw]
-    verdict = majority.decide(mapped, kind="relations", policy=project.policy, k=project.k)
+    verdict = majority.decide(mapped, kind="relations", policy=project.policy, k=k)
     key = item_state.votes_digest(raw, mapped) if raw else ""
     names = {choice.name for choice in inventory.inventory(project, "relation")}
     for decision in item.adjudications.applicable():
@@ -150,7 +215,7 @@ def expected(item: Item, project: Project) -> tuple[str, Payload | None]:
 
 
 @pytest.mark.django_db
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EVENTS, min_size=3, max_size=8))
 def test_gold_follows_from_votes_rule_ontology_decisions_and_exclusions_alone(
     events: list[tuple[str, Any]],

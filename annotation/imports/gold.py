@@ -14,7 +14,7 @@ from django.conf import settings
 from annotation.freezing import writer
 from annotation.imports.staging import by_frequency, read_item_lines, with_progress
 from annotation.models import Batch
-from annotation.ontology.presets import title_from_name
+from annotation.ontology.presets import titles_from_names
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -169,7 +169,7 @@ def _names_by_part(item: ItemLine) -> tuple[list[str], list[str]]:
 
 def _inventory(labels: Sequence[str], kind: str, summary: _GoldSummary) -> list[dict[str, str]]:
     """Return labels with titles, and in joint gold their part; unused ones are types."""
-    named = [{"name": name, "title": title_from_name(name)} for name in labels]
+    named = [{"name": name, "title": title} for name, title in titles_from_names(labels).items()]
     if kind != Kind.JOINT:
         return named
     types = [each | {"part": "entity"} for each in named if _is_type(each["name"], summary)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Mapping as MappingOf
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -19,7 +20,7 @@ from annotation.ontology.labels import Choice as Choice
 from annotation.ontology.labels import inventory as inventory
 from annotation.ontology.labels import mapping_of as mapping_of
 from annotation.ontology.labels import parts_of as parts_of
-from annotation.ontology.presets import PRESETS, PresetLabel
+from annotation.ontology.presets import PRESETS, PresetLabel, titles_from_names
 from annotation.ontology.step_checks import check_step, dependent_step, require_unused
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
@@ -93,7 +94,9 @@ def add_entries(project: Project, entries: Sequence[PresetLabel], *, part: str) 
                 f"{entry.name} was merged, deleted or renamed by a step.",
                 hint="Undo that step, or choose another name.",
             )
-    return _store(project, [entry.as_label(part, derived=False) for entry in fresh])
+    titles = titles_from_names([*existing, *(entry.name for entry in fresh)])
+    titled = [entry if entry.title else replace(entry, title=titles[entry.name]) for entry in fresh]
+    return _store(project, [entry.as_label(part, derived=False) for entry in titled])
 
 
 def _store(project: Project, rows: list[OntologyLabel]) -> list[OntologyLabel]:

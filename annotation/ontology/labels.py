@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from annotation import testset
 from annotation.models import OntologyLabel, Project
 from annotation.testset import Kind
 from evalsvc.core.formats.label_mapping import LabelMapping
@@ -59,6 +60,12 @@ def inventory(project: Project, part: str = "relation") -> list[Choice]:
         )
         for name, row in described
     ]
+
+
+def label_titles(project: Project) -> dict[str, str]:
+    """Return the titles of the current labels by name; of labels of one title, with the name."""
+    choices = (choice for part in parts_of(project) for choice in inventory(project, part))
+    return testset.label_titles({"name": choice.name, "title": choice.title} for choice in choices)
 
 
 def parts_of(project: Project) -> tuple[str, ...]:

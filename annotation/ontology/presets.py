@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,14 +74,24 @@ class Preset:
         derived = {target for _, target in self.merges}
         for entry in self.entries:
             yield entry.as_label(self.part, derived=entry.name in derived)
-        for name in self.raw_names:
-            yield PresetLabel(name).as_label(self.part, derived=False)
+        for name, title in titles_from_names(self.raw_names).items():
+            yield PresetLabel(name, title).as_label(self.part, derived=False)
 
 
-def title_from_name(name: str) -> str:
-    """Make a title from the last part of a raw name."""
-    parts = [part for part in name.split("/") if part]
-    return (parts[-1] if parts else name).replace("_", " ")
+def title_from_name(name: str, parts: int = 1) -> str:
+    """Make a title from the last part of a raw name, or from several."""
+    words = [part for part in name.split("/") if part][-parts:]
+    return (" ".join(words) or name).replace("_", " ")
+
+
+def titles_from_names(names: Iterable[str]) -> dict[str, str]:
+    """Make titles that differ where the names do: of two capitals, country capital and us state capital."""
+    titles = {name: title_from_name(name) for name in names}
+    for parts in range(2, 2 + max((name.count("/") for name in titles), default=0)):
+        times = Counter(title.casefold() for title in titles.values())
+        again = [name for name, title in titles.items() if times[title.casefold()] > 1]
+        titles |= {name: title_from_name(name, parts) for name in again}
+    return titles
 
 
 PRESETS: dict[str, Preset] = {path.stem: Preset.load(path.stem) for path in sorted(DATA.glob("*.json"))}

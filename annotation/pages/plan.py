@@ -15,9 +15,10 @@ from django.shortcuts import redirect, render
 from annotation import roles
 from annotation.models import Item, OntologyStep, PlanDraft, Project
 from annotation.ontology import drafts, plans
+from annotation.ontology.labels import label_titles
 from annotation.ontology.plans import PlannedStep
 from annotation.pages.ontology import MAX_NAME, split_names
-from annotation.pages.project_page import choices_by_name, project_context, project_for
+from annotation.pages.project_page import project_context, project_for
 from annotation.reports.plan_effects import LabelChange, PlanEffects, effects_of, figures
 from annotation.reports.step_effects import in_words
 from evalsvc.core.accounts.models import User
@@ -136,7 +137,7 @@ def plan_page(request: HttpRequest, slug: str) -> HttpResponse:
             add_form_error(form, error, "plan" if not steps else "target")
         if steps and not clash and not failed:
             effects, failed = _effects(form, project, steps, by=user)
-    titles = {name: choice.title for name, choice in choices_by_name(project).items()}
+    titles = label_titles(project)
     labels = effects.after.labels if effects else titles
     titles |= labels
     shown: dict[str, Any] = {"draft": seen, "stamp": project.inventory_stamp}

@@ -16,6 +16,7 @@ from annotation import projects, roles
 from annotation.consensus.effects import preview
 from annotation.models import ItemCount, Project
 from annotation.ontology.inventory import Choice, inventory, parts_of
+from annotation.ontology.labels import label_titles as label_titles
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -91,13 +92,6 @@ def progress_context(job: Job | None) -> dict[str, Any]:
 def choices_by_name(project: Project) -> dict[str, Choice]:
     """Return everything that can be chosen in a project."""
     return {choice.name: choice for part in parts_of(project) for choice in inventory(project, part)}
-
-
-def label_titles(project: Project) -> dict[str, str]:
-    """Return the titles of all relations and entity types by name."""
-    return {
-        choice.name: choice.title for part in ("relation", "entity") for choice in inventory(project, part)
-    }
 
 
 def labels_of(payload: Payload) -> list[str]:

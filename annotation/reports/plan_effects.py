@@ -13,7 +13,7 @@ from annotation.consensus.effects import WAITING, Effect, preview
 from annotation.consensus.facts import WITH_GOLD, Fact, facts_of
 from annotation.consensus.majority import choices_of
 from annotation.models import Answer, Item, Project, SourceLabels
-from annotation.ontology.labels import inventory, mapping_of, parts_of
+from annotation.ontology.labels import label_titles, mapping_of
 from annotation.ontology.plans import PlannedStep, apply_plan, step_of
 from annotation.reports.step_effects import StepEffects, effects_of_steps
 from annotation.roles import CURATOR, require
@@ -71,9 +71,16 @@ class Snapshot:
                 facts |= own
                 if item.pk in frozen:
                     gold_of[item.pk] = own
-        titles = {each.name: each.title for part in parts_of(project) for each in inventory(project, part)}
         quality = _quality(project, gold_of) if frozen else None
-        return cls(titles, states, na, len(facts), by_label, quality, nominal_alpha(_answers(project, keys)))
+        return cls(
+            label_titles(project),
+            states,
+            na,
+            len(facts),
+            by_label,
+            quality,
+            nominal_alpha(_answers(project, keys)),
+        )
 
     @property
     def counts(self) -> Counter[str]:

@@ -104,6 +104,14 @@ def test_every_relation_of_the_preset_has_distinct_texts() -> None:
     assert len({c.title for c in choices}) == len({c.phrase for c in choices}) == 24
 
 
+def test_labels_of_one_last_part_get_titles_that_tell_them_apart() -> None:
+    names = ["/location/country/capital", "/location/us_state/capital", "/location/location/contains"]
+    project = create_project(labels=names)
+    assert [choice.title for choice in inventory.inventory(project)] == [
+        *("country capital", "us state capital", "contains")
+    ]
+
+
 def test_a_preset_adds_only_missing_labels() -> None:
     project = create_project(labels=["/location/location/contains", "/location/us_state/capital"])
     inventory.apply_preset(project, "nyt10", by=curator())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
+from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
@@ -136,8 +136,11 @@ def next_dispute(item: Item, filters: DisputeFilters = DisputeFilters()) -> UUID
     return next((key for key in keys if key), None)
 
 
-def count_by_pattern(project: Project) -> Counter[str]:
-    """Count disputed and unanswerable items by `split`."""
+def count_by_pattern(project: Project, filters: DisputeFilters = DisputeFilters()) -> Counter[str]:
+    """Count disputed and unanswerable items by `split`, those with the label and remark of the filters."""
+    if filters.label or filters.remark:
+        of_all = disputes(project, replace(filters, pattern="")).order_by()
+        return Counter(dict(of_all.values_list("split").annotate(n=Count("pk"))))
     disputed = ItemCount.objects.live(project).filter(state=Item.State.DISPUTED).order_by()
     rows = disputed.values_list("pattern").annotate(total=Sum("n")).filter(total__gt=0)
     counts = Counter({pattern: int(total) for pattern, total in rows})

@@ -49,6 +49,9 @@ def bulk(request: HttpRequest, slug: str) -> HttpResponse:
     user, filters, sent = person(request), filters_of(request), request.POST
     form = BulkForm(sent or None)
     back = reverse("disputes", args=[project.slug])
+    if not filters.pattern:
+        messages.info(request, "Choose a pattern of votes first, then decide its disputes together.")
+        return redirect(back)
     after = _uuid_or_none(sent.get("last" if sent.get("action") == "next" else "after", ""))
     context: dict[str, Any] = {"form": form, "filters": filters, "client_id": uuid4(), "after": after}
     if form.is_valid():

@@ -112,14 +112,20 @@ def filters_of(request: HttpRequest) -> DisputeFilters:
 def _counts(project: Project, filters: DisputeFilters) -> dict[str, Any]:
     """Return the progress of adjudication and the most frequent vote patterns."""
     patterns = decisions.count_by_pattern(project)
+    narrowed = filters.label or filters.remark
+    shown = decisions.count_by_pattern(project, filters) if narrowed else patterns
+    named = dict(shown.most_common(8))
+    if filters.pattern:
+        named.setdefault(filters.pattern, shown[filters.pattern])
     decided = ItemCount.objects.live(project).filter(state__in=Item.DECIDED).total()
     total = patterns.total() + decided
     return {
         "filters": filters,
         "patterns": [
             (name, "skipped by everyone" if name == UNANSWERABLE else name or "other", n)
-            for name, n in patterns.most_common(8)
+            for name, n in named.items()
         ],
+        "matching": shown.total(),
         "legend": pattern_legend(project, patterns),
         "unanswerable": patterns[UNANSWERABLE],
         "disputed": patterns.total() - patterns[UNANSWERABLE],

@@ -236,8 +236,14 @@ def test_disputes_are_filtered_and_decided_together_on_pages(client: Client) -> 
     made = project()
     client.force_login(curator())
     url = reverse("disputes", args=[made.slug])
-    listed = client.get(url, {"label": "B"}).content.decode()
-    assert ("s2" in listed, "Decide these together" in listed) == (True, False)
+    listed = client.get(url, {"label": "B"})
+    assert ("s2" in listed.content.decode(), "Decide these together" in listed.content.decode()) == (
+        True,
+        False,
+    )
+    named = {name: n for name, _, n in listed.context["patterns"]}
+    assert (named[PATTERN], listed.context["matching"]) == (1, 2)  # of those with B
+    assert client.get(reverse("disputes-bulk", args=[made.slug])).headers["Location"] == url
     page = reverse("disputes-bulk", args=[made.slug]) + DisputeFilters(PATTERN, label="A").query
     assert "label=A" in client.get(url, {"pattern": PATTERN, "label": "A"}).content.decode()
     shown = client.post(page, {"answer": NA, "action": "preview"})

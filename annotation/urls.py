@@ -5,6 +5,7 @@ from django.urls import path
 from annotation.api import (
     building,
     bulk_actions,
+    bulk_decisions,
     candidates,
     disputes,
     effects,
@@ -98,10 +99,14 @@ api_patterns = [
     path("projects/<slug:slug>/history", stored_nowhere(labelling.History.as_view()), name="api-history"),
     path(
         "projects/<slug:slug>/disputes/bulk",
-        stored_nowhere(disputes.BulkDecision.as_view()),
+        stored_nowhere(bulk_decisions.BulkDecision.as_view()),
         name="api-disputes-bulk",
     ),
-    path("projects/<slug:slug>/disputes/bulk/undo", disputes.BulkUndo.as_view(), name="api-disputes-undo"),
+    path(
+        "projects/<slug:slug>/disputes/bulk/undo",
+        bulk_decisions.BulkUndo.as_view(),
+        name="api-disputes-undo",
+    ),
     path("projects/<slug:slug>/disputes", stored_nowhere(disputes.Disputes.as_view()), name="api-disputes"),
     path("projects/<slug:slug>/items", stored_nowhere(items.Items.as_view()), name="api-items"),
     path(

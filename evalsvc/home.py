@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from annotation.adjudication import decisions
+from annotation.adjudication import dispute_list
 from annotation.models import Batch, Item, ItemCount, Member, Project
 from annotation.reports.progress import available_items
 from annotation.testset import TestSet
@@ -122,7 +122,7 @@ def disputes_to_decide(person: User) -> list[HomeTask]:
     # disputes first; a project without any may have items that nobody can answer
     disputed = Coalesce(_items(state=Item.State.DISPUTED), 0)
     projects = mine.annotate(disputes=disputed).order_by("-disputes", "title")[:LOOKED_AT]
-    counts = ((project, decisions.count_by_pattern(project).total()) for project in projects)
+    counts = ((project, dispute_list.count_by_pattern(project).total()) for project in projects)
     return [
         HomeTask(
             f"{counted(n, 'dispute')} to decide",

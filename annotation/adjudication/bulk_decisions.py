@@ -12,8 +12,8 @@ from uuid import UUID, uuid5
 from django.db import transaction
 from django.db.models import Count
 
-from annotation.adjudication import decisions
-from annotation.adjudication.decisions import DisputeFilters
+from annotation.adjudication import decisions, dispute_list
+from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.item_access import was_in_dispute
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus.item_state import Rules, answers_needed, counted_answers, for_one_request
@@ -64,7 +64,7 @@ def preview(
     if answer not in ANSWERS:
         detail = f"Unknown answer {answer[:40]!r}. Use one of: {', '.join(ANSWERS)}."
         raise DomainError("invalid_input", detail, field="answer")
-    disputes = decisions.disputes(project, filters)
+    disputes = dispute_list.disputes(project, filters)
     if after:
         disputes = disputes.filter(rank__gt=_rank(project, after))
     found = list(disputes[: MOST + 1])

@@ -14,13 +14,13 @@ from rest_framework.views import APIView
 from annotation import roles
 from annotation.api.projects import project_of
 from annotation.models import OntologyLabel, Project
-from annotation.ontology.inventory import (
+from annotation.ontology.label_texts import (
     MAX_EXAMPLE_LENGTH,
     MAX_EXAMPLES,
     MAX_LENGTHS,
-    TEXT_FIELDS,
     set_texts,
 )
+from annotation.ontology.labels import TEXT_FIELDS
 from annotation.roles import CURATOR
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems

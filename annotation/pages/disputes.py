@@ -15,8 +15,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from annotation import roles
-from annotation.adjudication import bulk_decisions, decisions, item_access, second_readings
-from annotation.adjudication.decisions import DisputeDetails, DisputeFilters, FormerDecision
+from annotation.adjudication import bulk_decisions, decisions, dispute_list, item_access, second_readings
+from annotation.adjudication.decisions import DisputeDetails, FormerDecision
+from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
 from annotation.models import Item, ItemCount, Project
@@ -77,7 +78,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         context = project_context(project, role, entries=entries, **_counts(project, DisputeFilters()))
         return render(request, "annotation/decisions.html", context)
     filters = filters_of(request)
-    counts, found = _counts(project, filters), list(decisions.disputes(project, filters)[: MAX_LISTED + 1])
+    counts, found = _counts(project, filters), list(dispute_list.disputes(project, filters)[: MAX_LISTED + 1])
     listed = found[:MAX_LISTED]
     context = project_context(
         project,
@@ -111,9 +112,9 @@ def filters_of(request: HttpRequest) -> DisputeFilters:
 
 def _counts(project: Project, filters: DisputeFilters) -> dict[str, Any]:
     """Return the progress of adjudication and the most frequent vote patterns."""
-    patterns = decisions.count_by_pattern(project)
+    patterns = dispute_list.count_by_pattern(project)
     narrowed = filters.label or filters.remark
-    shown = decisions.count_by_pattern(project, filters) if narrowed else patterns
+    shown = dispute_list.count_by_pattern(project, filters) if narrowed else patterns
     named = dict(shown.most_common(8))
     if filters.pattern:
         named.setdefault(filters.pattern, shown[filters.pattern])
@@ -290,5 +291,5 @@ def submitted_choice(item: Item, sent: QueryDict, *, by: User) -> dict[str, Any]
 
 def _next_address(project: Project, item: Item, filters: DisputeFilters) -> str:
     """Return the next dispute's address, going round, or the list's."""
-    following = decisions.next_dispute(item, filters)
+    following = dispute_list.next_dispute(item, filters)
     return _address(project, following, filters) if following else reverse("disputes", args=[project.slug])

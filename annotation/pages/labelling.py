@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from annotation import roles
-from annotation.adjudication import decisions
+from annotation.adjudication import dispute_list
 from annotation.models import Project
 from annotation.ontology.labels import DIGITS, Choice, inventory
 from annotation.pages.project_page import project_context, project_for
@@ -116,7 +116,7 @@ def _is_labelled_here(project: Project) -> bool:
 def _member_project(project: Project, user: User) -> MemberProject:
     role = roles.role_in(project, user) or ""
     decides = role in roles.MAY_DECIDE
-    disputed = decisions.count_by_pattern(project).total() if decides else 0
+    disputed = dispute_list.count_by_pattern(project).total() if decides else 0
     labels = role in roles.MAY_LABEL and _is_labelled_here(project)
     return MemberProject(project, role, progress_of(project, user), disputed, labels, decides)
 

@@ -15,7 +15,7 @@ from annotation.consensus.effects import preview
 from annotation.models import OntologyLabel, OntologyStep, Project
 from annotation.ontology import inventory as ontology
 from annotation.ontology import plans
-from annotation.ontology.inventory import (
+from annotation.ontology.label_texts import (
     EXAMPLES,
     MAX_EXAMPLE_LENGTH,
     MAX_EXAMPLES,

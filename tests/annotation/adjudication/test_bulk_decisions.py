@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
-from annotation.adjudication import bulk_decisions, decisions
+from annotation.adjudication import bulk_decisions, decisions, dispute_list
 from annotation.adjudication.bulk_decisions import LEADING, NA
-from annotation.adjudication.decisions import DisputeFilters
+from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
 from annotation.freezing.provenance import ProvenanceWriter
@@ -82,12 +82,12 @@ def test_the_leading_label_is_adopted_and_ties_are_left() -> None:
 
 def test_a_label_and_flags_narrow_the_disputes() -> None:
     made = project()
-    listed = decisions.disputes(made, DisputeFilters(label="B"))
+    listed = dispute_list.disputes(made, DisputeFilters(label="B"))
     assert [item.external_id for item in listed] == ["s2", "s3"]
     answer_item(made.items.get(external_id="s0"), annotators(made, 3)[0], "A", base=1, flagged=True)
-    assert [item.external_id for item in decisions.disputes(made, DisputeFilters(remark="flag"))] == ["s0"]
+    assert [item.external_id for item in dispute_list.disputes(made, DisputeFilters(remark="flag"))] == ["s0"]
     answer_item(made.items.get(external_id="s0"), annotators(made, 3)[0], "A", base=2)
-    assert not decisions.disputes(made, DisputeFilters(remark="flag"))  # taken back by the newest answer
+    assert not dispute_list.disputes(made, DisputeFilters(remark="flag"))  # taken back by the newest answer
     with pytest.raises(DomainError, match="Unknown remark"):
         DisputeFilters(remark="stars")
     decided(made, label="B")

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from annotation import projects
-from annotation.adjudication import decisions
-from annotation.adjudication.decisions import DisputeFilters
+from annotation.adjudication import decisions, dispute_list
+from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.consensus import item_state
 from annotation.models import Item, Project
 from annotation.ontology import inventory
@@ -293,8 +293,8 @@ def test_disputes_are_sorted_and_filtered_by_vote_pattern() -> None:
     answered_item(project, ["A"], ["B"], item="s0")
     answered_item(project, ["A"], [], item="s1")
     answered_item(project, ["A"], ["A"], item="s2")
-    assert [item.pattern for item in decisions.disputes(project)] == ["1 against 1 N/A", "1–1"]
-    assert [item.external_id for item in decisions.disputes(project, DisputeFilters("1–1"))] == ["s0"]
+    assert [item.pattern for item in dispute_list.disputes(project)] == ["1 against 1 N/A", "1–1"]
+    assert [item.external_id for item in dispute_list.disputes(project, DisputeFilters("1–1"))] == ["s0"]
 
 
 def test_annotators_and_viewers_cannot_decide() -> None:

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from annotation import projects
-from annotation.adjudication import decisions, unanswerable_items
-from annotation.adjudication.decisions import DisputeFilters
+from annotation.adjudication import decisions, dispute_list, unanswerable_items
+from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.queue import gold_questions, leases, participants, votes
@@ -28,7 +28,7 @@ def skip(item: Item, user: User, reason: str = "undecided", *, base: int = 0, co
 
 
 def waiting(project: Project) -> list[tuple[str, str]]:
-    return [(item.external_id, item.split) for item in decisions.disputes(project)]  # type: ignore[attr-defined]
+    return [(item.external_id, item.split) for item in dispute_list.disputes(project)]  # type: ignore[attr-defined]
 
 
 @replayed
@@ -57,9 +57,9 @@ def test_items_skipped_by_everybody_await_a_decision(either_database: str) -> No
     assert waiting(project) == [("s2", "1–1"), ("s0", unanswerable_items.UNANSWERABLE)]
     assert [
         item.external_id
-        for item in decisions.disputes(project, DisputeFilters(unanswerable_items.UNANSWERABLE))
+        for item in dispute_list.disputes(project, DisputeFilters(unanswerable_items.UNANSWERABLE))
     ] == ["s0"]
-    assert [item.external_id for item in decisions.disputes(project, DisputeFilters("1–1"))] == ["s2"]
+    assert [item.external_id for item in dispute_list.disputes(project, DisputeFilters("1–1"))] == ["s2"]
 
 
 def test_an_unanswerable_item_is_decided_with_an_answer_or_a_finding() -> None:

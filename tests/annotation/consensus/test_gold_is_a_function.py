@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation import projects
-from annotation.adjudication import bulk_actions, bulk_decisions, decisions, second_readings
+from annotation.adjudication import bulk_actions, bulk_decisions, decisions, dispute_list, second_readings
 from annotation.consensus import item_state, majority
 from annotation.models import Adjudication, Answer, Item, Project
 from annotation.ontology import guideline_versions, inventory, plans, versions
@@ -146,8 +146,8 @@ def answer_again(project: Project, value: Any) -> None:
 
 def decide_all(project: Project, answer: str) -> None:
     """Decide all disputes of the most frequent pattern."""
-    pattern = next(iter(decisions.count_by_pattern(project)), "")
-    of_pattern = (project, decisions.DisputeFilters(pattern=pattern), answer)
+    pattern = next(iter(dispute_list.count_by_pattern(project)), "")
+    of_pattern = (project, dispute_list.DisputeFilters(pattern=pattern), answer)
     key = bulk_decisions.preview(*of_pattern, by=curator()).key
     bulk_decisions.decide_all(*of_pattern, reason="all alike", key=key, client_id=uuid4(), by=curator())
 

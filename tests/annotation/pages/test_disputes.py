@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.models import Adjudication, Item
-from annotation.ontology import inventory
+from annotation.ontology import inventory, label_texts
 from annotation.queue import votes as voting
 from tests.cast.basics import sentence
 from tests.cast.browser import open_as
@@ -93,7 +93,7 @@ def test_the_section_of_the_guideline_on_a_voted_label_is_beside_the_dispute(
     projects.set_guideline(cast.project, guideline=text, na_means="none", by=cast.people["curator"])
     item = cast.dispute(1)
     label = cast.project.labels.get(name="born_in")
-    inventory.set_texts(label, definition="From **birth**.", by=cast.people["curator"])
+    label_texts.set_texts(label, definition="From **birth**.", by=cast.people["curator"])
     client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
     assert "<p>A <em>place</em>, no date.</p>" in page

@@ -10,7 +10,7 @@ from django.test import Client
 
 from annotation import projects
 from annotation.models import OntologyLabel
-from annotation.ontology import inventory
+from annotation.ontology import inventory, label_texts
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.markdown import section_html as section
 from tests.annotation.browser_keyboard import Start, press
@@ -140,7 +140,7 @@ def test_invalid_texts_of_a_label_are_rejected_by_field(cast: ProjectCast) -> No
         {"group": None},
     ):
         with pytest.raises(DomainError, check=code("bad_label", field=next(iter(wrong)))):
-            inventory.set_texts(label, by=cast.curator, **wrong)  # type: ignore[arg-type]
+            label_texts.set_texts(label, by=cast.curator, **wrong)  # type: ignore[arg-type]
 
 
 def test_a_label_page_of_another_project_is_404(client: Client, cast: ProjectCast) -> None:

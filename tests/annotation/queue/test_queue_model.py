@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 from annotation import projects
-from annotation.adjudication import decisions
+from annotation.adjudication import decisions, dispute_list
 from annotation.consensus.majority import Verdict, decide
 from annotation.models import Answer, Lease, Vote
 from annotation.queue import exclusions, gold_questions, lease_endings, leases, participants, votes
@@ -240,10 +240,10 @@ class Queue(RuleBasedStateMachine):
         (self.excluded.add if excluded else self.excluded.discard)((item, person))
 
     def adjudicators_can_settle_every_queued_item(self) -> None:
-        for item in list(decisions.disputes(self.project)):
+        for item in list(dispute_list.disputes(self.project)):
             arguments = {"client_id": uuid4(), "votes_key": item.votes_key, "payload": {"relations": ["A"]}}
             decisions.decide(item, by=curator(), **arguments)
-        assert not decisions.disputes(self.project).exists()
+        assert not dispute_list.disputes(self.project).exists()
 
     def new_annotators_can_finish_the_project(self) -> None:
         """As many new people as an item may want at the most, and nothing is open."""
@@ -274,7 +274,7 @@ class Queue(RuleBasedStateMachine):
 
     @invariant()
     def adjudicators_see_every_queued_item(self) -> None:
-        waiting = {self.items.index(item) for item in decisions.disputes(self.project)}
+        waiting = {self.items.index(item) for item in dispute_list.disputes(self.project)}
         disputed = {at for at in range(ITEMS) if self.decided(at)[2].state == "disputed"}
         assert waiting == disputed | {at for at in range(ITEMS) if self.is_unanswerable(at)}
 

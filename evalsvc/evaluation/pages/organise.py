@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
+from rest_framework.exceptions import ValidationError
 
 from annotation.testset import TestSet
 from annotation.testset_overlap import published_gold
@@ -153,6 +154,8 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
     if action in ("map", "reject"):
         _switch_old_names(request, benchmark, mapped=action == "map", by=by)
         return redirect("board-organise", slug)
+    if action:  # the form of baselines has none: without this, they would be cleared
+        raise ValidationError({"action": f"There is no action {action[:40]!r}. Reload the page."})
     form = BaselinesForm(*_submitted(request)[:1], benchmark=benchmark)
     if form.is_valid():
         rules.name_baselines(benchmark, form.chosen, by=users.person(request))

@@ -49,7 +49,7 @@ def bulk(request: HttpRequest, slug: str) -> HttpResponse:
     user, filters, sent = person(request), filters_of(request), request.POST
     form = BulkForm(sent or None)
     back = reverse("disputes", args=[project.slug])
-    if not filters.pattern:
+    if not (filters.pattern or form.errors):
         messages.info(request, "Choose a pattern of votes first, then decide its disputes together.")
         return redirect(back)
     after = _uuid_or_none(sent.get("last" if sent.get("action") == "next" else "after", ""))

@@ -164,42 +164,51 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
     settings = list(benchmark.settings.select_related("test_set", "only"))
     labels = scored_labels(benchmark, [each.test_set for each in settings])
     now = timezone.now()
-    options = complete_options(benchmark.options, task=benchmark.task)
-    changed = [
-        f"{key.replace('_', ' ')} {('no', 'yes')[value] if isinstance(value, bool) else value}"
-        for key, value in options.items()
-        if key in benchmark.options and key != OPTION
-    ]
-    size, lines = benchmark.limits.get("upload_bytes"), benchmark.limits.get("lines")
-    counts = benchmark.training_counts
     context = {
         "heading": f"Organise {benchmark}",
         "benchmark": benchmark,
         "settings": [_row(setting, benchmark, now) for setting in settings],
         "lead": _lead(benchmark, settings, now),
-        "fixed": [
-            ("Task", benchmark.get_task_display().lower()),
-            ("Labels", counted(len(labels), "label")),
-            ("Negative class", benchmark.negative or "–"),
-            ("Missing predictions", MISSING_TITLES[benchmark.missing]),
-            ("Options", ", ".join(changed) or "defaults"),
-        ],
+        "fixed": _fixed(benchmark, len(labels)),
         "labels": labels,
-        "rules": [
-            ("Visible to", "everybody" if benchmark.public else "people with a role"),
-            *_quotas(benchmark),
-            ("Default quotas in hidden phases", "yes" if benchmark.default_quotas else "no"),
-            ("Time zone of dates and of the daily quota", zone_title(benchmark)),
-            ("Largest file", byte_size(size) if size else "limit of the service"),
-            ("Maximum lines", count(lines) if lines else "limit of the service"),
-            ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),
-        ],
+        "rules": _rules(benchmark),
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
         "published": published_gold(each.test_set for each in settings if is_hidden(each, now)),
         "systems": form.systems.values_list("name", "team__name")[:MOST_SUGGESTED],
     }
     return _form_page(request, "organise.html", form, **context, **_old_names(benchmark, by))
+
+
+def _fixed(benchmark: Benchmark, n_labels: int) -> list[tuple[str, str]]:
+    """Return what never changes, as scores depend on it."""
+    options = complete_options(benchmark.options, task=benchmark.task)
+    changed = [
+        f"{key.replace('_', ' ')} {('no', 'yes')[value] if isinstance(value, bool) else value}"
+        for key, value in options.items()
+        if key in benchmark.options and key != OPTION
+    ]
+    return [
+        ("Task", benchmark.get_task_display().lower()),
+        ("Labels", counted(n_labels, "label")),
+        ("Negative class", benchmark.negative or "–"),
+        ("Missing predictions", MISSING_TITLES[benchmark.missing]),
+        ("Options", ", ".join(changed) or "defaults"),
+    ]
+
+
+def _rules(benchmark: Benchmark) -> list[tuple[str, str]]:
+    size, lines = benchmark.limits.get("upload_bytes"), benchmark.limits.get("lines")
+    counts = benchmark.training_counts
+    return [
+        ("Visible to", "everybody" if benchmark.public else "people with a role"),
+        *_quotas(benchmark),
+        ("Default quotas in hidden phases", "yes" if benchmark.default_quotas else "no"),
+        ("Time zone of dates and of the daily quota", zone_title(benchmark)),
+        ("Largest file", byte_size(size) if size else "limit of the service"),
+        ("Maximum lines", count(lines) if lines else "limit of the service"),
+        ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),
+    ]
 
 
 def _old_names(benchmark: Benchmark, by: User) -> dict[str, Any]:

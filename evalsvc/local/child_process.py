@@ -27,6 +27,12 @@ def stop_with_parent() -> None:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def end_with_parent() -> None:
+    """In a fork of the supervisor: terminate with it, though it handles the signal itself."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    stop_with_parent()
+
+
 def children(pid: int) -> list[int]:
     """Return the child processes; none outside Linux."""
     try:

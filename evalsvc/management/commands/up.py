@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import CommandError, CommandParser, call_command
 
-from evalsvc.local.child_process import stop_with_parent
+from evalsvc.local.child_process import end_with_parent, stop_with_parent
 from evalsvc.local.embedded_broker import BrokerFailed
 from evalsvc.local.startup_checks import lock_data_folder, parse_port, prepare, require_free_port
 from evalsvc.local.supervisor import Supervisor
@@ -36,7 +36,8 @@ class Command(PlainCommand):
             require_free_port(supervisor.host, supervisor.port)
             supervisor.install_signal_handlers()
             self.report("preparing tables and static files")
-            with ProcessPoolExecutor(1, mp_context=get_context("fork")) as process:
+            # left behind by a killed supervisor, it would hold the lock of the folder for ever
+            with ProcessPoolExecutor(1, get_context("fork"), initializer=end_with_parent) as process:
                 process.submit(prepare).result()  # migrations leave 50 MB behind in their process
             self.serve(supervisor, demo=not options["no_demo"])
 

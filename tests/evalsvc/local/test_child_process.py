@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from evalsvc.local import child_process
 from evalsvc.local.child_process import ChildProcess
+from evalsvc.local.startup_checks import lock_data_folder
 from tests.places.workers import until
 
 Make = Callable[[str], ChildProcess]
@@ -85,3 +88,30 @@ def test_a_process_that_ignores_SIGTERM_is_killed(child: Make) -> None:
     part.wait_or_kill(until=time.monotonic())
     assert part.process
     assert part.process.returncode == -signal.SIGKILL
+
+
+FORKING = """
+import os, signal, sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from evalsvc.local.child_process import end_with_parent
+from evalsvc.local.startup_checks import lock_data_folder
+
+signal.signal(signal.SIGTERM, lambda *_: None)
+with lock_data_folder(Path(sys.argv[1]), "http://here"):
+    with ProcessPoolExecutor(1, get_context("fork"), initializer=end_with_parent) as process:
+        print(process.submit(os.getpid).result(), flush=True)
+        signal.pause()
+"""
+
+
+def test_a_fork_of_a_killed_supervisor_leaves_the_data_folder_unlocked(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FORKING, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as supervisor:
+        assert supervisor.stdout
+        fork = Path("/proc", supervisor.stdout.readline().strip())
+        supervisor.kill()
+    until(lambda: not fork.exists(), seconds=30)
+    with lock_data_folder(tmp_path, "http://there"):
+        pass

@@ -38,7 +38,7 @@ INLINE = 20_000  # answers up to which they are computed when shown, until they 
 PAUSE_SECONDS, SHARE_OF_TIME, DAYS = 10.0, 10, 90
 BUCKET = 250  # milliseconds
 WEEK = timedelta(days=7)
-FORMAT = 5  # of stored figures
+FORMAT = 6  # of stored figures
 LONGEST_PAUSE = 8  # failures in a row after which the pause is an hour
 HINT = "Reload the page in a minute. The status page shows whether workers are active."
 HINT_AFTER_FAILURE = "Job {} failed; it is tried again within the hour. The log of the worker has the reason."

@@ -155,9 +155,6 @@ class FileForm(PageForm):
         options = {name: cleaned.get(name, "") for name in ("format", "scheme", "unit", "names")}
         kind = self.project_kind or cleaned.get("kind", "")
         upload, beside = cleaned["upload"], cleaned.get("annotations")
-        if not upload.size and not beside:
-            self.add_error("upload", "The file is empty. Choose a file with at least one line.")
-            return cleaned
         try:
             if beside:
                 upload = batches.joined(upload, beside, format=options["format"])

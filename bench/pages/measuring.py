@@ -87,7 +87,7 @@ def _organiser_pages() -> Iterator[Page]:
     big = {"slug": "big"}
     yield from _each("olga", "board", "board-organise", "board-ledger", "board-change", "setting-new", **big)
     yield from _each("olga", "api-ledger", "api-benchmark-log", "board-runs", "board-entrants", **big)
-    yield from _each("olga", "board-people", "api-entrants", **big)
+    yield from _each("olga", "board-people", "api-entrants", "api-old-names", **big)
     of_setting = {**big, "key": "k0"}
     yield from _each("olga", "setting-change", "setting-revise", "setting-reported", **of_setting)
     yield from _each("olga", "api-reported", "api-versions", **of_setting)
@@ -105,7 +105,7 @@ def _project_pages() -> Iterator[Page]:
     yield from _each("curator", "progress-labels-csv", "api-project", "api-insight", "api-disputes", **of)
     yield from _each("curator", "api-ontology", "api-comments", "api-quality", "sentences", "api-items", **of)
     yield from _each("curator", "disputes-bulk", "ontology-order", "api-imports", "api-ontology-steps", **of)
-    yield from _each("curator", "api-project-log", "ontology-plan", "api-guidelines", **of)
+    yield from _each("curator", "api-project-log", "ontology-plan", "api-guidelines", "api-members", **of)
     yield from _each("curator", "ontology-versions", "api-ontology-versions", **of)
     yield from _each("curator", "api-ontology-version", **of, number=2)
     yield from _each("curator", "second-readings", "api-second-readings", **of)

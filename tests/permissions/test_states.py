@@ -129,7 +129,8 @@ def test_no_state_of_an_object_gives_an_error_of_the_service_or_more_rights(
 
 # Restoring it, its members, reports that a job computes, and terms of what is published of it.
 CHANGES_WHEN_ARCHIVED = {
-    *("project", "project-members", "agreement", "api-agreement", "release", "api-release-accept"),
+    *("project", "project-members", "api-members", "api-member-remove"),
+    *("agreement", "api-agreement", "release", "api-release-accept"),
 }
 
 

@@ -43,7 +43,7 @@ def sent(client: Client, content: bytes, name: str = "lines.jsonl", **more: str)
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        (b"", "empty"),
+        (b"", "empty_file"),
         (b"\n  \n", "empty_file"),
         ('{"id": "s1", "text": "Malmö"}\n'.encode("latin-1"), "not_utf8"),
         ('{"id": "s1"}\n'.encode("utf-16"), "not_utf8"),

@@ -116,11 +116,16 @@ def show_measures(benchmark: int) -> None:
 
 
 def mark_boards(submission: Submission) -> None:
-    """Mark the stored boards that a run has changed."""
+    """Mark the stored boards that a run has changed.
+
+    Their tests once more when the change is committed: a job may have taken the mark off and ended since.
+    """
     stored = StoredBoard.objects.filter(outdated=False)
     settings = submission.evaluations.values("setting")
     stored.filter(setting__in=settings).update(outdated=True)
-    BoardTests.objects.filter(outdated=False, setting__in=settings).update(outdated=True)
+    tests = BoardTests.objects.filter(outdated=False, setting__in=settings)
+    tests.update(outdated=True)
+    transaction.on_commit(lambda: tests.update(outdated=True), robust=True)
 
 
 def follow(job: Job) -> None:

@@ -33,6 +33,7 @@ _SPECIAL = re.compile("|".join(map(re.escape, LATEX)))
 JOINERS = "\u200c\u200d"  # part of the spelling of Persian and Hindi words
 UNSEEN = ("Cc", "Cf", "Cs")  # categories of control characters
 LETTERS_NAMED = 10
+LINE, PAGE = 70, 45  # letters in a line of an article, rows on its page
 # What pdfLaTeX sets besides ASCII, with the encoding T1.
 _SET_BY_T1 = re.compile("[\u00a0-\u017e–—‘’‚“”„…†‡•‹›€™]")
 _NOT_IN_T1 = frozenset("ĦħĿŀŉĸŦŧ")
@@ -75,7 +76,7 @@ def _needs(lines: Sequence[str]) -> list[str]:
     """Say what a document needs to set these lines, as comments."""
     letters = {letter for line in lines for letter in line if not letter.isascii()}
     absent = sorted(each for each in letters if each in _NOT_IN_T1 or not _SET_BY_T1.match(each))
-    needs = ["% needs \\usepackage{booktabs}"]
+    needs = []
     if absent:
         some = " ".join(absent[:LETTERS_NAMED]) + (" …" if len(absent) > LETTERS_NAMED else "")
         needs.append(f"% pdfLaTeX cannot set {some}: use XeLaTeX or LuaLaTeX, and a font with these letters")
@@ -85,23 +86,37 @@ def _needs(lines: Sequence[str]) -> list[str]:
 
 
 def as_latex(table: PaperTable) -> str:
-    """Format a table for the package booktabs."""
+    """Format a table for the package booktabs; one of more than a page is broken, a wide one is scaled."""
     columns = "".join("r" if head.numeric else "l" for head in table.heads)
-    lines = [
-        "\\begin{table}",
-        "\\centering",
-        f"\\caption{{{latex_text(table.caption)}}}",
-        f"\\label{{tab:{table.name}}}",
-        f"\\begin{{tabular}}{{{columns}}}",
-        "\\toprule",
-        f"{' & '.join(latex_text(head.title) for head in table.heads)} \\\\",
-        "\\midrule",
-        *(f"{' & '.join(map(_latex_cell, row))} \\\\" for row in table.rows),
-        "\\bottomrule",
-        "\\end{tabular}",
-        "\\end{table}",
-    ]
-    return "\n".join([*_needs(lines), *lines]) + "\n"
+    caption = [f"\\caption{{{latex_text(table.caption)}}}", f"\\label{{tab:{table.name}}}"]
+    heads = ["\\toprule", f"{' & '.join(latex_text(head.title) for head in table.heads)} \\\\", "\\midrule"]
+    body = [*(f"{' & '.join(map(_latex_cell, row))} \\\\" for row in table.rows), "\\bottomrule"]
+    needs, wide = ["% needs \\usepackage{booktabs}"], _width(table) > LINE
+    if len(table.rows) > PAGE:
+        needs.append("% needs \\usepackage{longtable}, in one column of text")
+        needs += ["% wider than a page: set it in landscape or in smaller type"] if wide else []
+        lines = [
+            f"\\begin{{longtable}}{{{columns}}}",
+            caption[0],
+            f"{caption[1]} \\\\",
+            *heads,
+            "\\endfirsthead",
+        ]
+        lines += [*heads, "\\endhead", *body, "\\end{longtable}"]
+    else:
+        lines = [f"\\begin{{tabular}}{{{columns}}}", *heads, *body, "\\end{tabular}"]
+        if wide:
+            needs.append("% needs \\usepackage{graphicx}, to scale it to the width of the text")
+            width = "\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi"
+            lines = [f"\\resizebox{{{width}}}{{!}}{{%", *lines, "}"]
+        lines = ["\\begin{table}", "\\centering", *caption, *lines, "\\end{table}"]
+    return "\n".join([*needs, *_needs(lines), *lines]) + "\n"
+
+
+def _width(table: PaperTable) -> int:
+    """Return about how many letters wide a table is, two of them between columns."""
+    titles = ([head.title for head in table.heads], *([cell.text for cell in row] for row in table.rows))
+    return sum(2 + max(map(len, column)) for column in zip(*titles, strict=True))
 
 
 def _latex_cell(cell: Cell) -> str:

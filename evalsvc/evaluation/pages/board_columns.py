@@ -232,6 +232,8 @@ class BoardView:
     others: Sequence[Board] = field(default_factory=list)
     tests: Mapping[int, BoardComparison] = field(default_factory=dict)
     reported: Sequence[ReportedSystem] = ()
+    faults: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """Why figures of these are impossible on the gold, by their key and measure."""
 
     @cached_property
     def rows(self) -> Sequence[BoardRow]:

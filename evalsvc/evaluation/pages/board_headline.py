@@ -108,8 +108,12 @@ def _front_in_words(
     if len(front) > PAIR:
         yield f"By {column.title} no test separates {_listed(front, names)}."
     elif len(bands) > PAIR and len(front) == 1 and bands[front[0]].last == 1:
-        others = "both" if len(bands) == PAIR + 1 else f"all {len(bands) - 1}"
-        yield f"{names[front[0]]} is ahead of {others} other tested systems."
+        behind = [system for system in column.order if system in bands and system != front[0]]
+        others = f"all {len(behind)} other tested systems"
+        if len(behind) == PAIR:  # the pair before says the first of them
+            paired = column.order[:PAIR] == [front[0], behind[0]]
+            others = f"{names[behind[1]]} too" if paired else "both other tested systems"
+        yield f"{names[front[0]]} is ahead of {others}."
     if PAIR < len(bands) < len(column.order):
         yield f"Tested: {counted(len(bands), 'system')} of {len(column.order):,}."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Protocol
@@ -28,6 +28,7 @@ PARTS = (("sd", "standard deviation"), ("n", "n"), ("reason", "reason"))
 
 REPORTED_HEAD = Head("reported", "Reported in", numeric=False)
 REPORTED = "Rows marked as reported have the figures of papers as printed; they are not ranked."
+IMPOSSIBLE = "impossible on this gold"
 TESTED = (
     "Ranks are those that Welch’s t over runs leaves open, at .05 after Holm. Bold: no system is better by a"
     " test, and one is worse."
@@ -61,11 +62,13 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         for column in columns:
             cells += _figure_cells(column, row, every=every)
         rows.append(cells)
-    rows += [_reported_cells(columns, row, every=every) for row in view.reported]
+    rows += [_reported_cells(columns, row, view.faults.get(row.pk, {}), every=every) for row in view.reported]
     return PaperTable(f"{view.board.setting.benchmark.slug}-board", caption(view), heads, rows)
 
 
-def _reported_cells(columns: Sequence[BoardColumn], row: ReportedSystem, *, every: bool) -> list[Cell]:
+def _reported_cells(
+    columns: Sequence[BoardColumn], row: ReportedSystem, faults: Mapping[str, str], *, every: bool
+) -> list[Cell]:
     """Return the cells of a system of a paper; programs get its shares in the unit of the others."""
     source, figures = f"{row.paper}, {row.table}", figures_of(row)
     name = row.system if every else f"{row.system} (reported, {source})"
@@ -79,8 +82,10 @@ def _reported_cells(columns: Sequence[BoardColumn], row: ReportedSystem, *, ever
         else:
             unit = 100 if column.measure.unit == "%" else 1
             values = [float(Decimal(text) / unit) if text else None for text in figure]
-            mean = Cell(values[0], str(figure))
-            rest = [Cell(values[1], ""), Cell(row.runs, ""), Cell("", "")]
+            fault = faults.get(column.measure.key, "")
+            mean = Cell(values[0], f"{figure}{' *' if fault else ''}")
+            reason = f"{IMPOSSIBLE}: {fault}" if fault else ""
+            rest = [Cell(values[1], ""), Cell(row.runs, ""), Cell(reason, "")]
         cells += [mean, *rest] if every else [mean]
     return cells
 
@@ -155,9 +160,18 @@ def caption(view: BoardView) -> str:
     words = [f"{shown} {_described(view)}"]
     if view.first.bands:
         words.append(TESTED)
-    words += [REPORTED] if view.reported else []
+    words += [REPORTED, *_impossible(view)] if view.reported else []
     words += [f"{note}." for note in notes(view, view.rows)]
     return " ".join(words)
+
+
+def _impossible(view: BoardView) -> Iterator[str]:
+    """Say why printed figures of the view are marked with a star."""
+    shown = {column.measure.key for column in (view.first, *view.columns) if column.own}
+    for row in view.reported:
+        faults = view.faults.get(row.pk, {})
+        for reason in dict.fromkeys(reason for key, reason in faults.items() if key in shown):
+            yield f"* {row.system} ({row.paper}, {row.table}): {IMPOSSIBLE}, {reason}."
 
 
 def _described(view: BoardView) -> str:

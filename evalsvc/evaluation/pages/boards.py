@@ -235,9 +235,12 @@ def view_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
         raise Http404
     view = requested_view(request, settings, setting, person=request.user)
     name = request.GET.get("table", "systems")
-    view = replace(view, reported=list(setting.reported.all()))
     if name not in board_tables.TABLES:
         raise Http404
+    reported = reported_figures(setting, request.user, view.board, view.tests.get(setting.pk))
+    view = replace(
+        view, reported=reported.rows, faults={row.pk: reported.faults(row) for row in reported.rows}
+    )
     return download(board_tables.TABLES[name](view, every=format in WHOLE), format)
 
 

@@ -129,9 +129,7 @@ def entrants_page(request: HttpRequest, slug: str) -> HttpResponse:
         if attempt(decision, lambda: entrants.decide(entrant, approve=approve, by=person, reason=reason)):
             messages.info(request, f"{entrant.team}: {STATE_TITLES[entrant.state]}.")
             return redirect("board-entrants", slug)
-    wanted = request.GET.get("state", "")
-    if wanted not in ("", *Entrant.State.values):
-        raise Http404(f"There is no state {wanted[:20]!r}.")
+    wanted = _state_in(request)
     context = {
         "benchmark": benchmark,
         "rows": list(_with_runs(benchmark, wanted)),
@@ -145,6 +143,14 @@ def entrants_page(request: HttpRequest, slug: str) -> HttpResponse:
     }
     bad = any(each.is_bound and each.errors for each in (text, rule, decision))
     return render(request, "evaluation/entrants.html", context, status=400 if bad else 200)
+
+
+def _state_in(request: HttpRequest) -> str:
+    """Return the state in the query, empty for all, or 404."""
+    wanted = request.GET.get("state", "")
+    if wanted not in ("", *Entrant.State.values):
+        raise Http404(f"There is no state {wanted[:20]!r}.")
+    return wanted
 
 
 def _with_runs(benchmark: Benchmark, state: str = "") -> QuerySet[Entrant]:
@@ -183,7 +189,7 @@ def entrants_csv(request: HttpRequest, slug: str) -> HttpResponse:
             *(each.terms.number if each.terms else "", each.accepted_at or "", each.by.username),
             *(each.n_runs, each.n_final),  # type: ignore[attr-defined]
         )
-        for each in _with_runs(benchmark)
+        for each in _with_runs(benchmark, _state_in(request))
     )
     return csv_file(f"{slug}-entrants.csv", heads, rows)
 

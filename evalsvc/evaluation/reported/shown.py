@@ -32,17 +32,14 @@ class Reported(NamedTuple):
     tests: Tests
     measured: list[tuple[BoardSystem, ReportedSystem, ReportedTest]]
 
+    def faults(self, row: ReportedSystem) -> dict[str, str]:
+        """Return why figures of a row are impossible on this gold, by measure."""
+        failed = [each for each in self.checks.get(row.pk, ()) if each.verdict == "impossible"]
+        return {key: each.reason for each in failed for key in each.measures}
+
     def with_faults(self) -> list[tuple[ReportedSystem, str]]:
         """Return the rows with the reasons why their figures are impossible."""
-        return [
-            (
-                row,
-                "; ".join(
-                    each.reason for each in self.checks.get(row.pk, ()) if each.verdict == "impossible"
-                ),
-            )
-            for row in self.rows
-        ]
+        return [(row, "; ".join(dict.fromkeys(self.faults(row).values()))) for row in self.rows]
 
 
 def reported(

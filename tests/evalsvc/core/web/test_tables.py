@@ -111,3 +111,19 @@ def test_a_latex_table_has_a_cell_for_each_column_and_closes_its_braces(name: st
 def test_a_latex_table_says_what_its_letters_need(name: str, said: list[str]) -> None:
     lines = as_latex(PaperTable("board", "", TABLE.heads, [[Cell(name, name), Cell(1, "1")]])).splitlines()
     assert [line for line in lines if line.startswith("%")] == ["% needs \\usepackage{booktabs}", *said]
+
+
+def test_a_latex_table_is_scaled_to_the_text_or_broken_over_pages_if_it_needs_more() -> None:
+    row = [Cell("Net", "Net"), Cell(0.7, "70.0")]
+    heads = [
+        TABLE.heads[0],
+        Head("x", "F1 of a relation with a long name, and one more after that, at least"),
+    ]
+    wide = as_latex(PaperTable("board", "", heads, [row]))
+    assert "\\linewidth\\else\\width\\fi}{!}{%\n\\begin{tabular}{lr}" in wide
+    assert "\\end{tabular}\n}\n\\end{table}" in wide
+    long = as_latex(PaperTable("board", "All runs.", TABLE.heads, [row] * 46)).splitlines()
+    assert "\\caption{All runs.}" in long
+    assert long.count("System & micro F1 \\\\") == 2  # on the first page, and at the head of the others
+    assert long[-1] == "\\end{longtable}"
+    assert "% needs \\usepackage{longtable}, in one column of text" in long

@@ -205,6 +205,9 @@ def test_organisers_filter_the_runs_and_see_who_has_no_final_one(
         assert len(lines) == 1 + n
     assert client.get(address, {"since": "yesterday"}).status_code == 400
     assert client.get(address, {"sate": "invalid"}).status_code == 400
+    listed = reverse("board-entrants-csv", args=[benchmark.slug])
+    assert len(client.get(listed, {"state": "declined"}).content.splitlines()) == 1  # the heading
+    assert client.get(listed, {"state": "lost"}).status_code == 404
     page = client.get(reverse("board-entrants", args=[benchmark.slug])).content.decode()
     assert "1 team chose no final run" in page
     assert str(cast.kelpie) in page.partition("chose no final run")[2].partition("</p>")[0]

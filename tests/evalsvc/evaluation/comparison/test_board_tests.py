@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import pytest
@@ -169,6 +170,16 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     assert macro["kept"] + macro["turned"] + macro["equal"] == 6
 
 
+def test_the_headline_of_three_systems_names_each_once(client: Client, cast: BenchmarkCast) -> None:
+    begin(cast)
+    Submission.objects.filter(system__name="Solo").update(withdrawn_at=timezone.now())
+    compute()
+    sentence = client.get(reverse("board", args=["rel"]), {"order": "macro_f1"}).context["sentence"]
+    assert sentence.startswith("Cedar is ahead of Birch by 10.0 macro F1 (p ")
+    assert "Cedar is ahead of Alder too." in sentence
+    assert "both" not in sentence
+
+
 def test_hidden_gold_withholds_tests_within_a_team(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +253,17 @@ def test_what_changes_while_tests_are_computed_is_tested_again(cast: BenchmarkCa
     assert BoardTests.objects.get().outdated
 
 
+def test_a_change_that_is_committed_after_a_whole_job_is_tested_again(
+    cast: BenchmarkCast, django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]]
+) -> None:
+    begin(cast)
+    compute()
+    with django_capture_on_commit_callbacks(execute=True):
+        submission_states.mark_boards(Submission.objects.all()[0])
+        BoardTests.objects.update(outdated=False)  # by a job that did not see the change yet
+    assert BoardTests.objects.get().outdated
+
+
 def test_tests_that_failed_stay_outdated(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = begin(cast)
     look(board_tests)
@@ -260,6 +282,7 @@ def test_a_stored_board_is_tested_once_its_figures_are_the_present_ones(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(board_figures, "LARGE", 2)
+    monkeypatch.setattr(board_figures, "SHARE_OF_TIME", 0)
     setting = begin(cast)
     look(board_figures)
     assert run_next("ingest")

@@ -7,11 +7,19 @@ from typing import Any
 import pytest
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation.disclosure.distinct_runs import BY_ORDER
 from evalsvc.evaluation.measures.composition import BASES, checked, formula
+from evalsvc.evaluation.measures.menu import MENU
 from tests.errors import code
 
 LABELS = ["loc", "type", "cause"]
 GAMMAS = {"classes": {"loc": 2, "type": 1, "cause": 1}, "combined": 4}
+
+
+def test_no_composed_measure_depends_on_the_order_of_claims() -> None:
+    """Distinct runs of a board that one ranks are told by their claims alone."""
+    by_other_digests = {MENU[key].family for key in BY_ORDER} | {"semeval2010"}
+    assert by_other_digests.isdisjoint(base for bases in BASES.values() for base in bases)
 
 
 def read(**composition: Any) -> dict[str, Any]:

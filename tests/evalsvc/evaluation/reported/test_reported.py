@@ -405,3 +405,20 @@ def test_papers_get_reported_rows_as_printed_below_the_others(
     text = exported(client, format)
     assert line in text.splitlines()
     assert "they are not ranked" in text
+
+
+def test_exports_mark_printed_figures_that_are_impossible_and_say_why(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    setting = benchmark.settings.get()
+    add(setting, cast, accuracy="83.2", macro_f1="60.3")
+    reason = "no number of right answers gives accuracy as printed, with 6 items"
+    row = json.loads(exported(client, "json"))["rows"][-1]
+    assert row["main:accuracy:reason"] == f"impossible on this gold: {reason}"
+    assert row["main:macro_f1:reason"] == ""
+    latex, markdown = exported(client, "tex"), exported(client, "md")
+    assert r"& 60.3 & 83.2 {*} \\" in latex
+    assert r"| 60.3 | 83.2 \* |" in markdown
+    assert f"Net (P, Table 0): impossible on this gold, {reason}." in latex
+    Setting.objects.update(disclosure="hidden")
+    assert "impossible" not in exported(client, "md")

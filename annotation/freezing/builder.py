@@ -174,11 +174,19 @@ def mirror_job(job: Job) -> None:
     """Mark both sets as failed when their job fails or is cancelled."""
     if job.state in (Job.State.FAILED, Job.State.CANCELLED):
         reason = job.error or "It was cancelled."
+        _log_failure(job)
         for sets in (TestSet.objects.filter(pk=job.subject), TestSet.objects.filter(twin=job.subject)):
             sets.filter(state=TestSet.State.BUILDING).update(state=TestSet.State.FAILED, reason=reason)
     elif job.state == Job.State.QUEUED:  # perhaps a failed freeze that is retried
         sets = TestSet.objects.filter(Q(pk=job.subject) | Q(twin=job.subject), state=TestSet.State.FAILED)
         sets.update(state=TestSet.State.BUILDING, reason="")
+
+
+def _log_failure(job: Job) -> None:
+    """Log that a set which was logged as begun was not made, beside the person who began it."""
+    failed = TestSet.objects.filter(pk=job.subject, state=TestSet.State.BUILDING).first()
+    if failed and job.state == Job.State.FAILED:
+        record_change(failed, f"{job.kind} failed", by=failed.by, after=job.error)
 
 
 # ---- lines and manifests --------------------------------------------------------------------------

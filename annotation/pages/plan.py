@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
 from annotation import roles
-from annotation.models import Item, OntologyStep, PlanDraft, Project
+from annotation.models import Item, OntologyStep, PlanDraft, Project, Vote
 from annotation.ontology import drafts, plans
 from annotation.ontology.labels import label_titles
 from annotation.ontology.plans import PlannedStep
@@ -30,6 +30,7 @@ from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.core.web.views import page
 
 MOST_LISTED = 20
+STOP_POLLING = 286  # to htmx
 ZERO, LONGEST = 145, 95  # place of zero, width of the longest bar; its figure needs about 45
 VERBS = {"add": "Add", "merge": "Merge", "delete": "Delete", "rename": "Rename", "split": "Split"}
 NOUNS = {"merge": "merge", "delete": "deletion", "rename": "renaming", "split": "split"}
@@ -119,7 +120,10 @@ def edited(form: PlanForm, steps: list[PlannedStep], action: str) -> list[Planne
 def plan_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Put a plan together, show its effect, and make its steps."""
     project, role = project_for(request, slug, roles.CURATOR)
+    if "since" in request.GET:
+        return _newer_answers(request, project)
     user, action = person(request), request.POST.get("action", "")
+    last_vote = Vote.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     form, draft = PlanForm(request.POST or None), drafts.draft_of(project, by=user)
     steps, effects, failed, clash, seen = drafts.steps_of(draft), None, 0, None, draft.version
     if form.is_valid():
@@ -146,28 +150,40 @@ def plan_page(request: HttpRequest, slug: str) -> HttpResponse:
         shown |= values_of(steps[editing])
         names = plans.stages(project, steps[:editing])[-1][1]
         labels = {name: titles.get(name, name) for name in sorted(names, key=[*titles, *names].index)}
-    by_step = effects.steps if effects else None
     context = {
         "form": _next_form(form, request.POST, steps, labels, shown),
         "errors": form.errors,
         "editing": 0 if editing is None else editing + 1,
-        "steps": [
-            (
-                at + 1,
-                described(step, titles),
-                at + 1 == failed,
-                in_words(by_step.steps[at]) if by_step else "",
-            )
-            for at, step in enumerate(steps)
-        ],
+        "steps": _rows(steps, titles, failed, effects),
         "draft": draft,
         "clash": clash,
         "theirs": [described(step, titles) for step in drafts.steps_of(clash)] if clash else [],
         "effects": effects,
         "past": past_plans(project),
+        "last_vote": last_vote,
         **(_effect_context(project, effects) if effects else {}),
     }
     return render(request, "annotation/ontology_plan.html", project_context(project, role, **context))
+
+
+def _rows(
+    steps: Sequence[PlannedStep], titles: dict[str, str], failed: int, effects: PlanEffects | None
+) -> list[tuple[int, str, bool, str]]:
+    """Return number and text of each step, whether it cannot be made, and its effect in words."""
+    by_step = effects.steps if effects else None
+    return [
+        (at + 1, described(step, titles), at + 1 == failed, in_words(by_step.steps[at]) if by_step else "")
+        for at, step in enumerate(steps)
+    ]
+
+
+def _newer_answers(request: HttpRequest, project: Project) -> HttpResponse:
+    """Tell a page with figures how many answers came since; once there are some, it stops asking."""
+    since = whole_number_of(request.GET["since"], digits=18)
+    votes = Vote.objects.filter(annotator__project=project, act=Vote.Act.ANSWER, pk__gt=since or 0)
+    count = votes.count() if since is not None else 0
+    status = STOP_POLLING if count else 200
+    return render(request, "annotation/_newer_answers.html", {"count": count}, status=status)
 
 
 def _edited_step(form: PlanForm, action: str, steps: Sequence[PlannedStep]) -> int | None:

@@ -76,12 +76,16 @@ def changes(request: HttpRequest, slug: str) -> HttpResponse:
     """Compare a test set with an earlier one, by default the latest before it."""
     test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
     first, found = compare_with(test_set, request.GET.get("since", ""), by=user)
+    facts = [("added", each) for each in found.facts_added[:MAX_LINES]]
+    facts += [("lost", each) for each in found.facts_lost[:MAX_LINES]]
     context = {
         "set": test_set,
         "first": first,
         "found": found,
         "others": earlier_sets(test_set, user),
         "lines": found.changes[:MAX_LINES],
+        "facts": facts,
+        "n_facts": len(found.facts_added) + len(found.facts_lost),
         "boards": board_moves(first, test_set, user),
     }
     return render(request, "annotation/release_changes.html", context)

@@ -1,14 +1,13 @@
 """Check of a copy of a release, from its files alone. Pure: no database, no service.
 
 Every file is compared with its checksum, the digests with those of the manifest, and the files with each
-other: the sentences to predict with the gold, and each gold line with what its answers, the rule, the steps
-of the ontology and the decision give.
+other: the sentences to predict and the statistics with the gold, and each gold line with what its answers,
+the rule, the steps of the ontology and the decision give.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -28,6 +27,7 @@ from annotation.releases.layout import (
     blind_line,
 )
 from annotation.releases.outcome import Judge, ProvenanceRow, Rules, Step
+from annotation.releases.recount import Recount, Stated
 
 Shape = TypeVar("Shape")
 MOST_LINES_NAMED = 5
@@ -58,10 +58,6 @@ class _Manifest(msgspec.Struct):
     policy: str = ""
     spans_may_overlap: bool = False
     provenance_sha256: str = ""
-
-
-class _Statistics(msgspec.Struct):
-    labels: dict[str, int] = {}
 
 
 @dataclass(slots=True)
@@ -162,17 +158,16 @@ class _Check:
             self._named(PROVENANCE, self._provenance(judge, lines(), self.files[PROVENANCE]()))
 
     def _lines_of_gold(self, lines: Opened) -> None:
-        """Check that each line is an object with an id of its own, and count its labels."""
+        """Check that each line is an object with an id of its own, and count the figures anew."""
         ids: set[Any] = set()
-        counts: Counter[str] = Counter()
+        recount = Recount()
 
         def faults() -> Iterator[str]:
             for number, line in enumerate(lines(), 1):
                 try:
                     item = _decoded_line(line, dict[str, Any])
-                    id, relations, spans = item["id"], item["relations"], item.get("spans")
-                    counts.update(str(span[2]) for span in spans) if spans else None
-                    counts.update(relations if spans is None else ())
+                    id = item["id"]
+                    recount.add(item)
                     repeated = id in ids
                     ids.add(id)
                 except FAULTS:
@@ -182,18 +177,10 @@ class _Check:
                     yield f"Line {number:,} repeats the id {_short(id)}."
 
         self._add(GOLD, faults())
-        statistics = self._decoded(STATISTICS, _Statistics) if STATISTICS in self.files else None
-        if statistics is not None:
-            stated = statistics.labels
-            wrong = [name for name in stated.keys() | counts.keys() if stated.get(name, 0) != counts[name]]
+        stated = self._decoded(STATISTICS, Stated) if STATISTICS in self.files else None
+        if stated is not None:
             name = STATISTICS if STATISTICS in self.suspects else GOLD
-            self._add(
-                name,
-                (
-                    f"{label}: {counts[label]:,} in {GOLD}, {stated.get(label, 0):,} in {STATISTICS}."
-                    for label in sorted(wrong)
-                ),
-            )
+            self._add(name, recount.differences(stated))
 
     @staticmethod
     def _blind(gold: Iterable[bytes], blind: Iterable[bytes]) -> Iterator[str]:

@@ -110,6 +110,7 @@ class Composition:
         self.statistics: Statistics = test_set.statistics or {}
         self.annotated = test_set.origin == Origin.ANNOTATED
         self.relations = test_set.kind == Kind.RELATIONS
+        self.noun = "sentence" if self.relations else "text"
         self.negative_title = (test_set.negative or "N/A") if self.relations else "Without entity"
         self.decisions = self.manifest.get("decisions") or []
 
@@ -121,7 +122,7 @@ class Composition:
             return f"It is being {act}. Contents, SHA-256 and download appear here when that is done."
         if test_set.state == TestSet.State.FAILED:
             return "It has no content: the job failed."
-        n = counted(test_set.rows, "sentence" if self.relations else "text")
+        n = counted(test_set.rows, self.noun)
         if self.annotated and self.manifest.get("k"):
             people = f"{self.answers_each} {'person' if self.answers_each == '1' else 'people'}"
             lead = f"{n}, each labelled by {people}.{self.answer_origins}"
@@ -168,13 +169,13 @@ class Composition:
 
         perplexity = write("perplexity_with_negative", "{:.1f} with N/A") or "of the label distribution"
         stats = [
-            Stat("Sentences" if self.relations else "Texts", f"{self.set.rows:,}", "one line each"),
+            Stat(f"{self.noun.capitalize()}s", f"{self.set.rows:,}", "one line each"),
             Stat("Entity pairs", write("pairs", "{:,}"), "ordered"),
             Stat("Facts", write("facts", "{:,}"), "head, relation, tail"),
             Stat("Entities", write("entities", "{:,}"), "labelled spans"),
             Stat("Relations", write("relations_between", "{:,}"), "between entities"),
             Stat("Tokens", write("tokens", "{:,}"), self._tokenised),
-            Stat(self.negative_title, write("na_share", "{:.1f} %", 100), "of sentences"),
+            Stat(self.negative_title, write("na_share", "{:.1f} %", 100), f"of {self.noun}s"),
             Stat("Perplexity", write("perplexity_without_negative", "{:.1f}"), perplexity),
             Stat("Imbalance", write("ratio", "{:,.0f} : 1"), "most to least frequent label"),
             *self._answer_stats,
@@ -218,7 +219,7 @@ class Composition:
         if not other.get("settles"):
             return ""
         n, rule = other["settles"], RULE_TITLES.get(other["rule"], other["rule"])
-        lines = counted(n, "decided sentence" if self.relations else "decided text")
+        lines = counted(n, f"decided {self.noun}")
         return f"The rule “{rule}” would have settled {lines}; {other['as_decided']:,} of them as decided."
 
     @cached_property
@@ -274,7 +275,7 @@ class Composition:
         manifest, facts = self.manifest, []
         if policy := manifest.get("policy"):
             rule = RULE_TITLES.get(policy, policy)
-            facts.append(("Rule", f"{rule}; {self.answers_each} answers per sentence"))
+            facts.append(("Rule", f"{rule}; {self.answers_each} answers per {self.noun}"))
         if self.with_gold and self.annotated and (counts := manifest.get("counts")):
             decided = f"{counts['settled']:,} by majority, {counts['adjudicated']:,} by an adjudicator"
             facts.append(("Outcomes", decided))
@@ -318,7 +319,7 @@ class Composition:
         counts = {state: len(ids) if isinstance(ids, list) else ids for state, ids in left.items()}
         unusable = counts.pop("unusable", 0)
         parts = [f"{n:,} {state}" for state, n in counts.items() if n]
-        noun = "sentence" if sum(counts.values()) == 1 else "sentences"
+        noun = self.noun if sum(counts.values()) == 1 else f"{self.noun}s"
         text = [f"Left out by the curator: {' and '.join(parts)} {noun}."] if parts else []
         text += [f"Broken, or with a wrongly marked entity: {unusable:,}."] if unusable else []
         return " ".join([*text, "The manifest lists them."]) if text else ""
@@ -328,7 +329,7 @@ class Composition:
         if self.annotated:
             return [
                 "Training or tuning: these lines cannot measure a system that has seen them.",
-                "Label frequencies: the curator chose the sentences, so they are not a random sample.",
+                f"Label frequencies: the curator chose the {self.noun}s, so they are not a random sample.",
             ]
         if self.set.origin == Origin.SOURCE:
             advice = "Compare each score with the score on the annotated set."

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from django.db import transaction
+
 from annotation.imports import batches
 from annotation.splits import making, mapping
-from annotation.testset import TestSet
+from annotation.testset import TestSet, record_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.jobs import queue
@@ -30,6 +32,7 @@ def may_retry(test_set: TestSet) -> bool:
     return job is not None and job.state == Job.State.FAILED
 
 
+@transaction.atomic
 def retry(test_set: TestSet, *, by: User) -> None:
     """Restart the failed job of a set, for its curators or importer."""
     job = _job_for(test_set, by)
@@ -38,14 +41,18 @@ def retry(test_set: TestSet, *, by: User) -> None:
     if job.kind == "import" and test_set.batch is not None:
         batches.retry(test_set.batch, by=by)
     else:
+        if test_set.state != TestSet.State.FROZEN:
+            record_change(test_set, f"{job.kind} started again", by=by)
         queue.restart(job, by=by.shown_name)
 
 
+@transaction.atomic
 def cancel(test_set: TestSet, *, by: User) -> None:
     """Cancel the making of a set; a running job stops at its next report."""
     job = _job_for(test_set, by)
     if test_set.state != TestSet.State.BUILDING or job is None or job.state in Job.ENDED:
         raise Conflict("ended", f"{test_set} is {test_set.state}. Only one that is being made is cancelled.")
+    record_change(test_set, f"cancellation of {job.kind}", by=by)
     queue.request_cancel(job)
 
 

@@ -16,7 +16,7 @@ from annotation.releases import publishing
 from annotation.splits import companions, making, mapping
 from annotation.splits.making import Plan
 from annotation.splits.mapping import MappingPlan
-from annotation.testset import TestSet
+from annotation.testset import TestSet, logged_changes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs import transitions
 from evalsvc.core.jobs.models import Job
@@ -79,6 +79,8 @@ def test_a_set_whose_job_failed_is_made_by_a_retry(
     run_job(job.kind, test_set.pk)
     test_set.refresh_from_db()
     assert test_set.state == TestSet.State.FROZEN
+    logged = logged_changes(test_set).values_list("action", flat=True)
+    assert [*logged[:2]] == [f"{job.kind} started again", f"{job.kind} failed"]
 
 
 @pytest.mark.parametrize("surface", ["page", "api"])
@@ -92,6 +94,7 @@ def test_the_making_of_a_set_is_cancelled(
     requests_of(client, surface, test_set)("cancel")
     test_set.refresh_from_db()
     assert (test_set.state, test_set.reason) == (TestSet.State.FAILED, "It was cancelled.")
+    assert logged_changes(test_set)[0].action.startswith("cancellation of ")
 
 
 def test_statistics_that_failed_are_computed_by_a_retry(client: Client, by: User) -> None:

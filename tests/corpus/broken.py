@@ -143,6 +143,7 @@ ELSEWHERE = {
         "discontinuous_span",
         "left_out_annotation",
         "several_layers",
+        "several_answers",
     ),
     *("bad_xml", "bad_binary"),
     *("too_few_claims", "too_many_labels", "other_scheme"),

@@ -150,20 +150,49 @@ def _tasks(source: Source, problems: Problems, limits: Limits) -> Iterator[tuple
 def read(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) with the annotation marked as ground truth, or the only one."""
     for line, item_id, task in _tasks(source, problems, limits):
-        given = [each for each in task.annotations if not each.was_cancelled]
-        truths = [each for each in given if each.ground_truth] or (given if len(given) == 1 else [])
-        answer = _answer(truths[0], task.data.text, line, problems) if truths else None
-        if truths and answer is None:
+        item = _item(task, item_id, line, problems)
+        if item is not None:
+            yield line, item
+
+
+def read_gold(
+    source: Source, *, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[tuple[int, ItemLine]]:
+    """Yield (line, item) as `read`; report tasks with several annotations of which none is the gold."""
+    for line, item_id, task in _tasks(source, problems, limits):
+        given, truths = _annotations(task)
+        if given and not truths:
+            expected = "one, or one that is marked as ground_truth"
+            problems.add(
+                "several_answers", line=line, field="annotations", value=f"{len(given)}", expected=expected
+            )
             continue
-        spans, links, labels = answer or ((), (), ())
-        data = task.data
-        if data.h is not None and data.t is not None:
-            head, tail = (_entity(each, data.text, line, problems) for each in (data.h, data.t))
-            if head is not None and tail is not None:
-                yield line, ItemLine(item_id, data.text, None, head, tail, None, labels if answer else None)
-        else:
-            found = (spans, links) if answer else (None, None)
-            yield line, ItemLine(item_id, data.text, spans=found[0], relations=found[1])
+        item = _item(task, item_id, line, problems)
+        if item is not None:
+            yield line, item
+
+
+def _annotations(task: WireTask) -> tuple[list[WireAnnotation], list[WireAnnotation]]:
+    """Return those not skipped, and those of them that are the gold."""
+    given = [each for each in task.annotations if not each.was_cancelled]
+    return given, [each for each in given if each.ground_truth] or (given if len(given) == 1 else [])
+
+
+def _item(task: WireTask, item_id: str, line: int, problems: Problems) -> ItemLine | None:
+    """Return the item with its gold, if it has some, or None after a report."""
+    _, truths = _annotations(task)
+    answer = _answer(truths[0], task.data.text, line, problems) if truths else None
+    if truths and answer is None:
+        return None
+    spans, links, labels = answer or ((), (), ())
+    data = task.data
+    if data.h is None or data.t is None:
+        found = (spans, links) if answer else (None, None)
+        return ItemLine(item_id, data.text, spans=found[0], relations=found[1])
+    head, tail = (_entity(each, data.text, line, problems) for each in (data.h, data.t))
+    if head is None or tail is None:
+        return None
+    return ItemLine(item_id, data.text, None, head, tail, None, labels if answer else None)
 
 
 def read_votes(
@@ -251,7 +280,11 @@ FORMAT = register(
         roles=("items", "gold", "votes"),
         rank=11,
         recognise=lambda sample: "data" in sample.keys and bool({"annotations", "predictions"} & sample.keys),
-        readers={"items": Reader(read), "votes": Reader(read_votes)},
+        readers={
+            "items": Reader(read),
+            "gold": Reader(read_gold, keeps_text=True),
+            "votes": Reader(read_votes),
+        },
         writer=Writer(
             write,
             ("relations", "entities", "joint"),

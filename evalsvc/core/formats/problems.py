@@ -181,6 +181,11 @@ KINDS: dict[str, ProblemKind] = {
         warning=True,
     ),
     # Files of other tools.
+    "several_answers": ProblemKind(
+        "Several people answered, and no answer is marked as the gold. A project can import them all.",
+        '{"annotations": [{"ground_truth": true, "result": []}]}',
+        False,
+    ),
     "bad_xml": ProblemKind(
         "The XML is damaged or not allowed.", '<xmi:XMI xmlns:xmi="http://www.omg.org/XMI">', False
     ),

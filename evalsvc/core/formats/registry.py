@@ -60,13 +60,14 @@ class Reader(NamedTuple):
 
     `options` are those it takes besides problems and limits. `loader` names the module of `read` for readers
     that the web must not import: jobs and commands run them, as they do those `by_job`, whose libraries
-    take much more than a file has.
+    take much more than a file has. A reader of gold that `keeps_text` serves imports too.
     """
 
     read: Callable[..., Iterator[tuple[int, Any]]] | None
     options: tuple[str, ...] = ()
     loader: str = ""
     by_job: bool = False
+    keeps_text: bool = False
 
 
 @dataclass
@@ -387,7 +388,8 @@ def open_gold(
     """
     chosen = formats().get(format)
     readers = chosen.readers if chosen else {}
-    kind: Records = "gold" if "gold" in readers and not (with_text and "items" in readers) else "items"
+    needs_items = with_text and "items" in readers and not ("gold" in readers and readers["gold"].keeps_text)
+    kind: Records = "gold" if "gold" in readers and not needs_items else "items"
     options: dict[str, Any] = {"scheme": scheme, "repair": repair, "column": column, "require_text": False}
     options |= {"unit": unit, "name": name, "names": names}
     return open_records(source, kind, format=format, problems=problems, limits=limits, **options)

@@ -17,6 +17,7 @@ from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.ontology import inventory
 from annotation.testset import TestSet, TestSetRow, export_lines, read_rows
+from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.models import Job
@@ -188,6 +189,8 @@ def test_a_freeze_without_any_change_is_rejected_with_the_name_of_the_earlier_se
     frozen(project)
     again = frozen(project, "1.1")
     assert (again.state, again.reason) == ("failed", "Nothing has changed since Trial 1.0: use that one.")
+    logged = entries(project).values_list("action", "about", "after")
+    assert logged[0] == ("freeze failed", str(again), again.reason)
     answered_item(project, ["A"], ["A"], item="s3")
     assert frozen(project, "1.1").state == "frozen"
 

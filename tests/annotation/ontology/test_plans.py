@@ -239,6 +239,22 @@ def test_a_page_that_states_an_unknown_version_begins_the_first_draft(project: P
     assert [text for _, text, *_ in page.context["steps"]] == ["Delete C"]
 
 
+def test_the_page_tells_how_many_answers_came_since_its_figures(project: Project) -> None:
+    answered_item(project, ["A"], ["B"])
+    shown = press(project, "add", operation="merge", sources=["A", "B"], target="AB")
+    since = shown.context["last_vote"]
+    assert f"?since={since}" in shown.content.decode()
+    client = Client()
+    client.force_login(curator())
+    page = reverse("ontology-plan", args=[project.slug])
+    quiet = client.get(page, {"since": since})
+    assert (quiet.status_code, quiet.content.strip()) == (200, b"")
+    answered_item(project, ["C"], [], item="s1")
+    came = client.get(page, {"since": since})
+    assert (came.status_code, "2 answers came since" in came.content.decode()) == (286, True)
+    assert client.get(page, {"since": "x"}).content.strip() == b""
+
+
 def test_two_curators_of_one_draft_choose_between_their_steps(project: Project) -> None:
     other = person("olga")
     projects.set_member(project, user=other, role="curator", by=curator())

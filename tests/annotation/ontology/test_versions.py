@@ -159,4 +159,6 @@ def test_the_page_lists_fifty_versions_and_the_rest_on_further_pages(db: None, c
         [version.number for version, _ in client.get(page, {"page": n}).context["versions"]] for n in (1, 2)
     ]
     assert numbers == [[*range(61, 11, -1)], [*range(11, 0, -1)]]
-    assert client.get(page, {"before": 2, "after": 61}).status_code == 200  # not only those of this page
+    compared = client.get(page, {"before": 2, "after": 61})  # not only those of this page
+    assert (compared.status_code, compared.context["comparison"][0].number) == (200, 2)
+    assert "?before=2&amp;after=61&amp;page=2" in compared.content.decode()  # stays open on other pages

@@ -73,7 +73,7 @@ def test_the_page_shows_digest_origin_and_restrictions(client: Client, cast: Pro
     # sentences, people each, answers given blind, labels
     assert re.findall(r"\d+", content.lead) == ["2", "2", "4", "3"]
     assert re.findall(r"\d+", dict(content.provenance)["Outcomes"]) == ["2", "0"]
-    assert re.findall(r"\d+", content.left_out) == ["1"]
+    assert content.left_out == "Left out by the curator: 1 open sentence. The manifest lists them."
     assert 'id="not-for"' in page
 
 
@@ -94,6 +94,17 @@ def test_the_page_counts_what_the_import_merged_and_repaired(client: Client, cas
     made.batch = Batch(counts={"repeated_lines": 3, "warnings": {"repaired_tag": 5}})
     reading = dict(testsets.Composition(made).provenance)["Reading"]
     assert reading == f"3 repeated lines merged. 5 × {KINDS['repaired_tag'].message}"
+
+
+def test_sets_of_entities_speak_of_texts() -> None:
+    made = TestSet(kind="joint", origin="annotated", state="frozen", rows=2)
+    made.statistics = {"na_share": 0.5}
+    made.manifest = {"policy": "majority", "k": 2, "left_out": {"open": ["d1"], "disputed": ["d2"]}}
+    content = testsets.Composition(made)
+    shown = [content.lead, content.left_out, *content.not_for, *(stat.detail for stat in content.stats)]
+    shown += [text for _, text in content.provenance]
+    assert "sentence" not in " ".join(shown)
+    assert content.left_out.startswith("Left out by the curator: 1 open and 1 disputed texts.")
 
 
 def test_labels_of_equal_titles_are_told_apart_by_name() -> None:

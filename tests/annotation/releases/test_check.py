@@ -144,6 +144,14 @@ MANY_STEPS = f'{{"labels":[],"steps":[{",".join([STEP] * 1_001)}]}}'
 MANY_ANSWERS = f'{{"id":"s0","state":"settled","k":3,"labels":[],"answers":[{",".join([ANSWER] * 1_001)}]}}\n'
 
 
+@pytest.mark.parametrize("name", ["facts", "pairs", "na_sentences", "perplexity_with_negative", "ratio"])
+def test_a_changed_figure_is_named_with_the_one_that_the_gold_gives(copy: Path, name: str) -> None:
+    figure = json.loads((copy / "statistics.json").read_text())[name]
+    result = edited(copy, "statistics.json", f'"{name}": {figure}', f'"{name}": 7', sums=True)
+    (text,) = result.differences["gold.jsonl"]
+    assert text.startswith(f"{name}: {figure:,} in gold.jsonl, 7")
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

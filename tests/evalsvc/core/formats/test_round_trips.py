@@ -19,6 +19,7 @@ from evalsvc.core.formats.records import ItemLine, canonical_line, item_object
 from evalsvc.core.formats.registry import (
     Export,
     formats,
+    open_gold,
     open_items,
     open_votes,
     recognise_source,
@@ -318,7 +319,7 @@ def test_a_unit_is_asked_only_where_it_matters() -> None:
 
 
 def test_every_persons_annotation_is_a_vote() -> None:
-    task = {
+    task: dict[str, Any] = {
         "id": 7,
         "data": {"text": "Ada met Bo", "doc_id": "d1"},
         "annotations": [
@@ -339,6 +340,13 @@ def test_every_persons_annotation_is_a_vote() -> None:
         ("d1", "1", False), ("d1", "ben@lab.example", True),
     ]  # fmt: skip
     assert votes[0].payload["relations"] == [[0, "knows", 1]]
+    options: dict[str, Any] = {"format": "label-studio", "with_text": True}
+    problems = Problems()
+    assert [*open_gold(json.dumps([task]).encode(), problems=problems, **options)] == []
+    assert [(each.code, each.line, each.value) for each in problems.first] == [("several_answers", 1, "2")]
+    task["annotations"][1]["ground_truth"] = True
+    ((_, item),) = open_gold(json.dumps([task]).encode(), problems=Problems(), **options)
+    assert (item.text, item.spans, item.relations) == ("Ada met Bo", (), ())
 
 
 def test_a_file_of_doccano_is_the_answers_of_the_person_it_is_named_after() -> None:

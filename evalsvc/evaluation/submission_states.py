@@ -130,7 +130,7 @@ def mark_boards(submission: Submission) -> None:
 
 def follow(job: Job) -> None:
     """Mirror the state of the job, in the transaction that changed it."""
-    submission = Submission.objects.select_for_update().filter(pk=job.subject).first()
+    submission = Submission.objects.select_for_update(no_key=True).filter(pk=job.subject).first()
     if submission is None or submission.job_id not in (None, job.pk):
         return
     mirrored = STATE_OF_CHECK if job.kind == "check" else STATE_OF_JOB
@@ -172,7 +172,7 @@ def _compare_others(submission: Submission) -> None:
 def score_again(submission: Submission) -> None:
     """Queue a scored or failed submission again, as after a new setting."""
     with transaction.atomic():
-        rows = Submission.objects.select_related("system").select_for_update(of=("self",))
+        rows = Submission.objects.select_related("system").select_for_update(of=("self",), no_key=True)
         row = rows.get(pk=submission.pk)
         if S.QUEUED not in MOVES[row.state] or row.state not in ENDED:
             raise Conflict("not_ended", f"Submission {row.pk} is {row.state} and cannot be scored again now.")

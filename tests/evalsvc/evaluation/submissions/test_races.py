@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import Any
 
 import pytest
@@ -14,12 +15,23 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.lease import Lease, Progress
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.transitions import Store
+from evalsvc.core.web import places
+from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import board
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
+from tests.evalsvc.evaluation.disclosure.phase import (
+    gold_labels,
+    gold_lines,
+    hidden_phase,
+    labels_file,
+    setting_of,
+    wrong,
+)
 from tests.places.postgres import is_any_lock_awaited
 from tests.places.workers import until
 from workers.handlers.score import score
@@ -31,8 +43,11 @@ LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
 
 
 @pytest.fixture
-def people(postgres: dict[str, Any], tmp_path: Path, settings: Any) -> BenchmarkCast:
+def people(
+    postgres: dict[str, Any], tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> BenchmarkCast:
     settings.MEDIA_ROOT = tmp_path / "files"
+    monkeypatch.setattr(places, "_reading", BoundedSemaphore(AT_ONCE))  # a process serves fewer at once
     return BenchmarkCast.create()
 
 
@@ -47,6 +62,33 @@ def at_once(call: Callable[[int], Any]) -> list[Any]:
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(closing, range(AT_ONCE)))
+
+
+def scored(job: Job) -> Store:
+    with Lease(job) as lease:
+        return score(job.subject, Progress(lease))
+
+
+def while_storing(job: Job, other: Callable[[], Any]) -> None:
+    """Store a run; the other call begins before that is committed."""
+    store = scored(job)
+
+    def closing() -> None:
+        try:
+            other()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def stored() -> None:
+            store()  # nothing is committed yet
+            begun.append(pool.submit(closing))
+            until(lambda: begun[0].done() or is_any_lock_awaited())
+
+        begun: list[Future[None]] = []
+        transitions.complete(job, stored)
+        begun[0].result(60)
 
 
 def test_the_same_request_many_times_at_once_makes_one_submission(people: BenchmarkCast) -> None:
@@ -98,25 +140,50 @@ def test_a_gold_revised_in_the_moment_a_run_is_stored_is_not_missed(people: Benc
     mended = freeze("mended", gold, by=people.olga)
     job = queue.claim("score")
     assert job is not None
-    with Lease(job) as lease:
-        store = score(submission.pk, Progress(lease))
-
-    def revise() -> None:
-        try:
-            creation.revise_setting(setting, test_set=mended, by=people.olga)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-
-        def stored() -> None:
-            store()  # nothing is committed yet
-            revising.append(pool.submit(revise))
-            until(lambda: revising[0].done() or is_any_lock_awaited())
-
-        revising: list[Future[None]] = []
-        transitions.complete(job, stored)
-        revising[0].result(60)
+    assert job.subject == submission.pk
+    while_storing(job, lambda: creation.revise_setting(setting, test_set=mended, by=people.olga))
     while run_next("score"):
         pass
     assert [row.figures["accuracy"].mean for row in board(setting).rows] == [1.0]
+
+
+@pytest.mark.parametrize("first_ends", ["scored", "failed"])
+def test_runs_compared_while_another_of_the_team_ends_show_figures_of_one(
+    people: BenchmarkCast, first_ends: str
+) -> None:
+    """They are scored again under another gold; the second one is stored while the job of the first ends."""
+    labels = gold_labels(400)
+    answers = wrong(labels, 0.5)
+    repaired = next(name for name in answers if answers[name] != labels[name] == "born_in")
+    benchmark = hidden_phase(people, labels)
+    runs = [
+        people.submit(benchmark, labels_file(lines), run=str(run))
+        for run, lines in enumerate((answers, answers | {repaired: "born_in"}))
+    ]
+    while run_next("score"):
+        pass
+    other = freeze("other", gold_lines(labels | {"s0": "part_of"}), by=people.olga)
+    creation.revise_setting(setting_of(benchmark), test_set=other, by=people.olga)
+    jobs = {job.subject: job for job in (queue.claim("score"), queue.claim("score")) if job}
+    first = jobs[runs[0].pk]
+    if first_ends == "scored":
+        store = scored(first)
+        while_storing(jobs[runs[1].pk], lambda: transitions.complete(first, store))
+    else:
+        end = {"code": "worker_lost", "reason": "The worker process ended."}
+        while_storing(jobs[runs[1].pk], lambda: transitions.fail(first, **end))
+    while run_next("score"):
+        pass
+    shown = [
+        each
+        for run in runs
+        for each in shown_scores.shown(Submission.objects.get(pk=run.pk), person=people.kim)
+        if each.gold_sha256 == other.sha256
+    ]
+    figures = [{score.measure: score.value for score in each.scores} for each in shown]
+    assert None not in figures[-1].values()
+    if first_ends == "failed":
+        assert [each.figures_of for each in shown] == [None]
+    else:
+        assert figures[0] == figures[1]
+        assert [each.figures_of for each in shown].count(None) == 1

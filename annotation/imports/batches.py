@@ -23,7 +23,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import brat
 from evalsvc.core.formats.documents import UNITS
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.registry import formats, recognise_source, stated_format
+from evalsvc.core.formats.registry import format_of, formats
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 from evalsvc.core.formats.text_lines import GZIP, Limits
 from evalsvc.core.formats.whole_numbers import whole_number_of
@@ -234,10 +234,8 @@ def load(batch: Batch, progress: Progress) -> Store:
                     "file_changed", "The stored file differs from the uploaded one. Import it again."
                 )
             source.seek(0)
-            scheme = batch.options.get("scheme")  # only CoNLL has one
-            batch.format = (
-                batch.format or stated_format("", scheme) or recognise_source(source, problems=problems)
-            )
+            scheme = batch.options.get("scheme")
+            batch.format = batch.format or format_of(source, scheme=scheme, problems=problems)
             store = LOADERS[batch.what](batch, source, problems, limits, progress)
             if batch.options.get("on_error") == "refuse-file":
                 problems.raise_if_any()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -64,7 +64,7 @@ def precheck(
     recognised = recognise(lines) or ""
     if recognised and known[recognised].catch_all and recognised not in accepted:
         recognised = ""
-    stated = stated_format(format, scheme)
+    stated = stated_format(format, scheme, recognised)
     if stated and recognised and stated != recognised and not share_a_reader(stated, recognised):
         raise DomainError(
             "unknown_format",
@@ -91,15 +91,18 @@ def precheck(
             hint=f"{scheme_hint(first_tags(sample))} Select the scheme it was written in.",
             field="scheme",
         )
-    _require_unit_and_names(upload, format_key, unit, names)
+    stated_options = {"unit": unit or None, "names": names, "scheme": scheme or None}
+    asked = {"unit", "names", *(["scheme"] if any('"tags"' in line for line in lines) else ())}
+    _require_options(upload, format_key, asked, stated_options)
 
 
-def _require_unit_and_names(upload: BinaryIO, format_key: str, unit: str, names: Sequence[str]) -> None:
+def _require_options(
+    upload: BinaryIO, format_key: str, asked: Collection[str], options: Mapping[str, Any]
+) -> None:
     """Ask for what the file doesn't say, where its first documents can't be read without."""
     reader = formats()[format_key].readers.get("items")
-    if reader is None or not {"unit", "names"} & set(reader.options):
+    if reader is None or not set(asked) & set(reader.options):
         return
-    options: dict[str, Any] = {"unit": unit or None, "names": names}
     # a larger file is left to the job, which asks as well
     limits = Limits(max_bytes=MOST_READ)
     items = open_items(upload, format=format_key, problems=Problems(), limits=limits, **options)
@@ -108,7 +111,7 @@ def _require_unit_and_names(upload: BinaryIO, format_key: str, unit: str, names:
             pass
     except FileRejected as error:
         first = error.problems.first[0]
-        if first.code in ("no_unit", "no_names"):
+        if first.code in ("no_unit", "no_names", "no_scheme"):
             raise DomainError(first.code, first.sentence(), field=first.code.removeprefix("no_")) from error
     finally:
         upload.seek(0)

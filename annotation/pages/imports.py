@@ -93,7 +93,7 @@ def annotations_field() -> forms.FileField:
 
 
 def tag_scheme_field() -> forms.ChoiceField:
-    help_text = "Only for CoNLL columns, for example IOB2. It can’t be detected from the file."
+    help_text = "Only for tags, in columns or JSON, for example IOB2. It can’t be detected from the file."
     return forms.ChoiceField(label="Tag scheme", required=False, choices=TAG_SCHEMES, help_text=help_text)
 
 
@@ -312,6 +312,7 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         "problem_counts": _problem_counts(by_code),
         "warnings": _problem_rows(batch.counts.get("first_warnings", [])),
         "n_warnings": sum(warnings.values()),
+        "warning_counts": _problem_counts(warnings),
         "counts": [
             (COUNT_TITLES.get(name, name.replace("_", " ")), batch.counts[name])
             for name in names

@@ -19,7 +19,7 @@ from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.old_labels import NOTHING, mapped_in_words
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.registry import formats, recognise_source
+from evalsvc.core.formats.registry import Records, formats, recognise_source
 from evalsvc.core.formats.tag_schemes import SCHEMES, scheme_hint
 from evalsvc.core.formats.text_lines import LIMITS
 from evalsvc.core.jobs.exceptions import InputFault
@@ -183,7 +183,7 @@ def read_local_gold(path: Path, options: Options, *, column: int) -> LocalGold:
         gold = read_gold(
             lambda: path,
             UNITS[options.task],
-            format=_format_of(path, options),
+            format=_format_of(path, options, "items", "gold"),
             negatives=(options.negative,),
             scheme=options.scheme,
             repair=options.repair,
@@ -204,9 +204,10 @@ def _require_single_labels(case: ScoringCase) -> None:
         raise InputFault("no_label", reason)
 
 
-def _format_of(source: Path | BinaryIO, options: Options) -> str:
+def _format_of(source: Path | BinaryIO, options: Options, *kinds: Records) -> str:
     """Recognise the format; entities have columns, never a list of labels."""
-    format = recognise_source(source)
+    accepted = [key for key, each in formats().items() if not each.readers.keys().isdisjoint(kinds)]
+    format = recognise_source(source, accepted=accepted)
     is_guess = formats()[format].catch_all and UNITS[options.task] == "document"
     format = conll.FORMAT.key if is_guess else format
     if formats()[format].needs_scheme and options.scheme is None:
@@ -292,7 +293,7 @@ def _read_predictions(path: Path, local: LocalGold) -> Predictions:
                 return _dense(content, make_check(problems), local, archive.names(stated))
         if first == npy.MAGIC:
             return _dense(file.read(), make_check(Problems()), local, stated)
-        format, column = _format_of(file, local.options), local.options.column
+        format, column = _format_of(file, local.options, "predictions"), local.options.column
         return read_predictions(file, make_check, format=format, column=column, leave_out=True)
 
 

@@ -31,6 +31,7 @@ from evalsvc.core.formats.pairs import json_lines, mention, pairs, place
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, Link, Span, content_id, token_starts
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
+from evalsvc.core.formats.tag_schemes import Repair, Scheme, checked_tags
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, read_blocks
 from evalsvc.core.formats.text_spans import check_bounds, checked_spans, locate
 
@@ -61,17 +62,24 @@ class WireItem(msgspec.Struct, forbid_unknown_fields=True):
     relations: list[str | Link] | UnsetType = UNSET
     anno_relation_list: list[str] | UnsetType = UNSET
     spans: list[Span] | UnsetType = UNSET
+    tags: list[str] | UnsetType = UNSET
 
 
 def read_items(
-    source: Source, *, problems: Problems, limits: Limits = LIMITS, require_text: bool = True
+    source: Source,
+    *,
+    problems: Problems,
+    limits: Limits = LIMITS,
+    require_text: bool = True,
+    scheme: Scheme | None = None,
+    repair: Repair = "conlleval",
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item); report and skip invalid lines.
 
-    Published gold may lack text (`require_text=False`); its lines then need ids.
+    Published gold may lack text (`require_text=False`); its lines then need ids. Tags need their scheme.
     """
     for line, wire in decode_lines(source, WireItem, problems=problems, limits=limits):
-        item = _ItemBuilder(wire, line, problems).build(require_text=require_text)
+        item = _ItemBuilder(wire, line, problems, scheme, repair).build(require_text=require_text)
         if item is not None:
             yield line, item
 
@@ -83,8 +91,11 @@ class _BadLine(Exception):
 class _ItemBuilder:
     """Turns a decoded line into an item, or reports its problem."""
 
-    def __init__(self, wire: WireItem, line: int, problems: Problems) -> None:
+    def __init__(
+        self, wire: WireItem, line: int, problems: Problems, scheme: Scheme | None, repair: Repair
+    ) -> None:
         self.wire, self.line, self.problems = wire, line, problems
+        self.scheme, self.repair = scheme, repair
         self.text: str | None = None
         self.tokens: tuple[str, ...] | None = None
 
@@ -93,6 +104,8 @@ class _ItemBuilder:
         try:
             self._reject_mixtures()
             self._read_text(require_text=require_text)
+            if self.wire.tags is not UNSET:
+                return self._with_tags(self.wire.tags)
             return self._with_mentions() if self.wire.spans is UNSET else self._with_spans(self.wire.spans)
         except _BadLine:
             return None
@@ -107,6 +120,9 @@ class _ItemBuilder:
             raise self._problem("mixed_forms", field="text", expected="either text or tokens")
         if wire.relation is not UNSET and wire.relations is not UNSET:
             raise self._problem("mixed_forms", field="relation", expected="either relation or relations")
+        others = (wire.spans, wire.h, wire.t, wire.relation, wire.relations)
+        if wire.tags is not UNSET and any(part is not UNSET for part in others):
+            raise self._problem("mixed_forms", field="tags", expected="tokens and tags alone")
         if wire.spans is not UNSET and (wire.h is not UNSET or wire.t is not UNSET):
             raise self._problem("mixed_forms", field="spans", expected="either h and t or spans")
         if (wire.h is UNSET) != (wire.t is UNSET):
@@ -115,7 +131,9 @@ class _ItemBuilder:
 
     def _read_text(self, *, require_text: bool) -> None:
         tokens = self.wire.token if self.wire.tokens is UNSET else self.wire.tokens
-        may_be_empty = self.wire.spans is not UNSET  # a document without anything to find is one
+        may_be_empty = (
+            self.wire.spans is not UNSET or self.wire.tags is not UNSET
+        )  # a document without anything to find is one
         if tokens is not UNSET:
             if not (tokens or may_be_empty) or not all(tokens):
                 raise self._problem(
@@ -140,6 +158,19 @@ class _ItemBuilder:
             raise _BadLine
         has_links = self.wire.relations is not UNSET
         return msgspec.structs.replace(item, spans=checked[0], relations=checked[1] if has_links else None)
+
+    def _with_tags(self, tags: list[str]) -> ItemLine:
+        if self.tokens is None:
+            raise self._problem("missing_key", field="tokens", expected="tokens, one for each tag")
+        if len(tags) != len(self.tokens):
+            value, expected = f"{len(tags):,} tags", f"{len(self.tokens):,}, one per token"
+            self.problems.add("token_mismatch", line=self.line, field="tags", value=value, expected=expected)
+            raise _BadLine
+        item = ItemLine(self._id(f"line-{self.line}"), self.text, self.tokens)
+        spans = checked_tags(tags, self.scheme, lines=[self.line], repair=self.repair, problems=self.problems)
+        if spans is None:
+            raise _BadLine
+        return msgspec.structs.replace(item, spans=tuple(spans))
 
     def _with_mentions(self) -> ItemLine:
         wire = self.wire
@@ -222,12 +253,17 @@ class _ItemBuilder:
 
 
 def read_gold(
-    source: Source, *, problems: Problems, limits: Limits = LIMITS
+    source: Source,
+    *,
+    problems: Problems,
+    limits: Limits = LIMITS,
+    scheme: Scheme | None = None,
+    repair: Repair = "conlleval",
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) with the labels and pairs of gold, fast.
 
     Text and offsets of relation lines are neither kept nor checked: no relation measure uses them, and
-    published gold may lack them. Lines with spans are read as by `read_items`.
+    published gold may lack them. Lines with spans or tags are read as by `read_items`.
     """
     decoder = msgspec.json.Decoder(WireItem)
     for block in read_blocks(source, problems=problems, limits=limits):
@@ -240,7 +276,8 @@ def read_gold(
             lines = ((line, decode(decoder, text, line=line, problems=problems)) for line, text in texts)
         for line, wire in lines:
             item = wire and (
-                _plain_gold(wire) or _ItemBuilder(wire, line, problems).build(require_text=False)
+                _plain_gold(wire)
+                or _ItemBuilder(wire, line, problems, scheme, repair).build(require_text=False)
             )
             if item:
                 yield line, item
@@ -256,6 +293,7 @@ def _plain_gold(wire: WireItem) -> ItemLine | None:
         or wire.t is UNSET
         or wire.anno_relation_list is not UNSET
         or wire.spans is not UNSET
+        or wire.tags is not UNSET
         or not all(type(name) is str and name for name in relations)
     ):
         return None
@@ -368,7 +406,7 @@ FORMAT = register(
     Format(
         "jsonl-items",
         "Items (JSONL)",
-        "One sentence per line with head and tail, or with spans, and with gold labels if available.",
+        "One sentence per line with head and tail, or with spans or tags, and with gold labels if available.",
         '{"h":{"id":"Q1","name":"Ada","pos":[0,3]},"id":"s1","relations":["born_in"],'
         '"t":{"id":"Q2","name":"Turin","pos":[16,21]},"text":"Ada was born in Turin."}',
         roles=("items", "gold"),
@@ -378,7 +416,10 @@ FORMAT = register(
             if sample.keys & TEXT_KEYS
             else bool(sample.keys & {"relation", "relations"}) and not sample.keys & PREDICTION_KEYS
         ),
-        readers={"items": Reader(read_items, ("require_text",)), "gold": Reader(read_gold)},
+        readers={
+            "items": Reader(read_items, ("require_text", "scheme", "repair")),
+            "gold": Reader(read_gold, ("scheme", "repair")),
+        },
         writer=Writer(
             None,
             ("relations", "entities", "joint"),

@@ -492,7 +492,8 @@ class PredictionCheck:
         example = partial(self.example, code, label=meant or "")
         if (expected := self._expected.get(known)) is None:
             shown = sorted(known)[:SHOWN_LABELS]
-            expected = f"one of: {', '.join(shown)}{', …' if len(known) > len(shown) else ''}"
+            more = ", …" if len(known) > len(shown) else ""
+            expected = f"one of: {', '.join(shown)}{more}" if known else "no label: the inventory is empty"
             self._expected[known] = expected
         self.problems.add(
             code, line=line, field=field, value=label, expected=expected, hint=hint, example=example

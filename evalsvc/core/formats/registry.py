@@ -17,7 +17,7 @@ import msgspec
 
 from evalsvc.core import formats as package
 from evalsvc.core.formats.documents import Document, Unit
-from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ItemLine, PredictionLine, VoteLine
 from evalsvc.core.formats.tag_schemes import Repair, Scheme
 from evalsvc.core.formats.text_lines import LIMITS, LONGEST_MAGIC, Limits, Source, peek, read_lines
@@ -288,16 +288,37 @@ def foreign_format_hint(line: str) -> str | None:
     if start == "{":
         return "It looks like JSON over several lines. Write each object on one line (JSONL)."
     if line.count(",") > 1 or COMMAS.fullmatch(line.strip()):
-        return "It looks like comma-separated values (CSV). Write each row as a JSON object (JSONL)."
+        return (
+            "It looks like comma-separated values (CSV), but not with the columns of a known format. "
+            "Write each row as a JSON object (JSONL)."
+        )
     if "\t" in line:
         return 'It looks like tab-separated values. Write each row as {"id": "s1", "label": "born_in"}.'
     return None
 
 
-def stated_format(format: str, scheme: str | None) -> str:
-    """Return the stated format, or the one implied by a scheme."""
-    tagged = (key for key, known in formats("items").items() if known.needs_scheme)
-    return format or (next(tagged, "") if scheme else "")
+def stated_format(format: str, scheme: str | None, recognised: str = "") -> str:
+    """Return the stated format, or the one implied by a scheme.
+
+    A recognised format that may have tags is meant, else the columns that need a scheme.
+    """
+    if format or not scheme:
+        return format
+    readers = formats()[recognised].readers.values() if recognised in formats() else ()
+    if any("scheme" in reader.options for reader in readers):
+        return recognised
+    return next((key for key, known in formats("items").items() if known.needs_scheme), "")
+
+
+def format_of(source: Source, *, scheme: str | None, problems: Problems) -> str:
+    """Return the format of a file whose tag scheme may be stated."""
+    if not scheme:
+        return recognise_source(source, problems=problems)
+    try:
+        recognised = recognise_source(source)
+    except FileRejected:
+        recognised = ""
+    return stated_format("", scheme, recognised)
 
 
 def share_a_reader(one: str, other: str) -> bool:

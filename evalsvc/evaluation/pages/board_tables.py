@@ -182,11 +182,15 @@ def _described(view: BoardView) -> str:
     if filters:
         words.append(f"{len(view.rows)} of {len(board.rows)} systems: {', '.join(filters)}.")
     boards = {column.board.setting.pk: column.board for column in (view.first, *view.columns)}
-    return " ".join([*words, *map(board_computation, boards.values())])
+    return " ".join([*words, *map(file_computation, boards.values())])
 
 
 def board_computation(board: Board) -> str:
     """Return setting, version and every choice behind the figures of a board."""
     computed = of_setting(board.setting, board.version, gold=gold_digest.of_version(board.version))
-    held_back = f" {board.held_back}" if board.held_back else ""
-    return f"{board.setting.title}: version {board.version.number}; {in_one_line(computed)}.{held_back}"
+    return f"{board.setting.title}: version {board.version.number}; {in_one_line(computed)}."
+
+
+def file_computation(board: Board) -> str:
+    """Return the same with what is held back, which pages say beside their figures."""
+    return " ".join(filter(None, [board_computation(board), board.held_back]))

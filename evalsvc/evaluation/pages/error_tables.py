@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from evalsvc.core.web.formatting import counted, number
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Claims, Outcomes
-from evalsvc.evaluation.pages.board_tables import board_computation
+from evalsvc.evaluation.pages.board_tables import file_computation
 from evalsvc.evaluation.pages.error_filters import changed
 from evalsvc.evaluation.pages.error_items import answers_of, ratio
 from evalsvc.evaluation.pages.error_request import Browser
@@ -64,7 +64,7 @@ def table(browser: Browser) -> PaperTable:
             cells.append(Cell(None if isnan(f1) else round(f1, 6), ratio(f1)))
         rows.append(cells)
     names = " and ".join(side.name for side in sides)
-    caption = f"Errors under {browser.setting}: {names}. {board_computation(browser.board)}"
+    caption = f"Errors under {browser.setting}: {names}. {file_computation(browser.board)}"
     if browser.searched and browser.searched.is_part:
         caption += f" {browser.searched}"
     return PaperTable(f"{browser.setting.benchmark.slug}-errors", caption, heads, rows)

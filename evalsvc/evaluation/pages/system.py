@@ -22,7 +22,7 @@ from evalsvc.evaluation.comparison.words import with_deviation
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import Measure, board_measures
 from evalsvc.evaluation.pages import board_view, charts, class_view, score_view, system_figures
-from evalsvc.evaluation.pages.board_tables import board_computation
+from evalsvc.evaluation.pages.board_tables import board_computation, file_computation
 from evalsvc.evaluation.pages.system_request import SystemPage, file_name, requested
 
 COMPARABLE = 8  # systems offered for a comparison, those beside this one on the board
@@ -54,7 +54,7 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
     if name not in tables:
         raise Http404
     table = tables[name]
-    return download(replace(table, caption=f"{table.caption} {board_computation(page.board)}"), format)
+    return download(replace(table, caption=f"{table.caption} {file_computation(page.board)}"), format)
 
 
 def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:

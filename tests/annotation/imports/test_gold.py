@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from annotation.imports import batches
 from annotation.models import Batch
 from annotation.testset import TestSet, read_rows
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue, transitions
 from tests.cast.basics import person, sentence
 from tests.cast.projects import curator, import_lines, jsonl_file
@@ -20,6 +22,7 @@ from tests.errors import code
 from workers.runner import run_next
 
 pytestmark = pytest.mark.django_db
+TAGS = {"kind": "entities", "scheme": "IOB2"}
 
 
 def gold(lines: list[Any], **options: Any) -> Batch:
@@ -97,11 +100,32 @@ def test_triples_without_text_are_bags() -> None:
     [
         ({"id": "d1", "spans": [[0, 1, "PER"]]}, {}),
         ({"id": "d1", "tags": ["S-PER", "O"]}, {"format": "jsonl-predictions", "scheme": "BIOES"}),
+        ({"id": "d1", "tags": ["S-PER", "O"]}, {"scheme": "BIOES"}),
+        ({"id": "d1", "tokens": ["Ada", "ran"], "tags": ["B-PER", "O"]}, {"scheme": "IOB2"}),
     ],
 )
-def test_spans_and_tags_are_gold_without_text(line: dict[str, Any], options: dict[str, str]) -> None:
+def test_spans_and_tags_are_gold_with_or_without_text(line: dict[str, Any], options: dict[str, str]) -> None:
     test_set = gold([line], kind="entities", **options).test_set
     assert next(read_rows(test_set))["spans"] == [[0, 1, "PER"]]
+
+
+@pytest.mark.parametrize(
+    ("repair", "code", "spans"),
+    [
+        ("conlleval", "repaired_tag", [[0, 1, "PER"], [2, 3, "LOC"]]),
+        ("strict", "dropped_tag", [[2, 3, "LOC"]]),
+    ],
+)
+def test_the_import_counts_each_kind_of_repair_of_tags(
+    client: Client, repair: str, code: str, spans: list[Any]
+) -> None:
+    client.force_login(curator())
+    line = {"id": "d1", "tokens": ["Ada", "saw", "Rome"], "tags": ["I-PER", "O", "B-LOC"]}
+    batch = gold([line], kind="entities", scheme="IOB2", repair=repair)
+    assert batch.counts["warnings"] == {code: 1}
+    assert next(read_rows(batch.test_set))["spans"] == spans
+    shown = client.get(reverse("import", args=[batch.pk])).context["warning_counts"]
+    assert shown == f"1 × an entity{KINDS[code].message.removeprefix('An entity').rstrip('.')}"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +134,10 @@ def test_spans_and_tags_are_gold_without_text(line: dict[str, Any], options: dic
         ([{"id": "s1", "label": "born_in"}], {"kind": "entities"}, ("mixed_forms", 1, "relations")),
         ([{"id": "d1", "spans": [[0, 1, "PER"]]}], {}, ("mixed_forms", 1, "spans")),
         ([{"id": "d1", "tags": ["B-PER"]}], {"kind": "entities"}, ("no_scheme", None, "scheme")),
+        ([{"id": "d1", "tokens": ["a"], "tags": ["O", "O"]}], TAGS, ("token_mismatch", 1, "tags")),
+        ([{"id": "d1", "text": "a", "tags": ["O"]}], TAGS, ("missing_key", 1, "tokens")),
+        ([{"id": "d1", "tokens": ["a"], "tags": ["O"], "spans": []}], TAGS, ("mixed_forms", 1, "tags")),
+        ([{"id": "d1", "tokens": ["a"], "tags": ["S-PER"]}], TAGS, ("bad_tag", 1, "tags[0]")),
         ([{"id": "s1", "scores": {"born_in": 0.5}}], {}, ("mixed_forms", 1, None)),
         (["pos", "neg", "", "pos"], {"format": "labels"}, ("wrong_columns", 3, None)),
         ([{"h": "", "t": "Q1", "relation": "r"}], {}, ("wrong_type", 1, "h")),

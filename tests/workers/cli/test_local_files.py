@@ -154,11 +154,12 @@ def test_spans_and_tags_are_scored_against_spans(write: Write):
     assert found.values["muc_partial_f1"].value == 0.75
 
 
-def test_gold_as_spans_or_tags_without_text_is_scored(write: Write):
+def test_gold_as_spans_or_tags_with_or_without_text_is_scored(write: Write):
     answers = {"spans": [[0, 1, "P"], [1, 3, "L"]]}, {"tags": ["B-P", "B-L", "I-L"]}
     paths = [write(f"{at}.jsonl", [{"id": "a"} | answer]) for at, answer in enumerate(answers)]
+    with_tokens = write("tokens.jsonl", [{"id": "a", "tokens": ["Ada", "New", "York"]} | answers[1]])
     options = Options(task="entities", scheme="IOB2", family=("conll", "muc"))
-    for gold in paths:
+    for gold in (*paths, with_tokens):
         for predictions in paths:
             assert score(gold, predictions, options).values["conll_micro_f1"].value == 1.0
 
@@ -369,6 +370,22 @@ def test_invalid_columns_are_named(write: Write, predictions, code, line):
         score(write("gold.txt", "In O\nNew B-LOC\n"), write("p.txt", predictions), ENTITIES)
     first = refused.value.problems.first[0]
     assert (first.code, first.line) == (code, line)
+
+
+def test_a_csv_is_rejected_by_the_formats_of_its_purpose(write: Write):
+    table, labels = write("t.csv", "id,label\ns1,r1\n"), write("gold.jsonl", [{"id": "s1", "label": "r1"}])
+    with pytest.raises(InvalidFile, match="not with the columns of a known format"):
+        score(table, labels, Options(task="classification"))
+    with pytest.raises(InvalidFile) as rejected:
+        score(labels, table, Options(task="classification"))
+    assert "CSV" not in (rejected.value.problems.first[0].expected or "")
+
+
+def test_a_label_is_explained_where_the_inventory_is_empty(write: Write):
+    gold = write("gold.jsonl", [{"id": "d1", "tokens": ["Ada"], "spans": []}])
+    predictions = write("p.jsonl", [{"id": "d1", "spans": [[0, 1, "P"]]}])
+    with pytest.raises(InvalidFile, match="no label: the inventory is empty"):
+        score(gold, predictions, Options(task="entities"))
 
 
 def test_the_scheme_of_tags_is_never_guessed(write: Write):

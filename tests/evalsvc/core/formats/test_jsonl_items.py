@@ -190,7 +190,7 @@ def test_a_field_deep_in_the_line_is_named():
     [
         (
             {"id": "a", "lable": "x"},
-            "id, text, tokens, token, h, t, relation, relations, anno_relation_list, spans",
+            "id, text, tokens, token, h, t, relation, relations, anno_relation_list, spans, tags",
         ),
         ({"id": "a", "h": {"name": "Ada", "poss": [0, 3]}}, "name, id, pos, type"),
     ],

@@ -1031,8 +1031,10 @@ def main(words: Sequence[str] | None = None) -> int:
     except ServiceError as error:
         clear_bar()
         sys.stderr.write(f"{error.code}: {error}\n")
+        if error.status != 422:  # the error names the fields that are wrong
+            return REJECTED
         show_problems(error.errors, error.error_count)
-        return INVALID if error.status == 422 else REJECTED
+        return INVALID
     except KeyboardInterrupt:
         clear_bar()
         sys.stderr.write("Stopped. The submission continues; follow it with status ID --watch.\n")

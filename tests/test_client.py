@@ -384,6 +384,7 @@ def test_a_shared_task_is_run_by_the_client(
     assert say(token, "final", Submission.objects.get().pk).endswith(": scored, final run of its system\n")
     assert [run["run"] for run in json.loads(say(organiser, "runs", "rel", "--team", "kelpie"))] == ["1"]
     assert json.loads(say(organiser, "runs", "rel", "--state", "failed")) == []
+    assert say(organiser, "runs", "rel", "--since", "yesterday").count("yesterday") == 1
     assert "Dev closes" in say(organiser, "announce", "rel", "Dev closes", "--text", "At *noon*.")
     assert json.loads(say(token, "announcements", "rel"))[0]["text"] == "At *noon*."
     assert json.loads(say(token, "limits", "rel", "--team", "kelpie"))

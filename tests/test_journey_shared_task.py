@@ -75,7 +75,7 @@ def test_a_shared_task_is_run_from_its_terms_to_its_archive(
     open_as(page, "kim", board)
     page.get_by_role("link", name="The task ends tonight").wait_for()
     page.goto(reverse("submission", args=[run.pk]))
-    page.get_by_text("has ended: its runs are final.").wait_for()
+    page.get_by_text("has ended: its runs are final. This is the one of Tide net.").wait_for()
     assert page.get_by_role("button", name="Choose as final run").count() == 0
     page.goto(reverse("submit", args=["rel"]))
     page.get_by_text("This benchmark is closed to submissions.").wait_for()

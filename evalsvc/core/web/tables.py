@@ -94,7 +94,7 @@ def as_latex(table: PaperTable) -> str:
     needs, wide = ["% needs \\usepackage{booktabs}"], _width(table) > LINE
     if len(table.rows) > PAGE:
         needs.append("% needs \\usepackage{longtable}, in one column of text")
-        needs += ["% wider than a page: set it in landscape or in smaller type"] if wide else []
+        needs += ["% wider than a page in 10 pt: small type, or else landscape"] if wide else []
         lines = [
             f"\\begin{{longtable}}{{{columns}}}",
             caption[0],
@@ -103,6 +103,7 @@ def as_latex(table: PaperTable) -> str:
             "\\endfirsthead",
         ]
         lines += [*heads, "\\endhead", *body, "\\end{longtable}"]
+        lines = ["{\\scriptsize\\setlength{\\tabcolsep}{3pt}%", *lines, "}"] if wide else lines
     else:
         lines = [f"\\begin{{tabular}}{{{columns}}}", *heads, *body, "\\end{tabular}"]
         if wide:

@@ -127,3 +127,6 @@ def test_a_latex_table_is_scaled_to_the_text_or_broken_over_pages_if_it_needs_mo
     assert long.count("System & micro F1 \\\\") == 2  # on the first page, and at the head of the others
     assert long[-1] == "\\end{longtable}"
     assert "% needs \\usepackage{longtable}, in one column of text" in long
+    both = as_latex(PaperTable("board", "", heads, [row] * 46))
+    assert "{\\scriptsize\\setlength{\\tabcolsep}{3pt}%\n\\begin{longtable}{lr}" in both
+    assert both.endswith("\\end{longtable}\n}\n")

@@ -7,7 +7,7 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation import conversion, projects
+        from annotation import candidate_choices, conversion, projects
         from annotation.freezing import builder
         from annotation.imports import batches
         from annotation.models.item import merge_item_counts
@@ -25,6 +25,7 @@ class AnnotationConfig(AppConfig):
         register(Kind(companions.KIND, "heavy"))
         register(Kind(conversion.KIND, "heavy"))
         register(Kind("recompute", "heavy"))
+        register(Kind(candidate_choices.KIND, "heavy", candidate_choices.mirror_job))
         register(Kind(vote_figures.KIND, "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))
         register_periodic("leases", lease_endings.expire_overdue)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -22,17 +22,19 @@ from annotation.splits.splitting import uniform
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
-from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.database import in_batches
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.label_mapping import is_empty
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import LabelPrediction, ScoresPrediction
 from evalsvc.core.formats.registry import formats, open_predictions, recognise_source
 from evalsvc.core.formats.text_lines import LIMITS, Limits
+from evalsvc.core.jobs.lease import fenced
 from evalsvc.core.web.places import reading
 
 CHUNK = 1_000
-MOST_IN_WEB = 100_000
+AT_ONCE = 10_000  # sentences of a project whose candidates a request chooses; beyond, a job does
 CRITERIA = {
     "positive": "has a source label other than N/A, after the steps of the ontology",
     "top": "among the best scores of a prediction file",
@@ -144,75 +146,149 @@ class Chosen:
     unknown_ids: int
 
 
+@dataclass(frozen=True)
+class Places:
+    """Where sentences go: keys of the work and of the rest, with their ranks; none keeps its rank."""
+
+    work: dict[int, int | None]
+    rest: dict[int, int | None]
+
+    def as_json(self) -> list[list[Any]]:
+        return [[list(part), list(part.values())] for part in (self.work, self.rest)]
+
+    @classmethod
+    def of_json(cls, stored: list[list[Any]]) -> Places:
+        work, rest = (dict(zip(keys, ranks, strict=True)) for keys, ranks in stored)
+        return cls(work, rest)
+
+    @classmethod
+    def present(cls, project: Project) -> Places:
+        """Return where the sentences of a project are."""
+        places = cls({}, {})
+        for key, use, rank in in_batches(project.items.corpus(), "pk", "use", "rank"):
+            (places.rest if use == Item.Use.CORPUS else places.work)[key] = rank
+        return places
+
+
+Report = Callable[[int, int, str], object]
+
+
+def no_report(done: int, total: int, step: str) -> None:
+    """Nobody waits for the progress of short work."""
+
+
+def is_chosen_at_once(project: Project) -> bool:
+    """True if the project is small enough for a request."""
+    return sum(of_project(project).values()) <= AT_ONCE
+
+
 @transaction.atomic
-def choose(
-    project: Project, wanted: Wanted, *, by: User, preview: bool = False, most: int = MOST_IN_WEB
-) -> Chosen:
+def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False) -> Chosen:
     """Make the chosen sentences work, in their order, and keep the others beside it.
 
     Sentences that somebody answered, skipped, decided or has a lease of stay work, in projects with hidden
     checks also those of ended leases: of what a person returned, checks alone would come again. Choosing
-    again replaces the choice.
-    `most` bounds the sentences of the project (0: no bound), as nobody else writes to it meanwhile.
+    again replaces the choice. For projects that are chosen at once.
     """
     require_to_change(project, by, CURATOR)
-    if most and (n := sum(of_project(project).values())) > most:
-        hint = "An administrator chooses them with manage.py choose_candidates."
-        raise TooLarge("too_many_rows", f"{n:,} sentences are too many for a request.", hint=hint)
     project = lock_project(project)
     require_no_running_import(project)
     if project.test_sets.filter(state=TestSet.State.BUILDING).exists():
         raise Conflict("import_done", "A test set is being frozen.", hint="Wait until it is complete.")
-    corpus = dict(project.items.corpus().order_by("rank", "pk").values_list("external_id", "pk"))
-    sealed = SourceLabels.objects.filter(item__in=project.items.corpus()).values_list(
-        "item__external_id", "labels"
-    )
-    mapping = mapping_of(project)
-    mapped = ((name, mapping.payload(labels)) for name, labels in sealed)
-    positive = {name for name, now in mapped if now.unclear or not is_empty(now.payload)}
-    selected = select(list(corpus), positive, wanted)
-    begun = set(Vote.objects.filter(item__project=project).values_list("item", flat=True))
-    begun |= set(Adjudication.objects.filter(item__project=project).values_list("item", flat=True))
-    leases = Lease.objects.filter(item__project=project)
-    leases = leases if has_checks(project) else leases.filter(ending="")
-    begun |= set(leases.values_list("item", flat=True))
-    kept = [name for name, pk in corpus.items() if pk in begun and name not in selected]
-    counts = dict.fromkeys(wanted.order, 0)
-    for criterion in selected.values():
-        counts[criterion] += 1
-    chosen = Chosen(
-        counts, len(kept), len(corpus) - len(selected) - len(kept), len(set(wanted.ids) - corpus.keys())
-    )
-    if not selected:
-        raise Conflict("no_candidates", "No sentence of the project fits these criteria.")
+    chosen, places = look(project, wanted)
     if not preview:
         before = of_project(project)
-        _store(project, corpus, selected, kept, begun)
-        after = {"criteria": counts} | of_project(project)
-        record(project, "candidates chosen", by=by, before=before, after=after)
+        move(project, places)
+        record_choice(project, chosen.by_criterion, before=before, by=by)
     return chosen
 
 
-def _store(
-    project: Project, corpus: dict[str, int], selected: dict[str, str], kept: list[str], begun: set[int]
+def record_choice(
+    project: Project, by_criterion: dict[str, int], *, before: dict[str, int], by: User | None
 ) -> None:
-    work = [corpus[name] for name in (*selected, *kept)]
-    chosen = set(work)
-    rest = [pk for pk in corpus.values() if pk not in chosen]
-    for at in range(0, len(rest), CHUNK):
-        Item.objects.filter(pk__in=rest[at : at + CHUNK]).exclude(use=Item.Use.CORPUS).update(
-            use=Item.Use.CORPUS, free=0
-        )
-    fresh = [pk for pk in work if pk not in begun]
-    for at in range(0, len(fresh), CHUNK):
-        beside = Item.objects.filter(pk__in=fresh[at : at + CHUNK], use=Item.Use.CORPUS)
-        # one that was left out without an answer stays so
-        beside.exclude(state=Item.State.OPEN).update(use=Item.Use.WORK)
-        beside.update(use=Item.Use.WORK, free=Coalesce(F("k"), project.k), freed_at=Now())
-    ranks = dict(project.items.corpus().values_list("pk", "rank"))
-    moved = [(rank, pk) for rank, pk in enumerate(work, 1) if ranks[pk] != rank]
-    with connection.cursor() as cursor:  # many times as fast as bulk_update
-        cursor.executemany(f"UPDATE {Item._meta.db_table} SET rank = %s WHERE id = %s", moved)  # noqa: S608
+    after = {"criteria": by_criterion} | of_project(project)
+    record(project, "candidates chosen", by=by, before=before, after=after)
+
+
+def look(project: Project, wanted: Wanted, report: Report = no_report) -> tuple[Chosen, Places]:
+    """Return the effect of a choice, and where it puts each sentence."""
+    total = sum(of_project(project).values())
+    corpus: dict[str, int] = {}
+    for name, key in in_batches(project.items.corpus().order_by("rank", "pk"), "external_id", "pk"):
+        corpus[name] = key
+        if len(corpus) % CHUNK == 0:
+            report(len(corpus), 2 * total, "reading sentences")
+    positive = _positive(project, report, total) if "positive" in wanted.order else set()
+    selected = select(list(corpus), {name for name, key in corpus.items() if key in positive}, wanted)
+    if not selected:
+        raise Conflict("no_candidates", "No sentence of the project fits these criteria.")
+    begun = _begun(project)
+    kept = [name for name, key in corpus.items() if key in begun and name not in selected]
+    counts = dict.fromkeys(wanted.order, 0)
+    for criterion in selected.values():
+        counts[criterion] += 1
+    work: dict[int, int | None] = {corpus[name]: rank for rank, name in enumerate((*selected, *kept), 1)}
+    rest: dict[int, int | None] = {key: None for key in corpus.values() if key not in work}
+    unknown = len(set(wanted.ids) - corpus.keys())
+    return Chosen(counts, len(kept), len(rest), unknown), Places(work, rest)
+
+
+def _positive(project: Project, report: Report, total: int) -> set[int]:
+    """Return the sentences with a source label other than N/A."""
+    mapping, positive = mapping_of(project), set()
+    sealed = SourceLabels.objects.filter(item__project=project, item__batch__state=Batch.State.DONE)
+    for at, (key, labels) in enumerate(in_batches(sealed, "pk", "labels")):
+        now = mapping.payload(labels)
+        if now.unclear or not is_empty(now.payload):
+            positive.add(key)
+        if at % CHUNK == 0:
+            report(total + at, 2 * total, "reading source labels")
+    return positive
+
+
+def _begun(project: Project, keys: Collection[int] | None = None) -> set[int]:
+    """Return the sentences, of these or of all, that a choice leaves where they are."""
+    leases = Lease.objects.order_by() if has_checks(project) else Lease.objects.order_by().filter(ending="")
+    of = {"item__project": project} if keys is None else {"item__in": keys}
+    rows = (Vote.objects.order_by(), Adjudication.objects.order_by(), leases)
+    return {key for each in rows for key in each.filter(**of).values_list("item", flat=True).distinct()}
+
+
+def move(project: Project, places: Places, report: Report = no_report) -> None:
+    """Put the sentences where they belong, in short transactions; those there already cost a look."""
+    done, total = 0, len(places.work) + len(places.rest)
+    for use, ranks in ((Item.Use.CORPUS, places.rest), (Item.Use.WORK, places.work)):
+        keys = list(ranks)
+        for at in range(0, len(keys), CHUNK):
+            chunk = keys[at : at + CHUNK]
+            _move_some(project, use, {key: ranks[key] for key in chunk})
+            done += len(chunk)
+            report(done, total, "moving sentences")
+
+
+def _move_some(project: Project, use: str, wanted: dict[int, int | None]) -> None:
+    items = project.items.filter(pk__in=list(wanted), use__in=(Item.Use.WORK, Item.Use.CORPUS))
+    now = {key: (at, rank) for key, at, rank in items.order_by().values_list("pk", "use", "rank")}
+    ranks = [(rank, key) for key in sorted(now) if (rank := wanted[key]) not in (None, now[key][1])]
+    moving = [key for key, (at, _) in now.items() if at != use]
+    if not (moving or ranks):
+        return
+    with fenced():
+        changed = items.filter(pk__in={*moving, *(key for _, key in ranks)}).order_by("pk")
+        list(changed.select_for_update(no_key=True).values_list("pk"))
+        fresh = Item.objects.filter(pk__in=set(moving) - _begun(project, moving))
+        if use == Item.Use.CORPUS:
+            fresh.filter(use=Item.Use.WORK).update(use=use, free=0)
+        else:
+            beside = fresh.filter(use=Item.Use.CORPUS)
+            # one that was left out without an answer stays so
+            beside.exclude(state=Item.State.OPEN).update(use=use)
+            beside.update(use=use, free=Coalesce(F("k"), project.k), freed_at=Now())
+        with connection.cursor() as cursor:  # many times as fast as bulk_update
+            cursor.executemany(
+                f"UPDATE {Item._meta.db_table} SET rank = %s WHERE id = %s AND use IN ('', 'corpus')",  # noqa: S608
+                ranks,
+            )
 
 
 def of_project(project: Project) -> dict[str, int]:

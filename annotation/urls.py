@@ -37,6 +37,11 @@ api_patterns = [
     path("projects/<slug:slug>/ontology", labels.Labels.as_view(), name="api-ontology"),
     path("projects/<slug:slug>/ontology/<int:pk>", labels.OneLabel.as_view(), name="api-ontology-label"),
     path("projects/<slug:slug>/candidates", candidates.Candidates.as_view(), name="api-candidates"),
+    path(
+        "projects/<slug:slug>/candidates/choice",
+        candidates.LatestCandidateChoice.as_view(),
+        name="api-candidates-choice",
+    ),
     path("projects/<slug:slug>/steps", effects.OntologySteps.as_view(), name="api-ontology-steps"),
     path(
         "projects/<slug:slug>/steps/<int:plan>/undo",

@@ -40,6 +40,7 @@ HANDLER_PATHS = {
     "leakage": "workers.handlers.annotation:leakage",
     "freeze": "workers.handlers.annotation:freeze",
     "vote figures": "workers.handlers.annotation:figures",
+    "candidates": "workers.handlers.annotation:candidates",
     "recompute": "workers.handlers.annotation:recompute",
     "board": "workers.handlers.score:board",
     "compare": "workers.handlers.compare:compare",

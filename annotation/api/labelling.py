@@ -83,7 +83,10 @@ class ReserveSerializer(serializers.Serializer[Any]):
 
 
 class SearchingSerializer(serializers.Serializer[Any]):
-    searching = serializers.BooleanField(help_text="True: ask again at once, the search goes on.")
+    searching = serializers.BooleanField(help_text="True: ask again, the search goes on.")
+    wait = serializers.IntegerField(
+        help_text="Seconds until then; 0 unless the project changes its candidates."
+    )
 
 
 @extend_schema_serializer(component_name="Held")
@@ -161,8 +164,8 @@ class HistorySerializer(serializers.Serializer[Any]):
     results = PastVoteSerializer(many=True)
 
 
-def _still_searching() -> Response:
-    return Response({"searching": True}, status=202)
+def _still_searching(searching: leases.StillSearching) -> Response:
+    return Response({"searching": True, "wait": searching.wait}, status=202)
 
 
 class NextLease(APIView):
@@ -181,8 +184,8 @@ class NextLease(APIView):
         project = project_of(request, slug)
         try:
             lease = leases.lease_next(project, person(request), current_leases=holding)
-        except leases.StillSearching:
-            return _still_searching()
+        except leases.StillSearching as searching:
+            return _still_searching(searching)
         return (
             Response(status=204)
             if lease is None
@@ -218,8 +221,8 @@ class Reserve(APIView):
         project, user, current = project_of(request, slug), person(request), body["holding"]
         try:
             reserve = leases.lease_several(project, user, n=body["n"], current_leases=current)
-        except leases.StillSearching:
-            return _still_searching()
+        except leases.StillSearching as searching:
+            return _still_searching(searching)
         return represented(ReserveSerializer, {"leases": [_lease_body(lease, project) for lease in reserve]})
 
 

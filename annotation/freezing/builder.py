@@ -19,7 +19,7 @@ from annotation.consensus.majority import POLICY_VERSION
 from annotation.freezing import writer
 from annotation.freezing.provenance import ProvenanceWriter
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project, SourceLabels, Vote
-from annotation.ontology.inventory import inventory, mapping_of, parts_of
+from annotation.ontology.inventory import inventory, mapping_of, parts_of, require_not_choosing
 from annotation.roles import CURATOR, require_to_change
 from annotation.testset import Kind, Origin, TestSet, record_change
 from evalsvc.core.accounts.models import User
@@ -78,6 +78,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
             f"The items of {project} are being recomputed.",
             hint="Try again when that is done.",
         )
+    require_not_choosing(project)
     _require_decided(
         ItemCount.objects.live(project).by_state(),
         unanswerable_items.unanswerable(project).count(),
@@ -113,6 +114,8 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     project = Project.objects.get(pk=test_set.project.pk)
     if item_state.is_recomputing(project):
         raise RetryLater(f"The items of {project} are being recomputed; the freeze follows.")
+    if project.choosing:
+        raise RetryLater(f"The candidates of {project} are being changed; the freeze follows.")
     leave_out = bool(test_set.manifest.get("leave_out"))
     mapping = mapping_of(project)
     total = project.items.count()

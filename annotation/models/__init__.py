@@ -10,6 +10,7 @@ from annotation.models.oversight import (
     Suggestion,
 )
 from annotation.models.project import (
+    CandidateChoice,
     GuidelineVersion,
     Member,
     OntologyLabel,
@@ -29,6 +30,7 @@ __all__ = [
     "Annotator",
     "Answer",
     "Batch",
+    "CandidateChoice",
     "Card",
     "Download",
     "GuidelineVersion",

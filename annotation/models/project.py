@@ -65,6 +65,9 @@ class Project(models.Model):
         default=70, help_text="Share of known items an annotator must get right."
     )
     suggests = models.BooleanField(default=False, help_text="Predictions are shown as a first answer.")
+    choosing = models.BooleanField(
+        default=False, db_default=False, help_text="A choice of candidates is being applied."
+    )
     inventory_stamp = models.UUIDField(
         default=uuid.uuid4, help_text="Another one after every change of labels or steps."
     )
@@ -197,3 +200,31 @@ class PlanDraft(models.Model):
 
     def __str__(self) -> str:
         return f"draft of {self.project}"
+
+
+class CandidateChoice(models.Model):
+    """A choice of candidates that jobs count and apply; `state` is the stage, the job how it goes."""
+
+    class State(models.TextChoices):
+        COUNTING = "counting"
+        READY = "ready"
+        APPLYING = "applying"
+        RETURNING = "returning"  # cancelled half-way
+        DONE = "done"
+        CANCELLED = "cancelled"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="candidate_choices")
+    state = models.CharField(max_length=10, choices=State, default=State.COUNTING)
+    applied_at_once = models.BooleanField(default=False, help_text="Nobody confirms its effect.")
+    wanted = models.BinaryField(null=True, help_text="The criteria, compressed.")
+    effect = models.JSONField(default=dict, help_text="Numbers by criterion, kept, rest, unknown ids.")
+    basis = models.CharField(max_length=64, blank=True, help_text="Digest of what the effect depends on.")
+    places = models.BinaryField(null=True, help_text="Where sentences go, compressed; null at the end.")
+    former = models.BinaryField(null=True, help_text="Where they were.")
+    before = models.JSONField(default=dict, help_text="Numbers before it was applied, for the log.")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"candidates of {self.project}"

@@ -316,6 +316,17 @@ def require_no_running_import(project: Project) -> None:
             f"{running.filename} is still being imported into {project}.",
             hint="Wait until it is done, or cancel it.",
         )
+    require_not_choosing(project)
+
+
+def require_not_choosing(project: Project) -> None:
+    """Reject what a half-applied choice of candidates would spoil."""
+    if Project.objects.filter(pk=project.pk, choosing=True).exists():
+        raise Conflict(
+            "candidates_changing",
+            f"The candidates of {project} are being changed.",
+            hint="Try again when that is done.",
+        )
 
 
 def lock_project(project: Project) -> Project:

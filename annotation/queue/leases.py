@@ -24,10 +24,15 @@ TRIES = 50
 SEARCHES_HOLD = timedelta(hours=6)  # then all items are searched again
 SLICE = 10_000  # items searched by one request, about 50 ms; the next request goes on
 LAST_RANK = 2**31 - 1
+CHOOSING_WAIT = 3  # seconds until a person whose project changes its candidates asks again
 
 
 class StillSearching(Exception):
-    """No item found in this slice; the same request again searches the next."""
+    """No item found in this slice; the same request again, after `wait` seconds, searches the next."""
+
+    def __init__(self, wait: int = 0) -> None:
+        super().__init__()
+        self.wait = wait
 
 
 class _Locked(Exception):
@@ -166,6 +171,8 @@ def _try_to_lease(
     participant = participant_of(project, user)
     require_open(participant.project)
     gold_questions.require_not_paused(participant)
+    if participant.project.choosing:  # neither from the old candidates nor from the new ones, checks alike
+        return StillSearching(wait=CHOOSING_WAIT)
     active = sql.fetch(Lease, sql.ACTIVE_LEASES, annotator=participant.annotator.pk)
     lost = [
         lease.pk for lease in active if lease.pk not in current_leases and extend(lease, participant.project)

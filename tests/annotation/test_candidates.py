@@ -20,7 +20,7 @@ from annotation.models import Item, Lease, Project
 from annotation.ontology import plans
 from annotation.queue import lease_endings, leases, votes
 from annotation.testset import TestSet, read_rows
-from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import annotators, answer_item, create_project, curator, import_lines
 
@@ -167,12 +167,6 @@ def test_a_sentence_left_out_without_an_answer_stays_out_of_the_queue_whatever_i
     left_out, item = corpus.items.get(external_id="s5"), corpus.items.get(external_id="s4")
     assert (left_out.state, left_out.free, left_out.adjudications.active().count()) == ("unusable", 0, 1)
     assert (item.state, item.free) == ("open", 1)
-
-
-def test_a_project_too_long_for_a_request_is_left_to_the_command(corpus: Project) -> None:
-    with pytest.raises(TooLarge, match="6 sentences are too many"):
-        candidates.choose(corpus, POSITIVE, by=curator(), most=5)
-    assert candidates.choose(corpus, POSITIVE, by=curator(), most=0).rest == 4
 
 
 def test_nothing_changes_when_nothing_fits(corpus: Project) -> None:

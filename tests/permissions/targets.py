@@ -365,6 +365,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
                 "api-freeze",
                 "api-ontology-steps",
                 "api-candidates",
+                "api-candidates-choice",
                 "api-lease",
                 "api-history",
                 "api-disputes",
@@ -615,6 +616,7 @@ def vote() -> Fields:
 
 
 BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
+    "api-candidates-choice": lambda cast: {"choice": 0, "action": "apply"},
     "api-benchmark": lambda cast: {"per_day": 7},
     "api-old-names": lambda cast: {"mapped": True},
     "api-setting": lambda cast: {"digits": 2},

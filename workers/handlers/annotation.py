@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from annotation import conversion
+from annotation import candidate_choices, conversion
 from annotation.consensus import item_state
 from annotation.freezing import builder
 from annotation.imports import batches
-from annotation.models import AgreementReport, Batch, MadeExport, Project
+from annotation.models import AgreementReport, Batch, CandidateChoice, MadeExport, Project
 from annotation.reports import agreement, vote_figures
 from annotation.splits import companions, making, mapping
 from annotation.testset import Companion, Kind, TestSet
@@ -62,6 +62,12 @@ def recompute(subject: int, progress: Progress) -> Store:
     """Recompute every item of a project in transactions of its own."""
     item_state.recompute(Project.objects.get(pk=subject), progress)
     return lambda: None
+
+
+def candidates(subject: int, progress: Progress) -> Store:
+    """Count what a choice of candidates changes, or apply it."""
+    choice = CandidateChoice.objects.select_related("project", "by").get(pk=subject)
+    return candidate_choices.work_on(choice, progress)
 
 
 def agree(subject: int, progress: Progress) -> Store:

@@ -57,6 +57,8 @@ ANNOTATION: dict[str, str] = {
     "terms_changed": "The terms have changed since you read them. Read and accept them again.",
     "has_source_labels": "The test set has source labels already. They cannot be replaced.",
     "bad_version": "The version is not two or three numbers with dots, such as 1.0 or 1.2.1.",
+    "candidates_changing": "The candidates of the project are being changed. Try again in a few minutes.",
+    "candidates_outdated": "Sentences or labels changed after the effect was computed. Preview again.",
     "no_candidates": "No sentence fits the criteria.",
     "empty_part": "A part of a split is empty. Choose other shares.",
     "source_set": "A set of source labels is split together with its annotated set.",

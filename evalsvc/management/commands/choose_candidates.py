@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import CommandError, CommandParser
 
-from annotation import candidates
+from annotation import candidate_choices, candidates
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
 
 
@@ -33,26 +33,39 @@ class Command(ActingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with errors_as_messages():
-            scores: dict[str, float] = {}
-            if options["predictions"]:
-                with open_file(options["predictions"]) as file:
-                    scores = candidates.read_scores(file)
-            wanted = candidates.Wanted(
-                order=options["order"],
-                top=options["top"],
-                scores=scores,
-                random=options["random"],
-                seed=options["seed"],
-                ids=_ids(options["ids"]),
-            )
-            project, by = get_project(options["project"]), self.acting_user(options["by"])
-            chosen = candidates.choose(project, wanted, by=by, preview=options["preview"], most=0)
+            chosen = self.choose(**options)
+        if chosen is None:
+            self.write("A worker chooses them; the page of candidates shows the progress.")
+            return
         for criterion, n in chosen.by_criterion.items():
             self.write(f"  {n:>9,}  {candidates.CRITERIA[criterion]}")
         self.write(f"  {chosen.kept:>9,}  answered or reserved already")
         self.write(f"  {chosen.rest:>9,}  stay beside them")
         if chosen.unknown_ids:
             self.write(f"  {chosen.unknown_ids:>9,}  ids that the project lacks")
+
+    def choose(self, *, project: str, preview: bool, **options: Any) -> candidates.Chosen | None:
+        """Return the effect, made unless it is a preview; None if a worker will know it."""
+        scores: dict[str, float] = {}
+        if options["predictions"]:
+            with open_file(options["predictions"]) as file:
+                scores = candidates.read_scores(file)
+        wanted = candidates.Wanted(
+            order=options["order"],
+            top=options["top"],
+            scores=scores,
+            random=options["random"],
+            seed=options["seed"],
+            ids=_ids(options["ids"]),
+        )
+        of, by = get_project(project), self.acting_user(options["by"])
+        if candidates.is_chosen_at_once(of):
+            return candidates.choose(of, wanted, by=by, preview=preview)
+        choice = candidate_choices.request(of, wanted, by=by, at_once=not preview)
+        for _ in range(1 if preview else 2):  # it is counted, then applied
+            self.run_job(candidate_choices.KIND, choice.pk, queue=options["queue"])
+        choice.refresh_from_db()
+        return candidates.Chosen(**choice.effect) if choice.effect else None
 
 
 def _ids(path: str | None) -> list[str]:

@@ -88,7 +88,11 @@ async function lease(n) {
   }
   status.clearStop();
   refusal = "";
-  if (response.status === 202) return lease(n); // nothing yet; the search goes on
+  if (response.status === 202) {
+    // nothing yet; the search goes on
+    if (data?.wait) await new Promise((resolve) => setTimeout(resolve, data.wait * 1000));
+    return lease(n);
+  }
   if (response.status === 409) {
     refusal = `${data?.detail ?? ""} ${data?.hint ?? ""}`;
     return 0;

@@ -283,7 +283,8 @@ def _move_some(project: Project, use: str, wanted: dict[int, int | None]) -> Non
             beside = fresh.filter(use=Item.Use.CORPUS)
             # one that was left out without an answer stays so
             beside.exclude(state=Item.State.OPEN).update(use=use)
-            beside.update(use=use, free=Coalesce(F("k"), project.k), freed_at=Now())
+            k = Project.objects.values_list("k", flat=True).get(pk=project.pk)  # it may have changed
+            beside.update(use=use, free=Coalesce(F("k"), k), freed_at=Now())
         with connection.cursor() as cursor:  # many times as fast as bulk_update
             cursor.executemany(
                 f"UPDATE {Item._meta.db_table} SET rank = %s WHERE id = %s AND use IN ('', 'corpus')",  # noqa: S608

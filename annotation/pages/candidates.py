@@ -106,7 +106,8 @@ def candidates_page(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("candidates", project.slug)
         if isinstance(found, candidates.Chosen):
             context |= _effect(found)
-    context |= _shown(latest)
+    if "found" not in context:
+        context |= _shown(latest)
     return render(request, "annotation/candidates.html", project_context(project, role, **context))
 
 

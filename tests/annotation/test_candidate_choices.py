@@ -21,6 +21,7 @@ from evalsvc.core.jobs.lease import Lease, Progress, hand_back
 from evalsvc.core.jobs.models import Job
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import annotators, answer_item, create_project, curator, import_lines
+from tests.places.postgres import in_threads
 
 ORDER = ["s5", "s4", "s0"]
 CHOICE = Wanted(order=["ids"], ids=ORDER)
@@ -144,6 +145,20 @@ def test_an_answer_that_comes_while_sentences_move_keeps_its_sentence_in_the_wor
     answer_item(large.items.get(external_id="s3"), ann, "A")
     run_job(KIND, choice.pk)
     assert sorted(work(large)) == sorted([*CHOSEN, ("s3", "", 0)])
+
+
+def test_of_two_requests_at_once_one_is_taken(large: Project) -> None:
+    by = curator()
+
+    def ask(at: int) -> bool:
+        try:
+            candidate_choices.request(large, CHOICE, by=by)
+        except Conflict:
+            return False
+        return True
+
+    assert sorted(in_threads(2, ask)) == [False, True]
+    assert Job.objects.filter(kind=KIND).count() == 1
 
 
 def test_one_choice_is_made_at_a_time_and_a_new_one_replaces_an_unconfirmed_one(large: Project) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import NamedTuple
 
@@ -33,7 +33,8 @@ _SPECIAL = re.compile("|".join(map(re.escape, LATEX)))
 JOINERS = "\u200c\u200d"  # part of the spelling of Persian and Hindi words
 UNSEEN = ("Cc", "Cf", "Cs")  # categories of control characters
 LETTERS_NAMED = 10
-LINE, PAGE = 70, 45  # letters in a line of an article, rows on its page
+LINE, PAGE = 66, 45  # letters in a line of an article, rows on its page
+SMALL_LINE, TURNED_LINE = 100, 160  # letters in a line of its smallest type, and across a turned page
 # What pdfLaTeX sets besides ASCII, with the encoding T1.
 _SET_BY_T1 = re.compile("[\u00a0-\u017e–—‘’‚“”„…†‡•‹›€™]")
 _NOT_IN_T1 = frozenset("ĦħĿŀŉĸŦŧ")
@@ -86,32 +87,50 @@ def _needs(lines: Sequence[str]) -> list[str]:
 
 
 def as_latex(table: PaperTable) -> str:
-    """Format a table for the package booktabs; one of more than a page is broken, a wide one is scaled."""
+    """Format a table for the package booktabs, without its empty columns; a large one fits into its pages."""
+    table = _without_empty_columns(table)
     columns = "".join("r" if head.numeric else "l" for head in table.heads)
-    caption = [f"\\caption{{{latex_text(table.caption)}}}", f"\\label{{tab:{table.name}}}"]
     heads = ["\\toprule", f"{' & '.join(latex_text(head.title) for head in table.heads)} \\\\", "\\midrule"]
     body = [*(f"{' & '.join(map(_latex_cell, row))} \\\\" for row in table.rows), "\\bottomrule"]
-    needs, wide = ["% needs \\usepackage{booktabs}"], _width(table) > LINE
-    if len(table.rows) > PAGE:
-        needs.append("% needs \\usepackage{longtable}, in one column of text")
-        needs += ["% wider than a page in 10 pt: small type, or else landscape"] if wide else []
-        lines = [
-            f"\\begin{{longtable}}{{{columns}}}",
-            caption[0],
-            f"{caption[1]} \\\\",
-            *heads,
-            "\\endfirsthead",
-        ]
-        lines += [*heads, "\\endhead", *body, "\\end{longtable}"]
-        lines = ["{\\scriptsize\\setlength{\\tabcolsep}{3pt}%", *lines, "}"] if wide else lines
-    else:
-        lines = [f"\\begin{{tabular}}{{{columns}}}", *heads, *body, "\\end{tabular}"]
-        if wide:
-            needs.append("% needs \\usepackage{graphicx}, to scale it to the width of the text")
-            width = "\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi"
-            lines = [f"\\resizebox{{{width}}}{{!}}{{%", *lines, "}"]
-        lines = ["\\begin{table}", "\\centering", *caption, *lines, "\\end{table}"]
-    return "\n".join([*needs, *_needs(lines), *lines]) + "\n"
+    caption = [f"\\caption{{{latex_text(table.caption)}}}", f"\\label{{tab:{table.name}}}"]
+    make = _of_pages if len(table.rows) > PAGE else _of_one_page
+    needs, lines = make(_width(table), columns, caption, heads, body)
+    return "\n".join(["% needs \\usepackage{booktabs}", *needs, *_needs(lines), *lines]) + "\n"
+
+
+Lines = list[str]
+
+
+def _of_one_page(width: int, columns: str, caption: Lines, heads: Lines, body: Lines) -> tuple[Lines, Lines]:
+    """Return what a table of a page needs, and its lines: scaled to the text if it is wider."""
+    needs, lines = [], [f"\\begin{{tabular}}{{{columns}}}", *heads, *body, "\\end{tabular}"]
+    if width > LINE:
+        needs.append("% needs \\usepackage{graphicx}, to scale it to the width of the text")
+        scaled = "\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi"
+        lines = [f"\\resizebox{{{scaled}}}{{!}}{{%", *lines, "}"]
+    return needs, ["\\begin{table}", "\\centering", *caption, *lines, "\\end{table}"]
+
+
+def _of_pages(width: int, columns: str, caption: Lines, heads: Lines, body: Lines) -> tuple[Lines, Lines]:
+    """Return what a table of several pages needs, and its lines: smaller, then turned, if it is wider."""
+    needs = ["% needs \\usepackage{longtable}, in one column of text"]
+    lines = [f"\\begin{{longtable}}{{{columns}}}", caption[0], f"{caption[1]} \\\\", *heads]
+    lines += ["\\endfirsthead", *heads, "\\endhead", *body, "\\end{longtable}"]
+    if width > LINE:
+        lines = ["{\\scriptsize\\setlength{\\tabcolsep}{3pt}%", *lines, "}"]
+    if width > SMALL_LINE:
+        needs.append("% needs \\usepackage{lscape}, to turn its pages")
+        lines = ["\\begin{landscape}", *lines, "\\end{landscape}"]
+    if width > TURNED_LINE:
+        needs.append("% is wider than a turned page: choose fewer columns")
+    return needs, lines
+
+
+def _without_empty_columns(table: PaperTable) -> PaperTable:
+    """Leave out columns in which no row has a text."""
+    kept = [n for n in range(len(table.heads)) if not table.rows or any(row[n].text for row in table.rows)]
+    rows = [[row[n] for n in kept] for row in table.rows]
+    return replace(table, heads=[table.heads[n] for n in kept], rows=rows)
 
 
 def _width(table: PaperTable) -> int:

@@ -197,7 +197,8 @@ class AcrossSettings:
         if found.winner is not None:
             first, second = (a, b) if found.winner == found.places[0] else (b, a)
             p = "< .05" if found.p is None else p_text(found.p)
-            return f"{first} is ahead of {second} by {title} in all {n} settings (greatest p {p})."
+            every = {2: "both"}.get(n, f"all {n}")
+            return f"{first} is ahead of {second} by {title} in {every} settings (greatest p {p})."
         if not any(found.ahead):
             return f"No difference between {a} and {b} by {title} could be shown in any of {n} settings."
         ahead = " and ".join(

@@ -115,10 +115,7 @@ def test_a_latex_table_says_what_its_letters_need(name: str, said: list[str]) ->
 
 def test_a_latex_table_is_scaled_to_the_text_or_broken_over_pages_if_it_needs_more() -> None:
     row = [Cell("Net", "Net"), Cell(0.7, "70.0")]
-    heads = [
-        TABLE.heads[0],
-        Head("x", "F1 of a relation with a long name, and one more after that, at least"),
-    ]
+    heads = [TABLE.heads[0], Head("x", "F1 of a relation" * 5)]
     wide = as_latex(PaperTable("board", "", heads, [row]))
     assert "\\linewidth\\else\\width\\fi}{!}{%\n\\begin{tabular}{lr}" in wide
     assert "\\end{tabular}\n}\n\\end{table}" in wide
@@ -130,3 +127,13 @@ def test_a_latex_table_is_scaled_to_the_text_or_broken_over_pages_if_it_needs_mo
     both = as_latex(PaperTable("board", "", heads, [row] * 46))
     assert "{\\scriptsize\\setlength{\\tabcolsep}{3pt}%\n\\begin{longtable}{lr}" in both
     assert both.endswith("\\end{longtable}\n}\n")
+    turned = as_latex(PaperTable("board", "", [heads[0], Head("x", "F1 of a relation" * 8)], [row] * 46))
+    assert "% needs \\usepackage{lscape}, to turn its pages" in turned
+    assert turned.endswith("\\end{longtable}\n}\n\\end{landscape}\n")
+
+
+def test_a_latex_table_leaves_out_columns_without_text() -> None:
+    heads = [*TABLE.heads, Head("reason", "Reason", numeric=False)]
+    row = [Cell("Net", "Net"), Cell(0.7, "70.0"), Cell("", "")]
+    assert "System & micro F1 \\\\\n" in as_latex(PaperTable("board", "", heads, [row]))
+    assert "Reason" in as_latex(PaperTable("board", "", heads, [row, [*row[:2], Cell("no run", "no run")]]))

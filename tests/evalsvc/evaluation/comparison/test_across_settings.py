@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.comparison.across_settings import Joint, joint, two_settings
+from evalsvc.evaluation.comparison.across_settings import AcrossSettings, Joint, joint, two_settings
 from evalsvc.evaluation.models import Benchmark, Setting
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.test_leaderboard import scored
@@ -56,6 +56,14 @@ def test_a_pair_is_ahead_in_all_settings_or_in_those_that_holm_leaves(
     winners: list[int | None], p_values: list[float | None], expected: Joint | None
 ) -> None:
     assert joint((0, 1), winners, p_values) == expected
+
+
+@pytest.mark.parametrize(("settings", "where"), [(2, "both settings"), (3, "all 3 settings")])
+def test_a_sentence_counts_the_settings_in_which_a_system_is_ahead(settings: int, where: str) -> None:
+    ordering = SimpleNamespace(title="micro F1")
+    here: Any = SimpleNamespace(names=["Net", "Tree"], board=SimpleNamespace(ordering=ordering))
+    sentence = AcrossSettings(here, []).sentence(Joint((0, 1), settings, (settings, 0), 0, 0.04))
+    assert sentence == f"Net is ahead of Tree by micro F1 in {where} (greatest p .040)."
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ class Composition:
         """Count the labels; those of joint gold are types or relations."""
         relations = sum(label.get("part") == "relation" for label in self.set.labels)
         if self.relations:
-            return f"{len(self.set.labels):,} relations"
+            return counted(len(self.set.labels), "relation")
         types = counted(len(self.set.labels) - relations, "entity type")
         return f"{types} and {counted(relations, 'relation')}" if relations else types
 

@@ -260,6 +260,17 @@ def test_disputes_can_be_filtered_by_vote_pattern(client: Client, cast: ProjectC
     assert "Turin, s1." not in page
 
 
+def test_disputes_of_one_pattern_alone_can_be_decided_together(client: Client, cast: ProjectCast) -> None:
+    cast.dispute(1)
+    client.force_login(cast.people["judy"])
+    pattern = Item.objects.get(state="disputed").pattern
+    address = reverse("disputes", args=["harbour"])
+    (link,) = re.findall(r'href="(\?pattern=[^"]+)"', client.get(address).content.decode())
+    page = client.get(address + link)
+    assert page.context["filters"].pattern == pattern
+    assert reverse("disputes-bulk", args=["harbour"]) in page.content.decode()
+
+
 LABELS = ["person", "location"]
 SPAN_VOTES: dict[str, list[Any]] = {"ann1": [[0, 7, "person"]], "ann2": [[0, 9, "location"]], "ann3": []}
 

@@ -34,7 +34,7 @@ class MappingForm(PageForm):
         required=False, label="Combine with", help_text="Their lines follow. Ids have to differ."
     )
     preset = forms.ChoiceField(
-        required=False, help_text="Its merges and deletions, for labels not named below."
+        required=False, help_text="Its merges and deletions, for labels without a new name."
     )
 
     def __init__(self, *args: Any, labels: Sequence[str], others: Sequence[TestSet], **kwargs: Any) -> None:

@@ -164,7 +164,11 @@ def read_gold(
         if given and not truths:
             expected = "one, or one that is marked as ground_truth"
             problems.add(
-                "several_answers", line=line, field="annotations", value=f"{len(given)}", expected=expected
+                "several_answers",
+                line=line,
+                field="annotations",
+                value=f"{len(given)} annotations",
+                expected=expected,
             )
             continue
         item = _item(task, item_id, line, problems)

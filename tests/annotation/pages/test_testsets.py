@@ -105,7 +105,7 @@ def test_sets_of_entities_speak_of_texts() -> None:
     shown += [text for _, text in content.provenance]
     assert "sentence" not in " ".join(shown)
     one = TestSet(kind="relations", origin="imported", state="frozen", rows=1, labels=[{"name": "born_in"}])
-    assert testsets.Composition(one).lead == "1 sentence. 1 relation."
+    assert testsets.Composition(one).lead == "1 sentence. 1 relation and N/A."
     assert content.left_out.startswith("Left out by the curator: 1 open and 1 disputed texts.")
 
 

@@ -343,7 +343,9 @@ def test_every_persons_annotation_is_a_vote() -> None:
     options: dict[str, Any] = {"format": "label-studio", "with_text": True}
     problems = Problems()
     assert [*open_gold(json.dumps([task]).encode(), problems=problems, **options)] == []
-    assert [(each.code, each.line, each.value) for each in problems.first] == [("several_answers", 1, "2")]
+    assert [(each.code, each.line, each.value) for each in problems.first] == [
+        ("several_answers", 1, "2 annotations")
+    ]
     task["annotations"][1]["ground_truth"] = True
     ((_, item),) = open_gold(json.dumps([task]).encode(), problems=Problems(), **options)
     assert (item.text, item.spans, item.relations) == ("Ada met Bo", (), ())

@@ -91,7 +91,8 @@ def candidates_page(request: HttpRequest, slug: str) -> HttpResponse:
         if not shown.get("working"):
             response["HX-Refresh"] = "true"
         return response
-    form = CandidatesForm(request.POST, request.FILES) if request.method == "POST" else CandidatesForm()
+    sent = request.method == "POST" and action in ("", "preview", "choose")
+    form = CandidatesForm(request.POST, request.FILES) if sent else CandidatesForm()
     context: dict[str, Any] = {"form": form, "present": candidates.of_project(project)}
     if form.is_valid():
         preview = action != "choose"

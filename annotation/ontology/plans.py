@@ -20,7 +20,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.label_mapping import LabelMapping, RecordedStep, Replay
 
-MOST_STEPS = 500
+MOST_STEPS = 100  # each replays those before it
 OPERATIONS = ("add", *OntologyStep.Operation.values)
 EXAMPLE = '[{"operation": "merge", "sources": ["born in", "birthplace"], "target": "place of birth"}]'
 _FIELDS = {"operation", "sources", "target", "targets"}

@@ -14,8 +14,15 @@ from evalsvc.core.formats.label_mapping import LabelMapping, Replay
 Operation = OntologyStep.Operation
 
 
+MOST_NAMES = 200  # sources, and targets, of a step: each change is made and counted within a request
+
+
 def check_step(project: Project, step: OntologyStep, part: str) -> None:
     operation, sources, target = step.operation, step.sources, step.target
+    for field, names in (("sources", sources), ("targets", step.targets)):
+        if len(names) > MOST_NAMES:
+            detail = f"The step names {len(names):,} labels; {MOST_NAMES} are allowed."
+            raise DomainError("bad_step", detail, hint="Take several steps.", field=field)
     if operation == Operation.MERGE and len({*sources, target}) < 2 + (target not in sources):
         raise DomainError(
             "bad_step", "A merge needs at least two labels. Select another one.", field="sources"

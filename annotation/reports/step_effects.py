@@ -16,7 +16,8 @@ from annotation.models import Item, Project
 from annotation.ontology.plans import PlannedStep, stages
 from evalsvc.core.web.formatting import counted
 
-MOST_LABELS = 400_000  # of answers that are decided again, step by step: some seconds
+MOST_LABELS = 40_000  # of answers that are decided again, step by step: a second or two
+FEWEST_ITEMS = 20  # in memory at once, if there are many steps
 
 
 @dataclass(slots=True)
@@ -45,10 +46,11 @@ class StepEffects:
 
 
 def effects_of_steps(project: Project, plan: Sequence[PlannedStep], keys: Sequence[int]) -> StepEffects:
-    """Decide the items again after each step that touches them; of long answers fewer items."""
+    """Decide the items again after each step that touches them; fewer where answers or the plan are long."""
     rules = [Rules(project, labels) for labels in stages(project, plan)]
     effects, items, spent = [StepEffect() for _ in plan], 0, 0
-    chunks = -(-len(keys) // item_state.CHUNK)
+    size = min(item_state.CHUNK, max(FEWEST_ITEMS, MOST_LABELS // (4 * len(plan))))
+    chunks = -(-len(keys) // size)
     for at in range(chunks):
         chunk = _Chunk.of(keys[at::chunks])  # spread over the order, if it is the last one
         for step, effect, stage in zip(plan, effects, pairwise(rules), strict=True):

@@ -19,6 +19,7 @@ from annotation.freezing import builder
 from annotation.models import Adjudication, Item, Project
 from annotation.ontology import drafts, inventory, plans
 from annotation.ontology.plans import apply_plan, planned, read_plan, undo_plan
+from annotation.reports import step_effects
 from annotation.reports.plan_effects import effects_of
 from annotation.reports.step_effects import in_words
 from evalsvc.core.accounts.models import User
@@ -100,6 +101,24 @@ def test_each_step_states_what_it_touches_after_the_steps_before_it(project: Pro
     assert after == effects.after.states
     waits = sum(step.reopened - step.ended for step in effects.steps.steps)
     assert waits == len(effects.moved(waits=True)) - len(effects.moved(waits=False))
+
+
+def test_long_plans_are_counted_by_step_on_fewer_sentences(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """200 renames took 20 s of a request."""
+    for item in ("s0", "s1", "s2"):
+        answered_item(project, ["A"], ["A"], item=item)
+    monkeypatch.setattr(step_effects, "MOST_LABELS", 1)
+    monkeypatch.setattr(step_effects, "FEWEST_ITEMS", 1)
+    effects = effects_of(project, planned(STEPS), by=curator())
+    assert (effects.effect.items, effects.steps and effects.steps.items) == (3, 1)
+
+
+def test_a_step_with_too_many_labels_is_rejected(project: Project) -> None:
+    split = {"operation": "split", "sources": ["A"], "targets": [f"A{n}" for n in range(201)]}
+    with pytest.raises(DomainError, match="Step 1: The step names 201 labels; 200 are allowed"):
+        effects_of(project, planned([split]), by=curator())
 
 
 def test_decisions_stand_again_when_a_plan_is_undone(project: Project) -> None:

@@ -29,6 +29,35 @@ from annotation.pages import (
     testsets,
 )
 from evalsvc.core.web.downloads import stored_nowhere
+from evalsvc.core.web.request_validation import PAGE_QUERIES
+
+DISPUTES = ("pattern", "label", "remark")
+SENTENCES = (*DISPUTES, "q", "annotator", "order", "state", "use", "after", "before", "start")
+PAGE_QUERIES |= {
+    "label-index": ("page",),
+    "projects": ("state", "page"),
+    "project": ("page",),
+    "project-log": ("page",),
+    "project-guideline": ("version", "with"),
+    "ontology-versions": ("before", "after", "page"),
+    "disputes": ("decided", *DISPUTES),
+    "dispute": DISPUTES,
+    "disputes-bulk": DISPUTES,
+    "sentences": SENTENCES,
+    "sentences-csv": SENTENCES,
+    "sentences-selected": SENTENCES,
+    "mine": ("page",),
+    "progress": ("all", "order"),
+    "otherwise": ("page",),
+    "agreement": ("order", "all"),
+    "agreement-pairs": ("order", "all"),
+    "agreement-relations": ("order", "all"),
+    "test-set": ("of",),
+    "test-set-release": ("gold",),
+    "test-set-changes": ("since",),
+    "test-set-export": ("format", "scheme", "unit"),
+    "test-set-export-file": ("format", "scheme", "unit"),
+}
 
 page_patterns = [
     path("label/", labelling.index, name="label-index"),

@@ -11,6 +11,7 @@ from annotation.urls import api_patterns as annotation_api
 from evalsvc import docs_pages as docs
 from evalsvc import health, home, openapi, support
 from evalsvc.core.accounts.page_urls import page_patterns as team_pages
+from evalsvc.core.web.request_validation import PAGE_QUERIES
 from evalsvc.evaluation.urls import api_patterns as evaluation_api
 from evalsvc.evaluation.urls import page_patterns as evaluation_pages
 
@@ -22,6 +23,7 @@ swagger = csp_update({"style-src": [SELF, UNSAFE_INLINE]})(
 )
 
 
+PAGE_QUERIES |= {"docs": ("q",)}
 docs_pages = [
     path("docs/", require_safe(docs.index), name="docs"),
     path("docs/guides/<slug:name>/", require_safe(docs.guide), name="docs-guide"),

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evalsvc.core.web.downloads import stored_nowhere
+from evalsvc.core.web.request_validation import PAGE_QUERIES
 from evalsvc.evaluation.api import benchmarks, comparisons, dry_run, limits, scores, settings, status
 from evalsvc.evaluation.api import boards as api_boards
 from evalsvc.evaluation.api import contributed as api_contributed
@@ -30,6 +31,40 @@ from evalsvc.evaluation.pages import (
     tables_api,
     team,
 )
+
+RUNS = ("team", "phase", "state", "since", "until", "before")
+VIEW = ("setting", "version", "order", "columns", "team", "tag", "since", "until")
+COMPARED = ("setting", "systems", "a", "b")
+ERRORS = ("setting", "a", "b", "text", "line", "order", "kind", "who", "label", "low", "high", "item", "page")
+SCORES = ("setting", "of", "order")
+PAGE_QUERIES |= {
+    "boards": ("page",),
+    "board": (*VIEW, "page"),
+    "board-csv": ("setting", "version", "order"),
+    "board-json": ("setting", "version", "order"),
+    "board-view-file": (*VIEW, "page", "table"),
+    "board-views": (*VIEW, "page"),
+    "board-ranks": ("setting",),
+    "board-entrants": ("state",),
+    "board-entrants-csv": ("state",),
+    "board-runs": RUNS,
+    "board-runs-csv": RUNS,
+    "board-compare": COMPARED,
+    "board-compare-file": (*COMPARED, "table"),
+    "board-errors": ERRORS,
+    "board-errors-file": (*ERRORS, "table"),
+    "board-moves": ("setting", "version"),
+    "board-inputs": ("phase",),
+    "system": ("setting", "order"),
+    "system-file": ("setting", "order", "table"),
+    "submit": ("phase",),
+    "submissions": ("before",),
+    "submission": SCORES,
+    "submission-state": SCORES,
+    "submission-curve-svg": ("setting",),
+    "submission-curve-csv": ("setting",),
+    "team": ("show", "before", "benchmark"),
+}
 
 page_patterns = [
     path("boards/", boards.boards, name="boards"),

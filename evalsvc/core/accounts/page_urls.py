@@ -5,6 +5,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from evalsvc.core.accounts.pages import account, invitations, login, teams
+from evalsvc.core.web.request_validation import PAGE_QUERIES
 
 page_patterns = [
     path("login/", login.log_in, name="login"),
@@ -30,7 +31,9 @@ page_patterns = [
     path("teams/<slug:slug>/tokens/", account.new_team_token, name="token-new"),
     path("teams/<slug:slug>/tokens/<int:pk>/revoke/", account.revoke_team_token, name="token-revoke"),
 ]
+PAGE_QUERIES |= {"login": ("next", "refused"), "people": ("name", "page"), "team-new": ("benchmark",)}
 if settings.SINGLE_SIGN_ON:
     from evalsvc.core.accounts import single_sign_on
 
     page_patterns += single_sign_on.patterns
+    PAGE_QUERIES |= {"single-sign-on": ("next",), "single-sign-on-back": None}

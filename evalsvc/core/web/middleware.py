@@ -13,7 +13,13 @@ from django.utils.cache import patch_cache_control
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.core.errors.handlers import describe, is_api, problem, problem_page
-from evalsvc.core.web.request_validation import body_errors, posted_errors, query_errors, unread_errors
+from evalsvc.core.web.request_validation import (
+    body_errors,
+    page_query_errors,
+    posted_errors,
+    query_errors,
+    unread_errors,
+)
 from evalsvc.core.web.text_validation import is_storable
 
 API = "/api/v1/"
@@ -130,10 +136,7 @@ def _rejected(request: HttpRequest) -> HttpResponse:
 
 
 class UnknownNamesMiddleware:
-    """Reject query parameters and fields unknown to an endpoint or page.
-
-    Pages ignore query parameters, since links are shared with additions of mail and chat programs.
-    """
+    """Reject query parameters and fields unknown to an endpoint or page."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -154,6 +157,8 @@ class UnknownNamesMiddleware:
             )
         elif request.method == "POST" and not is_api(request):
             errors = posted_errors(view, request)
+        elif request.method in ("GET", "HEAD") and not is_api(request):
+            errors = page_query_errors(request)
         return _rejected_names(request, errors)
 
 

@@ -7,6 +7,7 @@ return something else than the client asked for.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
@@ -185,6 +186,26 @@ def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, 
         except (ValueError, TypeError, RecursionError):
             names = ["body"]
     return unknown_names(map(str, names), (), "field")
+
+
+# Query names of pages by route; None takes any. Each app adds its own.
+PAGE_QUERIES: dict[str, Collection[str] | None] = {}
+ADDED_BY_OTHERS = re.compile(
+    r"(utm|mc|pk|mtm|hsa|vero|oly)_\w+|_hs\w+|_gl|_ga|\w*clid|gbraid|wbraid|mkt_tok|ref|ref_src"
+)
+
+
+def page_query_errors(request: HttpRequest) -> dict[str, str]:
+    """Return an error per query parameter that a page does not know.
+
+    What mail and chat programs add to a link is ignored.
+    """
+    match = request.resolver_match
+    known = PAGE_QUERIES.get(match.view_name or "", ()) if match and not match.namespaces else None
+    if known is None or not request.GET:
+        return {}
+    names = (name for name in request.GET if not ADDED_BY_OTHERS.fullmatch(name))
+    return unknown_names(names, known, "query parameter")
 
 
 class PostedNames(NamedTuple):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
@@ -133,7 +132,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         public = policy_for(shown.setting, None)
         exact = public.sentence_for_organisers if context["organiser"] else ""
         context["held_back"] = shown.held_back or exact
-        pages = Paginator(view.rows, ROWS).get_page(request.GET.get("page"))
+        pages = page_of(request, view.rows, size=ROWS)
         context["pages"], rows = pages, list(pages)
         visible = {row.runs.newest for row in rows if reader.sees_runs_of(row.system.team_id)}
         tests = view.tests.get(shown.setting.pk)

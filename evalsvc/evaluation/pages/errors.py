@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
@@ -75,7 +74,7 @@ def _shown(request: HttpRequest, browser: Browser) -> dict[str, Any]:
     if item and item not in ids:
         raise Http404(f"The setting has no item {item[:200]!r}.")
     items = [ids.index(item)] if item else selection.items
-    pages = Paginator(items, SHOWN).get_page(request.GET.get("page"))
+    pages = views.page_of(request, items, size=SHOWN)
     classes, more_classes = error_filters.class_links(request, browser)
     n = counted(len(ids), browser.noun)
     return {

@@ -201,16 +201,24 @@ def require_quota(
 
 
 def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, hidden: Collection[Setting]) -> None:
-    """Reject a second team of one person in a hidden phase."""
+    """Reject a second team of one person where figures on one gold are held back.
+
+    Files are compared within a team, also those sent to other hidden settings on the gold.
+    """
     if not hidden:
         return
-    phases = _phases_of(hidden)
-    others = Submission.objects.filter(COUNTED, benchmark=benchmark)
-    others = others if phases is None else others.filter(phase__in=(*phases, file_contract.BOTH))
+    golds = [setting.test_set.sha256 for setting in hidden]
+    alike = Setting.objects.filter(disclosure=Setting.Disclosure.HIDDEN, versions__gold_sha256__in=golds)
+    within = Q()
+    for setting in {*hidden, *alike}:
+        of_phase = Q(phase__in=file_contract.sent_to(setting.phase)) if setting.phase else Q()
+        within |= Q(benchmark=setting.benchmark_id) & of_phase
+    others = Submission.objects.filter(COUNTED, within)
     by_members = others.filter(by__in=team.members.values("user")).exclude(system__team=team)
     earlier = by_members.select_related("by").first()
     if earlier is not None:
-        detail = f"{earlier.by.shown_name} already submits to {benchmark} for another team."
+        where = str(benchmark) if earlier.benchmark_id == benchmark.pk else "a benchmark on the same gold"
+        detail = f"{earlier.by.shown_name} already submits to {where} for another team."
         hint = "While figures are held back, a person submits for one team."
         raise Conflict("one_team", detail, hint=hint, field="team")
 

@@ -294,6 +294,27 @@ def test_a_person_submits_to_a_hidden_phase_for_one_team(client: Client, cast: B
         assert caught.value.code == "one_team"
 
 
+@pytest.mark.parametrize("disclosure", ["hidden", "open"])
+def test_a_person_submits_for_one_team_to_all_hidden_settings_on_a_gold(
+    cast: BenchmarkCast, disclosure: str
+) -> None:
+    """Files are compared within a team; a second team of a person would have tests for nothing."""
+    from evalsvc.core.accounts.teams import add_member
+    from evalsvc.core.errors.exceptions import Conflict
+
+    benchmark, other = hidden_phase(cast, GOLD), cast.benchmark("other")
+    fields = {"title": "Other", "unit": "sentence", "main": "accuracy", "disclosure": disclosure}
+    creation.add_setting(other, key="o", test_set=setting_of(benchmark).test_set, by=cast.olga, **fields)
+    cast.submit(benchmark, labels_file(GOLD))
+    add_member(cast.lugworm, user=cast.kim, by=cast.lars)
+    if disclosure == "open":
+        assert cast.submit(other, labels_file(GOLD), team=cast.lugworm, by=cast.lars).pk
+        return
+    with pytest.raises(Conflict, match="to a benchmark on the same gold for another team"):
+        cast.submit(other, labels_file(GOLD), team=cast.lugworm, by=cast.lars)
+    assert cast.submit(other, labels_file(GOLD)).pk
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_twenty_files_a_day_are_rejected_and_no_more(
     cast: BenchmarkCast, client: Client, again: bool

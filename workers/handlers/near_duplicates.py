@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from django.db.models import Exists, OuterRef, Q
@@ -17,6 +17,8 @@ from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicat
 from workers.scoring.case import SCORED_FORMS
 from workers.scoring.claims import ClaimCodes, changed_claims, renumbered
 
+Stored: TypeAlias = "bytes | memoryview[int]"
+
 
 class Earlier(NamedTuple):
     """Run of the team with figures of its own, and its claims."""
@@ -26,24 +28,34 @@ class Earlier(NamedTuple):
     aggregate: str
     columns: list[str]
     options: dict[str, Any]
-    codes: bytes | memoryview[int]
+    codes: Stored
+    texts: Stored | None
 
-    def claims(self, options: dict[str, Any]) -> ClaimCodes | None:
-        """Return the claims as a run with these options numbers them; None if that can't be told.
+    def compared(self, claims: ClaimCodes, options: dict[str, Any]) -> tuple[ClaimCodes, ClaimCodes] | None:
+        """Return the claims of a run with these options, and the own ones, in one form, if they have one.
 
         Golds limited to some items number these by themselves, and relations between entities are hashes of
-        numbers.
+        numbers. Answers without offsets are hashes of names and texts, which spans have, too.
         """
-        own, stored = self.options, stored_claims(self.codes, self.options)
-        if own.get("only") != options.get("only") or own.get("relations") != options.get("relations"):
+        own, stored = self.options, stored_claims(self.codes, self.texts, self.options)
+        if own.get("only") != options.get("only"):
             return None
-        if own["labels"] == options["labels"] or own["form"] in TEXT_FORMS:
-            return stored
-        return None if own.get("relations") else renumbered(stored, own["labels"], options["labels"])
+        if own["form"] in TEXT_FORMS or options["form"] in TEXT_FORMS:
+            both = claims.texts, stored.texts
+            if both[0] is None or both[1] is None:
+                return None
+            return ClaimCodes(both[0], ranked=False), ClaimCodes(both[1], ranked=False)
+        if own["labels"] == options["labels"] and own.get("relations") == options.get("relations"):
+            return claims, stored
+        if own.get("relations") or options.get("relations"):
+            return None
+        return claims, renumbered(stored, own["labels"], options["labels"])
 
 
-def stored_claims(codes: bytes | memoryview[int], options: dict[str, Any]) -> ClaimCodes:
-    return ClaimCodes(np.frombuffer(bytes(codes), dtype=np.uint64), options["form"] in SCORED_FORMS)
+def stored_claims(codes: Stored, texts: Stored | None, options: dict[str, Any]) -> ClaimCodes:
+    read = None if texts is None else np.frombuffer(bytes(texts), dtype=np.uint64)
+    own = np.frombuffer(bytes(codes), dtype=np.uint64)
+    return ClaimCodes(own, options["form"] in SCORED_FORMS, own if options["form"] in TEXT_FORMS else read)
 
 
 def positives_if_hidden(setting: Setting) -> int:
@@ -61,7 +73,8 @@ def compared(submission: Submission) -> set[tuple[int, str]]:
 
 
 def keep_claims(evaluation: Evaluation, claims: ClaimCodes) -> None:
-    values = {"codes": claims.codes.tobytes()}
+    by_texts = claims.texts is not None and claims.texts is not claims.codes
+    values = {"codes": claims.codes.tobytes(), "texts": claims.texts.tobytes() if by_texts else None}
     EvaluationClaims.objects.get_or_create(evaluation=evaluation, defaults=values)
 
 
@@ -91,11 +104,11 @@ def _is_scored(row: NearDuplicate | None) -> bool:
 
 
 def _compare(submission: Submission, evaluation: Evaluation) -> None:
-    stored = EvaluationClaims.objects.filter(evaluation=evaluation).values_list("codes", flat=True).first()
+    stored = EvaluationClaims.objects.filter(evaluation=evaluation).values_list("codes", "texts").first()
     positives = positives_if_hidden(evaluation.setting)
     if stored is None or not positives:
         return
-    claims = stored_claims(stored, evaluation.options)
+    claims = stored_claims(*stored, evaluation.options)
     near = _nearest(submission, evaluation, claims, positives) or _waiting(submission, evaluation)
     row: dict[str, Any] = {"submission": submission, "setting": evaluation.setting}
     row["gold_sha256"] = evaluation.gold_sha256
@@ -153,11 +166,11 @@ def _nearest(
     """
     for here in (True, False):
         for earlier in _earlier(submission, evaluation, here=here):
-            theirs = earlier.claims(evaluation.options)
-            changed = None if theirs is None else changed_claims(claims, theirs, positives)
-            if theirs is None or changed is None:
+            both = earlier.compared(claims, evaluation.options)
+            changed = None if both is None else changed_claims(*both, positives)
+            if both is None or changed is None:
                 continue
-            if here or not _is_repeat(submission, claims, earlier, theirs):
+            if here or not _is_repeat(submission, earlier, *both):
                 return earlier.submission, changed
     return None
 
@@ -181,12 +194,12 @@ def _earlier(submission: Submission, evaluation: Evaluation, *, here: bool) -> I
     ).exclude(submission=submission)
     rows = links.order_by("submission__scored_at", "submission", "evaluation").values_list(
         *("submission", "evaluation__file", "submission__aggregate", "submission__columns"),
-        *("evaluation__options", "evaluation__claims__codes"),
+        *("evaluation__options", "evaluation__claims__codes", "evaluation__claims__texts"),
     )
     yield from map(Earlier._make, rows)
 
 
-def _is_repeat(submission: Submission, claims: ClaimCodes, earlier: Earlier, theirs: ClaimCodes) -> bool:
+def _is_repeat(submission: Submission, earlier: Earlier, claims: ClaimCodes, theirs: ClaimCodes) -> bool:
     """True for the same file, or the same labels in another one."""
     sent = (submission.file_id, submission.aggregate, submission.columns)
     if sent == (earlier.file, earlier.aggregate, earlier.columns):

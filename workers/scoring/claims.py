@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -23,14 +23,30 @@ HEAD, TAIL = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 class ClaimCodes(NamedTuple):
-    """Codes of distinct claims: of a ranking by falling score, else sorted."""
+    """Codes of distinct claims: of a ranking by falling score, else sorted.
+
+    `texts` are those of a document setting as answers without offsets, None without words.
+    """
 
     codes: Codes
     ranked: bool
+    texts: Codes | None = None
 
 
 def claim_codes(case: ScoringCase, positives: int) -> ClaimCodes:
     """Return the codes of the claims, of a ranking its first."""
+    claims = _claims(case, positives)
+    if case.form in TEXT_FORMS:
+        return claims._replace(texts=claims.codes)
+    if case.suite != "entities" or any(
+        text is None and tokens is None
+        for text, tokens in zip(case.gold.texts, case.gold.tokens, strict=True)
+    ):
+        return claims
+    return claims._replace(texts=_hashed(_span_rows(case)))
+
+
+def _claims(case: ScoringCase, positives: int) -> ClaimCodes:
     if case.suite == "entities":
         spans = case.predicted_spans
         codes = _codes(spans.document, spans.label, spans.start, spans.end - spans.start)
@@ -40,8 +56,7 @@ def claim_codes(case: ScoringCase, positives: int) -> ClaimCodes:
             np.unique(np.concatenate((codes, ends + links.relation.astype(np.uint64)))), ranked=False
         )
     if case.form in TEXT_FORMS:
-        hashes = [hashlib.blake2b(row, digest_size=8).digest() for row in _text_rows(case, only_claims=True)]
-        return ClaimCodes(np.unique(np.frombuffer(b"".join(hashes), dtype="<u8")), ranked=False)
+        return ClaimCodes(_hashed(_text_rows(case, only_claims=True)), ranked=False)
     if case.suite == "ranking":
         claims = case.claims
         first = np.lexsort((claims.relation, claims.pair, -claims.score))[: _depth(case, positives)]
@@ -73,7 +88,7 @@ def renumbered(claims: ClaimCodes, before: Sequence[str], labels: Sequence[str])
     shift, mask = np.uint64(START_BITS + LENGTH_BITS), np.uint64((1 << LABEL_BITS) - 1)
     label = (claims.codes >> shift) & mask
     codes = claims.codes ^ ((label ^ (places[label.astype(int)] & mask)) << shift)
-    return ClaimCodes(codes if claims.ranked else np.sort(codes), claims.ranked)
+    return claims._replace(codes=codes if claims.ranked else np.sort(codes))
 
 
 def changed_claims(first: ClaimCodes, second: ClaimCodes, positives: int) -> int | None:
@@ -112,6 +127,34 @@ def _codes(
     return code
 
 
+def _hashed(rows: Iterable[bytes]) -> Codes:
+    hashes = [hashlib.blake2b(row, digest_size=8).digest() for row in rows]
+    return np.unique(np.frombuffer(b"".join(hashes), dtype="<u8"))
+
+
+def _span_rows(case: ScoringCase) -> Iterator[bytes]:
+    """Yield the spans, or the relations of a joint setting, as `_text_rows` writes answers."""
+    spans, options = case.predicted_in_characters, case.options
+    columns = (column.tolist() for column in (spans.document, spans.start, spans.end))
+    texts = [case.normalised(case.texts[row][start:end]) for row, start, end in zip(*columns, strict=True)]
+    rows = spans.document.tolist()
+    if not options.relations:
+        for row, label, text in zip(rows, spans.label.tolist(), texts, strict=True):
+            yield _text_row(row, options.labels[label], [text], options.symmetric)
+        return
+    links = case.predicted_links
+    for head, relation, tail in zip(
+        *(each.tolist() for each in (links.head, links.relation, links.tail)), strict=True
+    ):
+        yield _text_row(
+            rows[head], options.relations[relation], [texts[head], texts[tail]], options.symmetric
+        )
+
+
+def _text_row(row: int, label: str, texts: list[str], symmetric: Collection[str]) -> bytes:
+    return msgspec.json.encode((row, label, sorted(texts) if label in symmetric else texts))
+
+
 def _text_rows(case: ScoringCase, *, only_claims: bool = False) -> list[bytes]:
     """Return a line for each answer without offsets, repeats included; one for an abstention.
 
@@ -125,8 +168,7 @@ def _text_rows(case: ScoringCase, *, only_claims: bool = False) -> list[bytes]:
             if only_claims and label not in known:
                 continue
             texts = [treated(part) for part in (text, *tail)]
-            turned = sorted(texts) if label in case.options.symmetric else texts
-            rows.append(msgspec.json.encode((row, label, turned)))
+            rows.append(_text_row(row, label, texts, case.options.symmetric))
     return rows
 
 
@@ -152,7 +194,7 @@ def run_digests(case: ScoringCase) -> RunDigests:
         by_rank = np.lexsort((codes, rank))
         order = hashlib.sha256(codes[by_rank].tobytes() + rank[by_rank].astype("<i8").tobytes()).hexdigest()
         return RunDigests(hashlib.sha256(_sorted(*case.predicted_sets).codes.tobytes()).hexdigest(), order)
-    digest.update(claim_codes(case, 0).codes.tobytes())
+    digest.update(_claims(case, 0).codes.tobytes())
     if case.suite == "single labels":  # an item without an answer is wrong, even if it has no relation
         digest.update(np.flatnonzero(case.answers[1] == MISSING).astype("<i8").tobytes())
     return RunDigests(digest.hexdigest(), "")

@@ -56,10 +56,14 @@ class Evaluation(models.Model):
 
 
 class EvaluationClaims(models.Model):
-    """Claims of a file under a hidden setting, as 64-bit numbers."""
+    """Claims of a file under a hidden setting, as 64-bit numbers.
+
+    `texts` are those of spans as answers without offsets, to be compared with such files.
+    """
 
     evaluation = models.OneToOneField(Evaluation, on_delete=models.CASCADE, related_name="claims")
     codes = models.BinaryField()
+    texts = models.BinaryField(null=True)
 
     def __str__(self) -> str:
         return f"claims of {self.evaluation}"

@@ -135,6 +135,39 @@ def test_abstentions_and_foreign_labels_make_no_other_file(cast: BenchmarkCast) 
     assert [(near.earlier, near.claims) for near in after.near.all()] == [(before, 1)]
 
 
+SPANS = [
+    {"id": "d1", "spans": [[0, 1, "PER"], [2, 4, "LOC"]]},
+    *({"id": f"d{n}", "spans": []} for n in (2, 3)),
+]
+TEXTS = [
+    {"id": "d1", "entities": [["Ada", "PER"], ["New  Turin", "LOC"]]},
+    {"id": "d2", "entities": []},
+    {"id": "d3", "entities": [["Bo", "PER"]]},
+]
+TRIPLES = [{"id": f"d{n}", "triples": []} for n in (1, 2)] + [{"id": "d3", "triples": [["Cy", "met", "Bo"]]}]
+LINKED = [
+    *({"id": f"d{n}", "spans": [], "relations": []} for n in (1, 2)),
+    {
+        "id": "d3",
+        "spans": [[0, 1, "PER"], [2, 3, "PER"], [1, 2, "PER"]],
+        "relations": [[0, "met", 1], [0, "left", 2]],
+    },
+]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("kind", "files"), [("entities", (SPANS, TEXTS)), ("joint", (LINKED, TRIPLES))])
+def test_one_change_is_counted_between_answers_with_and_without_offsets(
+    cast: BenchmarkCast, kind: str, files: tuple[list[Line], list[Line]], turned: bool
+) -> None:
+    benchmark = cast.entities() if kind == "entities" else cast.joint()
+    Setting.objects.update(disclosure=Setting.Disclosure.HIDDEN)
+    runs = [
+        sent(cast, benchmark, lines, run=str(run)) for run, lines in enumerate(files[:: -1 if turned else 1])
+    ]
+    assert [(near.earlier, near.claims) for near in runs[1].near.all()] == [(runs[0], 1)]
+
+
 def same_gold(
     cast: BenchmarkCast, benchmark: Benchmark, *, slug: str = "other", labels: Any = LABELS, **fields: Any
 ) -> Benchmark:

@@ -73,8 +73,8 @@ def compared(submission: Submission) -> set[tuple[int, str]]:
 
 
 def keep_claims(evaluation: Evaluation, claims: ClaimCodes) -> None:
-    by_texts = claims.texts is not None and claims.texts is not claims.codes
-    values = {"codes": claims.codes.tobytes(), "texts": claims.texts.tobytes() if by_texts else None}
+    texts = None if claims.texts is claims.codes else claims.texts
+    values = {"codes": claims.codes.tobytes(), "texts": None if texts is None else texts.tobytes()}
     EvaluationClaims.objects.get_or_create(evaluation=evaluation, defaults=values)
 
 

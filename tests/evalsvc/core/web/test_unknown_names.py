@@ -24,6 +24,12 @@ POSTED = sorted(row for row, method in PAGES if method == "POST" and ":" not in 
 WITH_FORMS = sorted(
     {row for row, method in PAGES if method == "GET"} & {row for row, method in PAGES if method == "POST"}
 )
+DESCRIPTION = {"api-docs", "schema"}  # with parameters of their own
+OPENED = sorted(
+    row
+    for row, method in PAGES
+    if method == "GET" and ":" not in row and not row.startswith("admin-") and row not in DESCRIPTION
+)
 ADMITTED = {"join": "anon", "submit": "memb"}  # elsewhere an administrator
 # their buttons are named, not valued
 BY_NAME = {"project-members", "test-set", "test-set-companions", "board-people", "setting-reported"}
@@ -223,6 +229,20 @@ def test_no_page_ignores_an_unknown_action(requester: Requester, row: str) -> No
     reply = requester.send(requester.address(row), "POST", "root", data={"action": "made_up"})
     assert reply.response.status_code == 400
     assert "action: " in reply.content
+
+
+@pytest.mark.parametrize("row", OPENED)
+def test_no_page_ignores_a_query_name(requester: Requester, row: str) -> None:
+    reply = requester.send(f"{requester.address(row)}?made_up=1", "GET", "root")
+    assert reply.response.status_code == 400
+    assert "made_up: " in reply.content
+
+
+def test_a_mistyped_name_and_a_page_behind_the_last_one_are_errors(root: Client) -> None:
+    assert "Did you mean page?" in root.get("/boards/?pag=2").content.decode()
+    assert root.get("/submissions/?page=99999").status_code == 400
+    for address in ("/boards/", "/boards/tides/", "/boards/tides/errors/"):
+        assert root.get(address, {"page": "99999"}).status_code == 404
 
 
 def test_pages_open_with_what_other_programs_add_to_a_link(root: Client) -> None:

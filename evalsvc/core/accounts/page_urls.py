@@ -31,9 +31,14 @@ page_patterns = [
     path("teams/<slug:slug>/tokens/", account.new_team_token, name="token-new"),
     path("teams/<slug:slug>/tokens/<int:pk>/revoke/", account.revoke_team_token, name="token-revoke"),
 ]
-PAGE_QUERIES |= {"login": ("next", "refused"), "people": ("name", "page"), "team-new": ("benchmark",)}
+PAGE_QUERIES |= {
+    "login": ("next", "refused"),
+    "people": ("name", "page"),
+    "team-new": ("benchmark",),
+    "single-sign-on": ("next",),
+    "single-sign-on-back": None,  # the provider adds what it likes
+}
 if settings.SINGLE_SIGN_ON:
     from evalsvc.core.accounts import single_sign_on
 
     page_patterns += single_sign_on.patterns
-    PAGE_QUERIES |= {"single-sign-on": ("next",), "single-sign-on-back": None}

@@ -39,6 +39,7 @@ PAGE_QUERIES |= {
     "project": ("page",),
     "project-log": ("page",),
     "project-guideline": ("version", "with"),
+    "ontology-plan": ("since",),
     "ontology-versions": ("before", "after", "page"),
     "disputes": ("decided", *DISPUTES),
     "dispute": DISPUTES,

@@ -338,4 +338,7 @@ def verified_lines(test_set: TestSet) -> Iterator[bytes]:
 
 def read_rows(test_set: TestSet) -> Iterator[dict[str, Any]]:
     """Yield the lines in order, decoded; the last one is followed by a check of their digest."""
-    return map(json.loads, verified_lines(test_set))
+    try:
+        yield from map(json.loads, verified_lines(test_set))
+    except ValueError as error:  # so damaged that they are no JSON
+        raise GoldChanged(test_set) from error

@@ -57,7 +57,11 @@ def source_of(test_set: TestSet) -> TestSet | None:
 
 
 def frozen_lines(test_set: TestSet, chosen: set[str] | None = None) -> Iterator[writer.FrozenLine]:
-    """Yield the lines of a set in order, or those with the chosen ids; then verify the digest of all."""
+    """Yield the lines of a set in order, or those with the chosen ids.
+
+    Their digest is verified before, as damaged lines may not even be JSON, and after: what was read is right.
+    """
+    test_set.verify()
     rows, digest, last = TestSetRow.objects.filter(test_set=test_set).order_by("number"), hashlib.sha256(), 0
     fields = ("number", "external_id", "line", "provenance")
     while batch := list(rows.filter(number__gt=last).values_list(*fields)[: writer.CHUNK]):

@@ -36,13 +36,13 @@ def imported(by: User, name: str) -> TestSet:
 
 
 @contextmanager
-def damaged(test_set: TestSet) -> Iterator[None]:
-    """Another character in a frozen line, until the operator restores it."""
+def damaged(test_set: TestSet, by: str = "born_on") -> Iterator[None]:
+    """Other characters in a frozen line, until the operator restores it."""
     with connection.cursor() as cursor:
         cursor.execute("DROP TRIGGER frozen_lines_stay")
     row = TestSetRow.objects.filter(test_set=test_set, number=2)
     line = row.get().line
-    row.update(line=line.replace("born_in", "born_on"))
+    row.update(line=line.replace("born_in", by))
     yield
     row.update(line=line)
 
@@ -68,12 +68,13 @@ def compared(whole: TestSet, by: User) -> Callable[[], object]:
     return lambda: run_job(companions.KIND, companion.pk)
 
 
+@pytest.mark.parametrize("damage", ["born_on", '"'])  # another label; no JSON any more
 @pytest.mark.parametrize("make", [split, mapped, described, compared])
 def test_a_job_on_damaged_gold_waits_until_it_is_restored(
-    whole: TestSet, by: User, make: Callable[[TestSet, User], Callable[[], object]]
+    whole: TestSet, by: User, make: Callable[[TestSet, User], Callable[[], object]], damage: str
 ) -> None:
     run = make(whole, by)
-    with damaged(whole):
+    with damaged(whole, damage):
         run()
         job = Job.objects.exclude(state__in=("done",)).exclude(attempt=0).get()
         assert job.state == "queued"

@@ -109,6 +109,7 @@ def _project_pages() -> Iterator[Page]:
     yield from _each("curator", "api-project-log", "ontology-plan", "api-guidelines", "api-members", **of)
     yield from _each("curator", "ontology-versions", "api-ontology-versions", **of)
     yield from _each("curator", "api-ontology-version", **of, number=2)
+    yield from _each("curator", "api-candidates", **of)
     yield from _each("curator", "second-readings", "api-second-readings", **of)
     for query in (
         "?label=A&q=nowhere",

@@ -122,7 +122,7 @@ def test_a_preset_adds_only_missing_labels() -> None:
 
 def test_a_preset_of_entities_is_rejected_by_a_relation_project() -> None:
     with pytest.raises(DomainError, check=code("wrong_preset")):
-        inventory.apply_preset(create_project(), "conll03", by=curator())
+        inventory.apply_preset(create_project(), "conll2003", by=curator())
 
 
 def test_a_merge_settles_a_dispute_and_undoing_it_restores_the_dispute() -> None:

@@ -92,7 +92,7 @@ def _locked(batch: Batch, by: User) -> Batch:
         raise Conflict("import_done", "A test set is being frozen.", hint="Wait until it is complete.")
     if Vote.objects.filter(item__batch=batch).exists():
         raise Conflict("import_done", "Sentences of this import were answered or skipped already.")
-    # files of one name are told apart by their counts: those without repeats brought all that they have
+    # the counts of files of one name distinguish them: those without repeats added all their items
     later = project.batches.filter(pk__gt=batch.pk, what=Batch.What.ITEMS, state=Batch.State.DONE)
     again = {name for name, counts in later.values_list("filename", "counts") if counts.get("repeated_items")}
     found = in_batches(Item.objects.filter(batch=batch).exclude(repeats=[]), "repeats") if again else ()

@@ -63,10 +63,10 @@ class Recount:
 
     def differences(self, stated: Stated) -> Iterator[str]:
         """Yield each figure that differs from what is stated, those of labels first."""
-        for counts, told in ((self.labels, stated.labels), (self.links, stated.relation_labels)):
-            for name in sorted(told.keys() | counts.keys()):
-                if told.get(name, 0) != counts[name]:
-                    yield _difference(name, counts[name], told.get(name, 0))
+        for counts, given in ((self.labels, stated.labels), (self.links, stated.relation_labels)):
+            for name in sorted(given.keys() | counts.keys()):
+                if given.get(name, 0) != counts[name]:
+                    yield _difference(name, counts[name], given.get(name, 0))
         for name, figure in self._figures().items():
             value = getattr(stated, name)
             if value is not msgspec.UNSET and not _same(figure, value):

@@ -327,9 +327,9 @@ def _set_tallies(case: ScoringCase) -> Tallies:
     width, items = facts.n_relations, facts.n_pairs
     predicted = distinct(item * width + label)
     parts = (np.intersect1d(predicted, facts.cells), predicted, facts.cells)
-    correct, said, gold = (np.bincount(cells // width, minlength=items) for cells in parts)
-    negative = np.flatnonzero(gold == 0)[: case.negative_items]  # bags have none
-    exact = np.flatnonzero((correct == said) & (said == gold))
+    n_correct, n_predicted, n_gold = (np.bincount(cells // width, minlength=items) for cells in parts)
+    negative = np.flatnonzero(n_gold == 0)[: case.negative_items]  # bags have none
+    exact = np.flatnonzero((n_correct == n_predicted) & (n_predicted == n_gold))
     columns = [cells % width + at * width for at, cells in enumerate(parts)]
     columns += [np.full(len(rows), 3 * width + at) for at, rows in enumerate((negative, exact))]
     rows = np.concatenate([*(cells // width for cells in parts), negative, exact])

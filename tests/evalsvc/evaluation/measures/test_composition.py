@@ -17,7 +17,7 @@ GAMMAS = {"classes": {"loc": 2, "type": 1, "cause": 1}, "combined": 4}
 
 
 def test_no_composed_measure_depends_on_the_order_of_claims() -> None:
-    """Distinct runs of a board that one ranks are told by their claims alone."""
+    """Distinct runs of a board that one ranks are recognised by their claims alone."""
     by_other_digests = {MENU[key].family for key in BY_ORDER} | {"semeval2010"}
     assert by_other_digests.isdisjoint(base for bases in BASES.values() for base in bases)
 

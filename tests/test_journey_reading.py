@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evalsvc.evaluation.models import Submission
+from tests.annotation.browser_keyboard import wait_until
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.browser import log_in
 from tests.conftest import StartWorker
@@ -30,8 +31,7 @@ def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
             cast.submit(benchmark, answers(right), system=system, run=str(run))
     worker()
     log_in(page, "lars", "/boards/rel/")
-    while Submission.objects.exclude(state=Submission.State.SCORED).exists():
-        page.wait_for_timeout(100)
+    wait_until(page, lambda: not Submission.objects.exclude(state=Submission.State.SCORED).exists())
     page.reload()
     rows = page.locator(".board tbody tr")
     assert [row.split()[0] for row in rows.locator("th").all_inner_texts()] == ["Net", "Tree"]

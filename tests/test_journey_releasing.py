@@ -12,6 +12,7 @@ import pytest
 from annotation.consensus import item_state
 from annotation.ontology import inventory
 from annotation.testset import TestSet
+from tests.annotation.browser_keyboard import wait_until
 from tests.cast.basics import sentence
 from tests.cast.browser import log_in
 from tests.cast.projects import ProjectCast
@@ -64,8 +65,7 @@ def test_releases_are_frozen_compared_downloaded_and_checked(
 
     freeze(page, "1.0")
     inventory.merge(cast.project, ["born_in", "lived_in"], target="born_in", by=cast.curator)
-    while item_state.is_recomputing(cast.project):
-        page.wait_for_timeout(100)
+    wait_until(page, lambda: not item_state.is_recomputing(cast.project))
     freeze(page, "1.1")
     press(page, "What changed since 1.0", "link")
     page.get_by_text("2 lines with other labels").wait_for()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 from django.shortcuts import get_object_or_404
@@ -11,10 +10,9 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from annotation import roles
-from annotation.adjudication.unanswerable_items import unanswerable_ids
 from annotation.consensus import item_state
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
-from annotation.models import Adjudication, Annotator, Answer, Lease, Member, Policy, Project
+from annotation.models import Annotator, Member, Policy, Project
 from annotation.ontology import guideline_versions
 from annotation.ontology.inventory import inventory, lock_project, parts_of
 from annotation.queue import lease_endings
@@ -24,7 +22,6 @@ from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.text_validation import require_unreserved
 
 LABEL_NAMES = {"relation": "labels", "entity": "entity types"}
@@ -118,45 +115,6 @@ def remove_member(project: Project, *, user: User, by: User) -> None:
         record(project, "member removed", by=by, about=user.username, before=member.role, after="")
         member.delete()
         _return_leases(project, user)
-
-
-@dataclass(frozen=True, slots=True)
-class RemovalEffect:
-    """What a member leaves behind, and what changes without them."""
-
-    answers: int
-    decisions: int
-    reservations: int
-    to_decide: int
-    can_label: int
-    k: int
-
-    def __str__(self) -> str:
-        left = f"{counted(self.answers, 'answer')} and {counted(self.decisions, 'decision')} stay and count."
-        reserved = counted(self.reservations, "reserved sentence")
-        free = f" {reserved} {'becomes' if self.reservations == 1 else 'become'} free for others at once."
-        decide = f" {counted(self.to_decide, 'sentence')} that nobody else can answer will need a decision."
-        people = f" {counted(self.can_label, 'member')} can label then; each sentence needs {self.k}."
-        return left + free * bool(self.reservations) + decide * bool(self.to_decide) + people
-
-
-@transaction.atomic
-def removal_effect(project: Project, *, user: User, by: User) -> RemovalEffect:
-    """Remove a member, count what changes, and roll it back."""
-    before = set(unanswerable_ids(project))
-    remove_member(project, user=user, by=by)
-    effect = RemovalEffect(
-        answers=Answer.objects.filter(annotator__project=project, annotator__user=user).active().count(),
-        decisions=Adjudication.objects.filter(item__project=project, by=user).active().count(),
-        reservations=Lease.objects.filter(
-            annotator__project=project, annotator__user=user, ending=""
-        ).count(),
-        to_decide=len(set(unanswerable_ids(project)) - before),
-        can_label=annotator_count(project),
-        k=project.k,
-    )
-    transaction.set_rollback(True)
-    return effect
 
 
 def _return_leases(project: Project, user: User) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import generics, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,6 +16,8 @@ from rest_framework.views import APIView
 from annotation import projects, roles
 from annotation.api.projects import project_of
 from annotation.models import Member, Project
+from annotation.reports import member_effects
+from annotation.reports.member_effects import MemberEffect
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
@@ -35,14 +36,27 @@ class RemovalSerializer(serializers.Serializer[Any]):
     preview = serializers.BooleanField(default=False, help_text="Change nothing, only return the effect.")
 
 
-class RemovalEffectSerializer(serializers.Serializer[Any]):
+class MemberEffectSerializer(serializers.Serializer[MemberEffect]):
     answers = serializers.IntegerField(help_text="Of this person; they stay and count.")
     decisions = serializers.IntegerField(help_text="Of this person; they stay and count.")
     reservations = serializers.IntegerField(help_text="Sentences that become free for others.")
     to_decide = serializers.IntegerField(help_text="Sentences that nobody else can answer.")
     can_label = serializers.IntegerField(help_text="Members who can label afterwards.")
+    can_decide = serializers.IntegerField(help_text="Members who can decide afterwards.")
     k = serializers.IntegerField(help_text="Answers that each sentence needs.")
-    effect = serializers.CharField(help_text="The same in words.")
+    effect = serializers.CharField(source="__str__", help_text="The same in words.")
+
+
+class RoleSerializer(MemberSerializer):
+    preview = serializers.BooleanField(
+        default=False, write_only=True, help_text="Change nothing; `effect` states what would change."
+    )
+    effect = serializers.SerializerMethodField(help_text="Of a preview; else null.")
+
+    @extend_schema_field(MemberEffectSerializer(allow_null=True))
+    def get_effect(self, member: Member) -> dict[str, Any] | None:
+        effect = self.context["effect"]
+        return MemberEffectSerializer(effect).data if effect else None
 
 
 class ByRole(Pages):
@@ -75,26 +89,30 @@ class Members(generics.ListAPIView[Member]):
 
     @extend_schema(
         operation_id="members_set",
-        request=MemberSerializer,
-        responses={200: MemberSerializer} | problems(400, 401, 403, 404, 409),
+        request=RoleSerializer,
+        responses={200: RoleSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Add a member to a project, or change a role. For its curators."""
+        """Add a member to a project, or change a role; or preview that. For its curators."""
         project, by = curated(request, slug)
-        body = validated(request, MemberSerializer)
-        name = body["user"]["username"]
+        body = validated(request, RoleSerializer)
+        name, role, effect = body["user"]["username"], body["role"], None
         user = get_user_model().objects.filter(username=name).first()
         if user is None:
             raise DomainError("invalid_input", f"No user is named {name}.", field="username")
-        member = projects.set_member(project, user=user, role=body["role"], by=by)
-        return Response(MemberSerializer(member).data)
+        if body["preview"]:
+            effect = member_effects.of_role(project, users=[user], role=role, by=by)
+            member = project.members.filter(user=user).first() or Member(user=user, role="")
+        else:
+            member = projects.set_member(project, user=user, role=role, by=by)
+        return Response(RoleSerializer(member, context={"effect": effect}).data)
 
 
 class RemoveMember(APIView):
     @extend_schema(
         operation_id="members_remove",
         request=RemovalSerializer,
-        responses={200: RemovalEffectSerializer} | problems(400, 401, 403, 404, 409),
+        responses={200: MemberEffectSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
         """Remove a member, or preview that. Answers and decisions stay. For its curators."""
@@ -103,7 +121,7 @@ class RemoveMember(APIView):
         member = project.members.select_related("user").filter(user__username=body["username"]).first()
         if member is None:
             raise Http404
-        effect = projects.removal_effect(project, user=member.user, by=by)
+        effect = member_effects.of_role(project, users=[member.user], role="", by=by)
         if not body["preview"]:
             projects.remove_member(project, user=member.user, by=by)
-        return Response(RemovalEffectSerializer(asdict(effect) | {"effect": str(effect)}).data)
+        return Response(MemberEffectSerializer(effect).data)

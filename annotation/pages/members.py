@@ -11,11 +11,12 @@ from django.shortcuts import redirect, render
 from annotation import projects, roles
 from annotation.models import Member, Project
 from annotation.pages.project_page import ActionForm, project_context, project_for
+from annotation.reports import member_effects
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.views import page, row_id, submit
+from evalsvc.core.web.views import attempt, page, row_id, submit
 
 ADVICE = "Invite people without an account by a link."
 
@@ -48,6 +49,10 @@ class MemberForm(ActionForm):
         names = ", ".join(member.user.shown_name for member in members)
         return f"Role saved for {names}: {role}."
 
+    def effect(self, project: Project, *, by: User) -> member_effects.MemberEffect:
+        users, role = self.cleaned_data["user"], self.cleaned_data["role"]
+        return member_effects.of_role(project, users=users, role=role, by=by)
+
 
 class RemovalForm(PageForm):
     OTHER_NAMES = ("remove",)
@@ -63,14 +68,17 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
         member = project.members.select_related("user").filter(pk=row_id(removed)).first()
         removal = RemovalForm(request.POST)
         if member and removal.is_valid() and not removal.cleaned_data["confirmed"]:
-            effect = projects.removal_effect(project, user=member.user, by=user)
+            effect = member_effects.of_role(project, users=[member.user], role="", by=user)
         elif member:
             projects.remove_member(project, user=member.user, by=user)
             messages.info(request, f"{member.user.shown_name} removed. Their answers stay.")
         if effect is None:
             return redirect("project-members", slug)
     form = MemberForm(None if effect else request.POST or None)
-    if submit(request, form, lambda: form.apply(project, by=user), "user"):
+    if request.POST.get("do") == "show":
+        if form.is_valid() and (shown := attempt(form, lambda: form.effect(project, by=user), "user")):
+            messages.info(request, str(shown))
+    elif submit(request, form, lambda: form.apply(project, by=user), "user"):
         return redirect("project-members", slug)
     can_label = projects.annotator_count(project)
     context = project_context(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -23,8 +22,9 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import roles
+from evalsvc.evaluation.api.effects import DisplayEffectSerializer, RevisionEffectSerializer
 from evalsvc.evaluation.api.lookups import organised, setting_of
-from evalsvc.evaluation.benchmarks import creation, file_contract, revision_effect
+from evalsvc.evaluation.benchmarks import creation, display_effect, file_contract, revision_effect
 from evalsvc.evaluation.dates import is_doubtful, is_in_calendar, moment, stated
 from evalsvc.evaluation.disclosure import gold_digest, split
 from evalsvc.evaluation.disclosure.policy import Disclosed, has_closed
@@ -221,6 +221,22 @@ class ShownSerializer(serializers.Serializer[Any]):
 class ChangeSettingSerializer(ShownSerializer):
     title = serializers.CharField(max_length=80, required=False)
     main = serializers.CharField(max_length=60, required=False, help_text="Key of the main measure.")
+    preview = serializers.BooleanField(
+        default=False, help_text="Change nothing; `effect` states what teams would see."
+    )
+
+
+class ChangedSettingSerializer(SettingSerializer):
+    effect = serializers.SerializerMethodField(help_text="Of a preview; else null.")
+
+    class Meta(SettingSerializer.Meta):
+        fields = [*SettingSerializer.Meta.fields, "effect"]
+        read_only_fields = fields
+
+    @extend_schema_field(DisplayEffectSerializer(allow_null=True))
+    def get_effect(self, setting: Setting) -> dict[str, Any] | None:
+        effect = self.context["effect"]
+        return DisplayEffectSerializer(effect).data if effect else None
 
 
 class NewVersionSerializer(serializers.Serializer[Any]):
@@ -228,12 +244,6 @@ class NewVersionSerializer(serializers.Serializer[Any]):
     only = serializers.SlugField(required=False)
     note = serializers.CharField(max_length=200, required=False, help_text="Reason.")
     preview = serializers.BooleanField(default=False, help_text="Begin nothing, only return the effect.")
-
-
-class RevisionEffectSerializer(serializers.Serializer[Any]):
-    scored_again = serializers.IntegerField(help_text="Runs that this gold scores again.")
-    left_out = serializers.IntegerField(help_text="Runs of the board whose files do not cover this gold.")
-    effect = serializers.CharField(help_text="The same in words.")
 
 
 class VersionSerializer(WithGold, serializers.ModelSerializer[SettingVersion]):
@@ -317,16 +327,20 @@ class OneSetting(APIView):
     @extend_schema(
         operation_id="setting_change",
         request=ChangeSettingSerializer,
-        responses={200: SettingSerializer} | problems(400, 401, 403, 404),
+        responses={200: ChangedSettingSerializer} | problems(400, 401, 403, 404, 409),
     )
     def patch(self, request: Request, slug: str, key: str) -> Response:
-        """Change title, dates and display of a setting."""
+        """Change title, dates and display of a setting, or preview what teams would see."""
         benchmark, person = organised(request, slug)
         values = validated(request, ChangeSettingSerializer)
         setting = setting_of(benchmark, key)
-        values = with_dates(values, benchmark, setting)
-        setting = creation.change_setting(setting, by=person, **values)
-        return Response(SettingSerializer(setting).data)
+        preview = values.pop("preview")
+        values, effect = with_dates(values, benchmark, setting), None
+        if preview:
+            effect = display_effect.of_change(setting, by=person, **values)
+        else:
+            setting = creation.change_setting(setting, by=person, **values)
+        return Response(ChangedSettingSerializer(setting, context={"effect": effect}).data)
 
 
 class Versions(APIView):
@@ -352,7 +366,7 @@ class Versions(APIView):
         setting = setting_of(benchmark, key)
         if values.pop("preview"):
             effect = revision_effect.of_revision(setting, by=person, **values)
-            return Response(RevisionEffectSerializer(asdict(effect) | {"effect": str(effect)}).data)
+            return Response(RevisionEffectSerializer(effect).data)
         version = creation.revise_setting(setting, by=person, **values)
         return Response(VersionSerializer(version).data, status=201)
 

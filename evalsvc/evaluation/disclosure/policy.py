@@ -171,13 +171,18 @@ class Policy:
         """
         if not self.hidden:
             return ""
-        steps = [(as_shown(self.setting, key).title, self.step(key)) for key in self.measures]
-        rounded = [f"{title} to {number(100 * step, digits=1)}" for title, step in steps if step]
-        shown = f"Figures are rounded ({listed(rounded)} points)" if rounded else "No figure is shown"
+        shown = f"Figures are rounded ({self.rounded})" if self.rounded else "No figure is shown"
         others = "further measures, counts, figures per class and curves"
         why = "since exact ones would give the hidden gold away"
         held_back = f"{shown}; {others} are held back {self.until}, {why}."
         return held_back if self.setting.share is None else f"{held_back} {self._split}"
+
+    @property
+    def rounded(self) -> str:
+        """Name the rounded measures with their steps; empty without any."""
+        steps = [(as_shown(self.setting, key).title, self.step(key)) for key in self.measures]
+        named = [f"{title} to {number(100 * step, digits=1)}" for title, step in steps if step]
+        return f"{listed(named)} points" if named else ""
 
     @property
     def _split(self) -> str:

@@ -26,7 +26,14 @@ from evalsvc.core.web.formatting import DASH, byte_size, count, counted, number,
 from evalsvc.core.web.forms import ModelChoices, PageForm
 from evalsvc.core.web.views import attempt, page, row_id
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, revision_effect, rules
+from evalsvc.evaluation.benchmarks import (
+    creation,
+    display_effect,
+    file_contract,
+    old_names,
+    revision_effect,
+    rules,
+)
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
 from evalsvc.evaluation.disclosure.ledger import Ledger, ledgers
@@ -294,8 +301,11 @@ def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     with timezone.override(zone_of(benchmark)):
         form = ShownForm(*_submitted(request), kinds=[setting.kind], setting=setting, beta=beta)
         if form.is_valid():
-            changed = attempt(form, lambda: creation.change_setting(setting, by=person, **form.cleaned_data))
-            if changed:
+            change = display_effect.of_change if request.POST.get("do") == "show" else creation.change_setting
+            changed = attempt(form, lambda: change(setting, by=person, **form.cleaned_data))
+            if isinstance(changed, display_effect.DisplayEffect):
+                messages.info(request, str(changed))
+            elif changed:
                 messages.info(request, f"“{setting.title}” changed.")
                 return redirect("board-organise", slug)
         return _form_page(request, "setting_change.html", form, benchmark=benchmark, setting=setting)

@@ -11,6 +11,7 @@ from django.urls import reverse
 from annotation import projects
 from annotation.models import Answer, Batch, Lease, Member, OntologyStep, Project
 from annotation.queue.leases import lease_next
+from annotation.roles import MAY_DECIDE
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import ProjectCast, create_project, curator, error_codes, seen
 
@@ -245,6 +246,31 @@ def test_a_member_is_added_and_removed_by_api_with_the_effect_first(
     client.post(remove, nils | {"preview": False}, content_type="application/json")
     assert "nils" not in [member["username"] for member in client.get(address).json()["results"]]
     assert client.post(remove, nils, content_type="application/json").status_code == 404
+
+
+def test_another_role_shows_its_effect_before_it_is_saved(client: Client, cast: ProjectCast) -> None:
+    cast.import_lines(sentence(1), sentence(2))
+    cast.open()
+    cast.answer("ann", 1)
+    lease_next(cast.project, cast.people["ann"])
+    person("nils")
+    can_label = projects.annotator_count(cast.project)
+    can_decide = cast.project.members.filter(role__in=MAY_DECIDE).count()
+    page, api = (reverse(name, args=["harbour"]) for name in ("project-members", "api-members"))
+    shown = client.post(page, {"user": "ann, nils", "role": "adjudicator", "do": "show"}).content.decode()
+    assert "(annotator) and nils (no member yet) become adjudicator and will see disputed" in shown
+    assert "1 answer and 0 decisions stay and count. 1 reserved sentence becomes free" in shown
+    assert f"{can_label - 1} members can label then, and {can_decide + 2} can decide" in shown
+    sent = {"username": "ann", "role": "viewer", "preview": True}
+    answer = client.post(api, sent, content_type="application/json").json()
+    assert (answer["role"], answer["effect"]["can_decide"], answer["effect"]["reservations"]) == (
+        ("annotator", can_decide, 1)
+    )
+    assert cast.project.members.get(user=cast.people["ann"]).role == "annotator"
+    assert not cast.project.members.filter(user__username="nils").exists()
+    assert Lease.objects.filter(ending="").exists()
+    client.post(api, sent | {"preview": False}, content_type="application/json")
+    assert cast.project.members.get(user=cast.people["ann"]).role == "viewer"
 
 
 def test_an_unknown_user_name_is_rejected(client: Client, cast: ProjectCast) -> None:

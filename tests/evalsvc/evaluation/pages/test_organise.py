@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Publication
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Setting
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.evalsvc.evaluation.test_leaderboard import scored
@@ -383,3 +384,48 @@ def test_an_option_of_the_other_task_is_ignored(olga: Client, cast: BenchmarkCas
     fields = BOARD | {"test_sets": [gold.pk], "option_scheme": "none", "option_repair": "strict-iob2"}
     assert olga.post(reverse("board-new"), fields)["Location"] == reverse("setting-new", args=["port"])
     assert Benchmark.objects.get(slug="port").options == {}
+
+
+# ---- effect of another disclosure or other dates ----------------------------------------------------
+def test_what_teams_would_see_is_stated_before_a_setting_changes(olga: Client, cast: BenchmarkCast) -> None:
+    (submission,) = scored(cast, cast.relations(), "Net", 4)
+    setting = submission.benchmark.settings.get()
+    page = reverse("setting-change", args=[submission.benchmark.slug, setting.key])
+    sent = {"title": setting.title, "main": setting.main, "disclosure": "hidden", "do": "show"}
+    words = re.sub(r"\s+", " ", olga.post(page, sent).content.decode())
+    assert "On 1 run of 1 team teams would see no figure instead of all figures, counts and errors." in words
+    assert Setting.objects.get().disclosure == "open"
+    api = reverse("api-setting", args=[submission.benchmark.slug, setting.key])
+    closes = timezone.now() + timedelta(days=3)
+    change = {"disclosure": "hidden", "sealed": True, "closes_at": closes.isoformat(), "preview": True}
+    answer = olga.patch(api, change, content_type="application/json").json()
+    effect = answer["effect"]
+    assert (answer["disclosure"], answer["sealed"], Setting.objects.get().closes_at) == ("open", False, None)
+    assert (effect["runs"], effect["teams"], effect["elsewhere"]) == (1, 1, 0)
+    assert [effect[at]["figures"] for at in ("before", "after", "at_closing")] == ["exact", "none", "exact"]
+    assert [effect[at]["digest"] for at in ("before", "after", "at_closing")] == [True, False, True]
+    saved = olga.patch(api, change | {"preview": False}, content_type="application/json").json()
+    assert (saved["sealed"], saved["effect"]) == (True, None)
+
+
+def test_the_effect_names_other_settings_whose_figures_change_with_it(
+    olga: Client, cast: BenchmarkCast
+) -> None:
+    past, later = timezone.now() - timedelta(days=1), timezone.now() + timedelta(days=1)
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    hides = {
+        "test_set": gold,
+        "unit": "sentence",
+        "main": "micro_f1",
+        "disclosure": "hidden",
+        "by": cast.olga,
+    }
+    ended, running = cast.benchmark("ended"), cast.benchmark("running")
+    creation.add_setting(ended, key="a", title="A", closes_at=past, **hides)
+    creation.add_setting(running, key="b", title="B", closes_at=later, **hides)
+    change = {"closes_at": past.isoformat(), "past_meant": True, "preview": True}
+    api = reverse("api-setting", args=["running", "b"])
+    effect = olga.patch(api, change, content_type="application/json").json()["effect"]
+    assert (effect["elsewhere"], effect["after"]["figures"], effect["at_closing"]) == (1, "exact", None)
+    assert "The setting is closed then." in effect["effect"]
+    assert "1 other setting on this gold also changes" in effect["effect"]

@@ -1,0 +1,89 @@
+"""What other roles of members, or their removal, would change, before it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from annotation import projects
+from annotation.adjudication.unanswerable_items import unanswerable_ids
+from annotation.models import Adjudication, Answer, Lease, Project
+from annotation.roles import MAY_DECIDE
+from evalsvc.core.accounts.models import User
+from evalsvc.core.web.formatting import counted, listed
+
+SEES = {
+    "viewer": "counts and test sets",
+    "annotator": "sentences to label, without other answers",
+    "adjudicator": "disputed sentences, with their answers but no names",
+    "curator": "everything, and can change it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MemberEffect:
+    """What people leave behind, and what changes with their roles."""
+
+    role: str
+    changed: list[tuple[str, str]]
+    answers: int
+    decisions: int
+    reservations: int
+    to_decide: int
+    can_label: int
+    can_decide: int
+    k: int
+
+    def __str__(self) -> str:
+        return self._who + self._work + self._people
+
+    @property
+    def _who(self) -> str:
+        if not self.role:
+            return ""
+        if not self.changed:
+            return f"Nobody’s role changes: {self.role}. "
+        moves = [f"{name} ({before or 'no member yet'})" for name, before in self.changed]
+        verb = "becomes" if len(moves) == 1 else "become"
+        return f"{listed(moves)} {verb} {self.role} and will see {SEES[self.role]}. "
+
+    @property
+    def _work(self) -> str:
+        left = f"{counted(self.answers, 'answer')} and {counted(self.decisions, 'decision')} stay and count."
+        reserved = counted(self.reservations, "reserved sentence")
+        free = f" {reserved} {'becomes' if self.reservations == 1 else 'become'} free for others at once."
+        decide = f" {counted(self.to_decide, 'sentence')} that nobody else can answer will need a decision."
+        return left + free * bool(self.reservations) + decide * bool(self.to_decide)
+
+    @property
+    def _people(self) -> str:
+        can = f" {counted(self.can_label, 'member')} can label then, and {self.can_decide:,} can decide"
+        return f"{can}; each sentence needs {counted(self.k, 'answer')}."
+
+
+@transaction.atomic
+def of_role(project: Project, *, users: Collection[User], role: str, by: User) -> MemberEffect:
+    """Change the roles (empty: remove the members), count what changes, and roll it back."""
+    members = dict(project.members.filter(user__in=users).values_list("user", "role"))
+    before = set(unanswerable_ids(project))
+    if role:
+        projects.set_members(project, users=users, role=role, by=by)
+    else:
+        for user in users:
+            projects.remove_member(project, user=user, by=by)
+    leases = Lease.objects.filter(annotator__project=project, annotator__user__in=users, ending="")
+    effect = MemberEffect(
+        role=role,
+        changed=[(each.shown_name, was) for each in users if (was := members.get(each.pk, "")) != role],
+        answers=Answer.objects.filter(annotator__project=project, annotator__user__in=users).active().count(),
+        decisions=Adjudication.objects.filter(item__project=project, by__in=users).active().count(),
+        reservations=0 if role in projects.MAY_LABEL else leases.count(),
+        to_decide=len(set(unanswerable_ids(project)) - before),
+        can_label=projects.annotator_count(project),
+        can_decide=project.members.filter(role__in=MAY_DECIDE).count(),
+        k=project.k,
+    )
+    transaction.set_rollback(True)
+    return effect

@@ -1,0 +1,111 @@
+"""What other dates and another disclosure of a setting would show, before they are saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from evalsvc.core.accounts.models import User
+from evalsvc.core.web.formatting import counted
+from evalsvc.evaluation.benchmarks import creation, file_contract
+from evalsvc.evaluation.dates import stated
+from evalsvc.evaluation.disclosure import gold_digest
+from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
+from evalsvc.evaluation.models import Setting, SettingVersion, Submission
+from evalsvc.evaluation.roles import is_sealed
+
+STATES = {"coming": "not open yet", "open": "open", "closed": "closed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What teams see of a setting at a moment."""
+
+    state: str
+    figures: str
+    words: str
+    digest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayEffect:
+    """What teams see of its runs now, with the change, and when it closes."""
+
+    runs: int
+    teams: int
+    before: Shown
+    after: Shown
+    at_closing: Shown | None
+    closes: str
+    elsewhere: int
+
+    def __str__(self) -> str:
+        runs = f"{counted(self.runs, 'run')} of {counted(self.teams, 'team')}"
+        same = self.before.words == self.after.words
+        seen = (
+            f"the same as now, {self.after.words}"
+            if same
+            else f"{self.after.words} instead of {self.before.words}"
+        )
+        return f"On {runs} teams would see {seen}.{self._more}{self._later}"
+
+    @property
+    def _more(self) -> str:
+        state = f" The setting is {STATES[self.after.state]} then." * (self.before.state != self.after.state)
+        shown = "shown" if self.after.digest else "held back"
+        digest = f" The digest of the gold is {shown}." * (self.before.digest != self.after.digest)
+        others = f" {counted(self.elsewhere, 'other setting')} on this gold also"
+        turn = f"{others} {'changes' if self.elsewhere == 1 else 'change'} between rounded and exact figures."
+        return state + digest + turn * bool(self.elsewhere)
+
+    @property
+    def _later(self) -> str:
+        if self.at_closing is None:
+            return ""
+        digest = " and the digest of the gold" * (self.at_closing.digest and not self.after.digest)
+        return f" When it closes, on {self.closes}, they see {self.at_closing.words}{digest}."
+
+
+def _shown(setting: Setting, at: datetime) -> Shown:
+    figures, words = "exact", "all figures, counts and errors"
+    if is_sealed(setting, at):
+        figures, words = "none", "no figure"
+    elif hidden_among([setting], at):
+        rounded = Policy(setting, hidden=True).rounded
+        figures = "rounded" if rounded else "none"
+        words = f"rounded figures alone ({rounded})" if rounded else "no figure"
+    gold = gold_digest.newest(setting)
+    secret = gold_digest.secret_versions(at).filter(gold_sha256=gold.gold_sha256).exists()
+    return Shown(file_contract.state_at(setting, at), figures, words, not (secret or gold.only_id))
+
+
+def _others(setting: Setting) -> set[int]:
+    """Return other settings on gold of this one that hold back exact figures."""
+    golds = setting.versions.values("test_set")
+    versions = SettingVersion.objects.filter(test_set__in=golds).exclude(setting__in=[setting.pk])
+    return hidden_among(Setting.objects.filter(pk__in=versions.values("setting")))
+
+
+def of_change(setting: Setting, *, by: User, **changed: Any) -> DisplayEffect:
+    """Change the setting, look at what teams see, and roll it back."""
+    runs = Submission.objects.filter(evaluations__setting=setting, withdrawn_at=None)
+    now = timezone.now()
+    before, others = _shown(setting, now), _others(setting)
+    with transaction.atomic():
+        trial = Setting.objects.select_related("benchmark").get(pk=setting.pk)
+        closes = creation.change_setting(trial, by=by, **changed).closes_at
+        effect = DisplayEffect(
+            runs=runs.distinct().count(),
+            teams=runs.values("system__team").distinct().count(),
+            before=before,
+            after=_shown(trial, now),
+            at_closing=_shown(trial, closes) if closes and closes > now else None,
+            closes=stated(closes, setting.benchmark) if closes else "",
+            elsewhere=len(others ^ _others(trial)),
+        )
+        transaction.set_rollback(True)
+    return effect

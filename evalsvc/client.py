@@ -101,6 +101,7 @@ class Submission(TypedDict):
     reason: str
     reason_code: str
     final_at: str | None
+    final_in: list[str]
     withdrawn_at: str | None
     progress: Progress | None
     old_labels: NotRequired[dict[str, MappedLabel]]
@@ -289,9 +290,11 @@ class Client:
         """Restart a failed submission."""
         return self._change(submission, "retry")
 
-    def final(self, submission: int) -> Submission:
-        """Choose a scored submission as the final run of its system."""
-        return self._change(submission, "final")
+    def final(self, submission: int, *, phase: str = "") -> Submission:
+        """Choose a scored submission as the final run of its system, or the final entry of its team."""
+        values = {"phase": phase} if phase else {}
+        chosen: Submission = self._post(f"submissions/{submission:d}/final", values)
+        return chosen
 
     def withdraw(self, submission: int) -> Submission:
         """Withdraw a submission from all leaderboards for good."""
@@ -644,7 +647,8 @@ def do_status(client: Client, arguments: argparse.Namespace) -> int:
 
 
 def do_change(client: Client, arguments: argparse.Namespace) -> int:
-    submission = getattr(client, arguments.change)(arguments.id)
+    phase = {"phase": arguments.phase} if arguments.change == "final" else {}
+    submission = getattr(client, arguments.change)(arguments.id, **phase)
     write_state(submission)
     return OK
 
@@ -805,7 +809,9 @@ def write_state(submission: Submission) -> int:
     """Print the state with its reason; return the exit code."""
     reason = f": {submission['reason']} ({submission['reason_code']})" if submission["reason"] else ""
     state = submission["state"]
-    state += ", final run of its system" if submission.get("final_at") else ""
+    if (phases := submission.get("final_in")) is not None:
+        in_phases = f" in {' and '.join(phases)}" if any(phases) else ""
+        state += f", final run{in_phases}" if phases else ""
     state += ", withdrawn" if submission.get("withdrawn_at") else ""
     write(f"Submission {submission['id']}: {state}{reason}")
     return INVALID if submission["state"] in ENDED - {"scored"} else OK
@@ -912,9 +918,21 @@ SHOWS = {  # title and options
 CHANGES = {
     "cancel": "stop a waiting or running submission",
     "retry": "restart a failed submission",
-    "final": "choose a scored run as the final one of its system",
+    "final": "choose a scored run as the final one of its system, or of its team",
     "withdraw": "take a submission off all leaderboards for good",
 }
+
+
+def add_changes(commands: Any) -> None:
+    """Add what changes a submission."""
+    for change, title in CHANGES.items():
+        each = commands.add_parser(change, help=title)
+        each.add_argument("id", type=int)
+        each.set_defaults(do=do_change, change=change)
+        if change == "final":
+            each.add_argument(
+                "--phase", default="", choices=["", "dev", "test"], help="default: all that have not ended"
+            )
 
 
 def add_views(commands: Any) -> None:
@@ -1001,10 +1019,7 @@ def parser() -> argparse.ArgumentParser:
     add_measures(commands)
     add_shared_task(commands)
     add_views(commands)
-    for change, title in CHANGES.items():
-        each = commands.add_parser(change, help=title)
-        each.add_argument("id", type=int)
-        each.set_defaults(do=do_change, change=change)
+    add_changes(commands)
     for each in (status, scores):
         each.add_argument("id", type=int)
     for each in (submit, status):

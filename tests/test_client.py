@@ -381,7 +381,7 @@ def test_a_shared_task_is_run_by_the_client(
     assert say(organiser, "approve", "rel", "kelpie") == "kelpie: approved.\n"
     assert "queued" in say(token, *submit)
     assert run_next("score")
-    assert say(token, "final", Submission.objects.get().pk).endswith(": scored, final run of its system\n")
+    assert say(token, "final", Submission.objects.get().pk).endswith(": scored, final run\n")
     assert [run["run"] for run in json.loads(say(organiser, "runs", "rel", "--team", "kelpie"))] == ["1"]
     assert json.loads(say(organiser, "runs", "rel", "--state", "failed")) == []
     assert say(organiser, "runs", "rel", "--since", "yesterday").count("yesterday") == 1

@@ -39,7 +39,7 @@ def test_a_shared_task_is_run_from_its_terms_to_its_archive(
     page: Page, broker: object, tmp_path: Path
 ) -> None:
     BenchmarkCast.create().relations(title="Port news", time_zone=ANYWHERE)
-    Setting.objects.update(row_rule="final")
+    Setting.objects.update(row_rule="entry")
     board = reverse("board", args=["rel"])
 
     open_as(page, "olga", reverse("board-organise", args=["rel"]))
@@ -64,7 +64,7 @@ def test_a_shared_task_is_run_from_its_terms_to_its_archive(
     follow(page, "Submit a run of Kelpie")
     submit(page, tmp_path)
     press(page, "Choose as final run")
-    page.get_by_text("This is the final run").wait_for()
+    page.get_by_text("This is the final entry of Kelpie.").wait_for()
 
     open_as(page, "olga", reverse("board-announcements", args=["rel"]))
     page.get_by_label("Title").fill("The task ends tonight")
@@ -75,13 +75,14 @@ def test_a_shared_task_is_run_from_its_terms_to_its_archive(
     open_as(page, "kim", board)
     page.get_by_role("link", name="The task ends tonight").wait_for()
     page.goto(reverse("submission", args=[run.pk]))
-    page.get_by_text("has ended: its runs are final. This is the one of Tide net.").wait_for()
+    page.get_by_text("has ended: its runs are final. This is the final entry of Kelpie.").wait_for()
     assert page.get_by_role("button", name="Choose as final run").count() == 0
     page.goto(reverse("submit", args=["rel"]))
     page.get_by_text("This benchmark is closed to submissions.").wait_for()
 
     open_as(page, "olga", reverse("board-entrants", args=["rel"]))
     assert "chose no final run" not in page.content()
+    page.get_by_role("link", name="Tide net, run 1").wait_for()
     with page.expect_download() as taken:
         page.get_by_role("link", name="Archive").click()
     assert_archived(taken.value.path(), run)
@@ -117,6 +118,6 @@ def assert_archived(path: Path, run: Submission) -> None:
     assert files[f"files/{run.file_id}"] == jsonl(LABEL_LINES)
     (line,) = map(json.loads, files["runs.jsonl"].splitlines())
     (entrant,) = map(json.loads, files["entrants.jsonl"].splitlines())
-    assert (line["team"], line["final_at"] is not None) == ("kelpie", True)
+    assert (line["team"], line["final_at"] is not None, line["final_in"]) == ("kelpie", True, [""])
     assert (entrant["state"], entrant["terms"]) == ("approved", 1)
     assert json.loads(files["benchmark.json"])["title"] == Benchmark.objects.get().title

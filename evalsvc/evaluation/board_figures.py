@@ -25,7 +25,7 @@ from django.utils import timezone
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks.row_rules import best_on
+from evalsvc.evaluation.benchmarks.row_rules import ENTRY, best_on
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.disclosure.gold_digest import secret_versions
 from evalsvc.evaluation.disclosure.policy import hidden_among
@@ -38,6 +38,7 @@ from evalsvc.evaluation.models import (
     StoredBoard,
     StoredColumn,
     Submission,
+    System,
 )
 from evalsvc.evaluation.roles import sealed_from
 
@@ -75,7 +76,8 @@ class EqualRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Distinct runs of a system; the `n` in `names` have figures.
 
-    `chosen` is the run whose figures the row shows, empty if all.
+    `chosen` is the run whose figures the row shows, empty if all. Where a team has one entry, only the system
+    of its final run is `entered`.
 
     `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences.
     """
@@ -91,27 +93,34 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     aggregates: list[str]
     names: list[str]
     chosen: str = ""
+    entered: bool = True
 
 
 class MeasureFigures(dict[int, RunStatistics]):
     """Statistics of a measure by system; a process keeps them, so they are never changed."""
 
-    def ranked(self, *, higher_is_better: bool) -> tuple[list[int], dict[int, int]]:
-        """Return the systems with a mean, the best first, and their ranks, which equal means share."""
-        if higher_is_better not in self._ranked:
+    def ranked(
+        self, *, higher_is_better: bool, but: frozenset[int] = frozenset()
+    ) -> tuple[list[int], dict[int, int]]:
+        """Return the systems with a mean, the best first, and their ranks, which equal means share.
+
+        Systems in `but` have none.
+        """
+        if (higher_is_better, but) not in self._ranked:
             sign = -1 if higher_is_better else 1
-            means = sorted((sign * each.mean, pk) for pk, each in self.items() if each.mean is not None)
+            ranking = ((pk, each.mean) for pk, each in self.items() if pk not in but)
+            means = sorted((sign * mean, pk) for pk, mean in ranking if mean is not None)
             ranks: dict[int, int] = {}
             rank, previous = 0, None
             for place, (mean, system) in enumerate(means, start=1):
                 if mean != previous:
                     rank, previous = place, mean
                 ranks[system] = rank
-            self._ranked[higher_is_better] = list(ranks), ranks
-        return self._ranked[higher_is_better]
+            self._ranked[higher_is_better, but] = list(ranks), ranks
+        return self._ranked[higher_is_better, but]
 
     @cached_property
-    def _ranked(self) -> dict[bool, tuple[list[int], dict[int, int]]]:
+    def _ranked(self) -> dict[tuple[bool, frozenset[int]], tuple[list[int], dict[int, int]]]:
         return {}
 
 
@@ -248,6 +257,11 @@ class Figures:
     by_measure: FiguresByMeasure
     computed_at: datetime | None = None
 
+    @property
+    def not_entered(self) -> frozenset[int]:
+        """Systems without a rank, since another one has the final entry of their team."""
+        return frozenset(each.system for each in self.runs if not each.entered)
+
 
 # ---- changes -----------------------------------------------------------------------------------------
 def changes(settings: Collection[Setting], *, as_stored: bool = False) -> dict[int, Stamp]:
@@ -278,7 +292,7 @@ def changes(settings: Collection[Setting], *, as_stored: bool = False) -> dict[i
     near = NearDuplicate.objects.filter(setting__in=counted).order_by()
     for pk, *numbers in (*linked, *near.values_list("setting").annotate(Count("pk"), Max("pk"))):
         rows[pk] += numbers
-    choosing = _choosing(settings)
+    choosing, baselines = _choosing(settings), _baselines(settings)
     hidden, sealed = hidden_among(settings), sealed_from(settings, None)
     return {
         each.pk: (
@@ -287,6 +301,7 @@ def changes(settings: Collection[Setting], *, as_stored: bool = False) -> dict[i
             rows[each.pk],
             choosing.get((each.benchmark_id, best_on(each.row_rule))),
             (each.pk in hidden, each.pk in sealed),
+            *baselines.get(each.benchmark_id, ()),
         )
         for each in settings
     }
@@ -301,6 +316,18 @@ def _choosing(settings: Collection[Setting]) -> dict[tuple[int, str], Stamp]:
     theirs = Setting.objects.filter(benchmark__in={each.benchmark_id for each in choosing}, key__in=keys)
     names = ("benchmark", "key", "version", "main", "disclosure", "sealed", "closes_at")
     return {(row[0], row[1]): row for row in theirs.values_list(*names)}
+
+
+def _baselines(settings: Collection[Setting]) -> dict[int, list[int]]:
+    """Return the systems that enter beside the final entry of their team, by benchmark."""
+    of = {each.benchmark_id for each in settings if each.row_rule == ENTRY}
+    found: dict[int, list[int]] = defaultdict(list)
+    rows = (
+        System.objects.filter(benchmark__in=of, baseline=True).order_by("pk") if of else System.objects.none()
+    )
+    for benchmark, system in rows.values_list("benchmark", "pk"):
+        found[benchmark].append(system)
+    return found
 
 
 def _digest(*values: object) -> str:

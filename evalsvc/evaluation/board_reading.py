@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
 from math import fsum, sqrt
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from django.db.models import Q
 from msgspec.structs import replace
 
 from evalsvc.evaluation.benchmarks import versions
-from evalsvc.evaluation.benchmarks.row_rules import FINAL, MEAN, best_on
+from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY, MEAN, best_on
 from evalsvc.evaluation.benchmarks.versions import Run
 from evalsvc.evaluation.board_figures import (
     EqualRuns,
@@ -36,7 +37,7 @@ from evalsvc.evaluation.measures.menu import (
     as_shown,
     shown_measures,
 )
-from evalsvc.evaluation.models import Evaluation, Score, Setting
+from evalsvc.evaluation.models import Evaluation, FinalEntry, Score, Setting, System
 from evalsvc.evaluation.roles import sealed_from
 
 NOT_COMPUTED = "not computed for this form of predictions"
@@ -59,6 +60,8 @@ class Reading:
         default_factory=dict
     )  # values that choose a run, the higher the better
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
+    finals: Mapping[int, datetime] = field(default_factory=dict)  # when runs were chosen as final
+    teams: Mapping[int, int] = field(default_factory=dict)  # by system, of teams with one entry
 
     def __post_init__(self) -> None:
         """Tell distinct runs from those that equal an earlier one, the oldest of which stands for all."""
@@ -96,8 +99,9 @@ class Reading:
         for run, first in self.equal.get(runs[0].system_id, ()):
             same.get(first.pk, []).append(run)
         latest = max(runs, key=lambda run: max(each.pk for each in same[run.pk]))
-        final = [(each.final_at, run) for run in runs for each in same[run.pk] if each.final_at]
-        if rule == FINAL and final:
+        finals = self.finals
+        final = [(finals[each.pk], run) for run in runs for each in same[run.pk] if each.pk in finals]
+        if final:
             return [max(final)[1]]
         best = [(self.elsewhere[run.pk], run.pk, run) for run in runs if run.pk in self.elsewhere]
         return [max(best)[2] if best else latest]
@@ -117,6 +121,7 @@ class Reading:
         for system, digests in files.items():
             for digest in digests:
                 holders[digest].append(system)
+        entries = self._entries()
         return [
             SystemRuns(
                 system=system,
@@ -130,9 +135,21 @@ class Reading:
                 aggregates=sorted({name for run in runs if (name := aggregate_of[run.pk])}),
                 names=[run.run for run in self.shown_runs(system)],
                 chosen=self._chosen_name(system),
+                entered=entries.get(self.teams.get(system), system) == system,
             )
             for system, runs in self.runs.items()
         ]
+
+    def _entries(self) -> dict[int | None, int]:
+        """Return the system of the final run of each team, else of its latest."""
+        last: dict[int | None, tuple[bool, datetime, int, int]] = {}
+        for system, runs in self.runs.items() if self.teams else ():
+            for run in (*runs, *(run for run, _ in self.equal.get(system, ()))):
+                at = self.finals.get(run.pk)
+                entry = (at is not None, at or run.created_at, run.pk, system)
+                if (team := self.teams.get(system)) is not None:
+                    last[team] = max(last.get(team, entry), entry)
+        return {team: system for team, (*_, system) in last.items()}
 
     def _chosen_name(self, system: int) -> str:
         runs = self.chosen(self.shown_runs(system))
@@ -144,6 +161,7 @@ def read_choices(readings: Collection[Reading]) -> None:
 
     They are those the public sees, so that no row depends on its reader; sealed ones choose none.
     """
+    _read_finals([each for each in readings if each.policy.setting.row_rule in BY_CHOICE])
     rules = {reading: best_on(reading.policy.setting.row_rule) for reading in readings}
     if not any(rules.values()):
         return
@@ -161,6 +179,26 @@ def read_choices(readings: Collection[Reading]) -> None:
     for reading, key in rules.items():
         if other := theirs.get((reading.policy.setting.benchmark_id, key)):
             reading.elsewhere = _main_values(other)
+
+
+def _read_finals(readings: Collection[Reading]) -> None:
+    """Read which runs were chosen as final, and the teams of systems where each has one entry."""
+    if not readings:
+        return
+    settings = [each.policy.setting for each in readings]
+    benchmarks = {each.benchmark_id for each in settings}
+    rows = FinalEntry.objects.filter(submission__benchmark__in=benchmarks).order_by("at", "pk")
+    chosen = list(rows.values_list("submission", "phase", "at"))
+    teams: dict[int, dict[int, int]] = defaultdict(dict)
+    if any(each.row_rule == ENTRY for each in settings):
+        systems = System.objects.filter(benchmark__in=benchmarks, baseline=False)
+        for benchmark, system, team in systems.values_list("benchmark", "pk", "team"):
+            teams[benchmark][system] = team
+    for reading, setting in zip(readings, settings, strict=True):
+        reading.finals = {
+            run: at for run, phase, at in chosen if not setting.phase or phase in ("", setting.phase)
+        }
+        reading.teams = teams[setting.benchmark_id] if setting.row_rule == ENTRY else {}
 
 
 def _main_values(reading: Reading) -> dict[int, float]:

@@ -20,6 +20,7 @@ from django.db.models.functions import Cast
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import board_figures
 from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.benchmarks.row_rules import ENTRY
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.board_figures import (
     Figures,
@@ -57,6 +58,7 @@ class Column:
     measure: Measure
     figures: Mapping[int, RunStatistics]
     title: str
+    unranked: frozenset[int] = frozenset()
 
     @property
     def ranks(self) -> dict[int, int]:
@@ -72,7 +74,7 @@ class Column:
     def _ranked(self) -> tuple[list[int], dict[int, int]]:
         figures = self.figures
         figures = figures if isinstance(figures, MeasureFigures) else MeasureFigures(figures)
-        return figures.ranked(higher_is_better=self.measure.higher_is_better)
+        return figures.ranked(higher_is_better=self.measure.higher_is_better, but=self.unranked)
 
     def titled(self, title: str) -> Column:
         """Return the column under another title, with the ranks already computed."""
@@ -90,8 +92,9 @@ class Column:
 class Columns(Mapping[str, Column]):
     """Columns of a board by the key of their measure."""
 
-    def __init__(self, setting: Setting, by_measure: FiguresByMeasure) -> None:
-        self._setting, self.by_measure = setting, by_measure
+    def __init__(self, setting: Setting, figures: Figures) -> None:
+        self._setting, self.by_measure = setting, figures.by_measure
+        self._unranked = figures.not_entered if setting.row_rule == ENTRY else frozenset()
         self._columns: dict[str, Column] = {}
 
     def load(self, keys: Iterable[str]) -> None:
@@ -101,7 +104,7 @@ class Columns(Mapping[str, Column]):
     def __getitem__(self, key: str) -> Column:
         if key not in self._columns:
             measure = as_shown(self._setting, key)
-            self._columns[key] = Column(measure, self.by_measure.of(key), measure.title)
+            self._columns[key] = Column(measure, self.by_measure.of(key), measure.title, self._unranked)
         return self._columns[key]
 
     def __contains__(self, key: object) -> bool:
@@ -444,7 +447,7 @@ def _ranked(boards: Collection[tuple[Asked, Policy, Figures]], sealed: Collectio
     ranked = []
     for (asked, policy, figures), teams_with_gold in zip(boards, teams, strict=True):
         setting, key = policy.setting, asked.order_by or policy.setting.main
-        columns, measure = Columns(setting, figures.by_measure), as_shown(setting, key)
+        columns, measure = Columns(setting, figures), as_shown(setting, key)
         ordering = columns.get(key) or Column(measure, {}, measure.title)
         is_sealed = setting.pk in sealed
         ranked.append(Board(policy, figures, columns, ordering, systems, teams_with_gold, is_sealed))

@@ -201,7 +201,7 @@ def final_under(submission: Submission, user: Person) -> Setting | None:
     if role_in(submission.benchmark, user) == ORGANISER:
         return None
     sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
-    binding = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN) | Q(row_rule="final")
+    binding = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN) | Q(row_rule__in=("entry", "final"))
     closed = Setting.objects.filter(sent_to, binding, benchmark=submission.benchmark, closes_at__lte=Now())
     return closed.select_related("benchmark").order_by("closes_at").first()
 
@@ -227,34 +227,6 @@ def cancel(submission: Submission, *, by: User) -> None:
     if submission.job is None or S.CANCELLED not in MOVES[submission.state]:
         raise Conflict("ended", f"This submission is {submission.state} and cannot be cancelled.")
     queueing.request_cancel(submission.job)
-
-
-def is_final(submission: Submission) -> bool:
-    """True for the run of its system that was chosen last as final."""
-    chosen = Submission.objects.filter(system=submission.system_id, withdrawn_at=None, state=S.SCORED)
-    last = chosen.exclude(final_at=None).order_by("-final_at", "-pk").first()
-    return last == submission
-
-
-def choose_final(submission: Submission, *, by: User) -> None:
-    """Make a scored run the final one of its system, until a setting that shows it has closed."""
-    require_own(by, submission)
-    if submission.state != S.SCORED or submission.withdrawn_at is not None:
-        raise Conflict("not_scored", f"Submission {submission.pk} is on no leaderboard.")
-    closed = Setting.objects.filter(
-        row_rule="final", evaluations__submissions__system=submission.system, closes_at__lte=Now()
-    )
-    setting = closed.order_by("closes_at").first()
-    if setting and setting.closes_at and role_in(submission.benchmark, by) != ORGANISER:
-        raise Conflict(
-            "phase_ended",
-            f"“{setting.title}” ended on {stated(setting.closes_at, submission.benchmark)}, and its final "
-            "runs with it.",
-            hint="If the choice is a mistake, ask the organisers to change it.",
-        )
-    with transaction.atomic():
-        Submission.objects.filter(pk=submission.pk).update(final_at=Now())
-        mark_boards(submission)
 
 
 def withdraw(submission: Submission, *, by: User) -> None:

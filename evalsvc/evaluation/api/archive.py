@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from django.http import StreamingHttpResponse
@@ -14,6 +14,7 @@ from evalsvc.core.web.downloads import STORED_NOWHERE
 from evalsvc.core.web.zip_stream import with_sums, zip_stream
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.api.scores import EvaluationSerializer
+from evalsvc.evaluation.benchmarks import final_entries
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission
 from evalsvc.evaluation.submissions.file_store import open_file
@@ -35,7 +36,8 @@ def _entries(benchmark: Benchmark, person: User) -> Iterator[tuple[str, Iterable
     yield "benchmark.json", [_json(_benchmark(benchmark), indent=2)]
     yield "entrants.jsonl", map(_line, _entrants(benchmark))
     runs = Submission.objects.filter(benchmark=benchmark).select_related("system__team", "by").order_by("pk")
-    yield "runs.jsonl", (_line(_run(each)) for each in runs.iterator(chunk_size=500))
+    final = final_entries.final_phases([benchmark.pk])
+    yield "runs.jsonl", (_line(_run(each, final)) for each in runs.iterator(chunk_size=500))
     yield "scores.jsonl", map(_line, _scores(runs, person))
     files = PredictionFile.objects.filter(submissions__benchmark=benchmark)
     models = PredictionFile.objects.filter(runs_of_model__benchmark=benchmark)
@@ -113,6 +115,7 @@ def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _entrants(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
+    final = final_entries.of_teams(benchmark)
     for each in benchmark.entrants.select_related("team", "terms", "by"):
         yield {
             "team": each.team.slug,
@@ -122,10 +125,11 @@ def _entrants(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
             "accepted_at": each.accepted_at,
             "accepted_by": each.by.username if each.terms else None,
             "decided_at": each.decided_at,
+            "finals": final.get(each.team_id, []),
         }
 
 
-def _run(run: Submission) -> dict[str, Any]:
+def _run(run: Submission, final: Mapping[int, list[str]]) -> dict[str, Any]:
     fields = (
         *("id", "run", "phase", "state", "reason_code", "reason", "filename", "format", "form"),
         *("aggregate", "layout", "columns", "counts", "old_labels", "saw_gold"),
@@ -135,6 +139,7 @@ def _run(run: Submission) -> dict[str, Any]:
         "team": run.system.team.slug,
         "system": run.system.name,
         "declared": run.system.declared,
+        "final_in": final.get(run.pk, []),
         "by": run.by.username,
         "file": run.file_id,
         "model": run.model_id,

@@ -60,6 +60,10 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     run = serializers.CharField(
         source="runs.chosen", help_text="The run that it shows; empty: the mean of all."
     )
+    entered = serializers.BooleanField(
+        source="runs.entered",
+        help_text="False, and without a rank: another system has the final entry of its team.",
+    )
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
     figures = serializers.DictField(child=FigureSerializer())
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +21,7 @@ from evalsvc.core.web.request_validation import query_choices, validated
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.archive import archive_file
 from evalsvc.evaluation.api.lookups import organised
-from evalsvc.evaluation.benchmarks import announcements, entrants
+from evalsvc.evaluation.benchmarks import announcements, entrants, final_entries
 from evalsvc.evaluation.models import Announcement, Benchmark, Entrant, Terms
 
 
@@ -41,16 +41,33 @@ class NewTermsSerializer(serializers.Serializer[Any]):
     approval = serializers.BooleanField(required=False, help_text="True: organisers approve each team first.")
 
 
+class FinalRunSerializer(serializers.Serializer[Any]):
+    phase = serializers.CharField(allow_blank=True, help_text="dev or test; empty: without phases.")
+    system = serializers.CharField()
+    run = serializers.CharField()
+    submission = serializers.IntegerField()
+
+
 class EntrantSerializer(serializers.ModelSerializer[Entrant]):
     team = serializers.CharField(source="team.slug")
     terms = serializers.IntegerField(
         source="terms.number", default=None, allow_null=True, help_text="Version of the terms it accepted."
     )
 
+    finals = serializers.SerializerMethodField(help_text="Final entries: one per phase, or per system.")
+
     class Meta:
         model = Entrant
-        fields = ["team", "state", "reason", "terms", "accepted_at", "created_at", "decided_at"]
+        fields = ["team", "state", "reason", "terms", "accepted_at", "created_at", "decided_at", "finals"]
         read_only_fields = fields
+
+    @extend_schema_field(FinalRunSerializer(many=True))
+    def get_finals(self, entrant: Entrant) -> list[dict[str, Any]]:
+        known = cast("dict[str, Any]", self.context)
+        if "finals" not in known:  # entrants of a list share their benchmark
+            known["finals"] = final_entries.of_teams(entrant.benchmark)
+        finals: list[dict[str, Any]] = known["finals"].get(entrant.team_id, [])
+        return finals
 
 
 class TakingPartSerializer(serializers.Serializer[Any]):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -23,9 +24,9 @@ from evalsvc.core.formats import npy
 from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.json_parser import StorableJSONParser
-from evalsvc.core.web.request_validation import Pages, query_choices, query_day
+from evalsvc.core.web.request_validation import Pages, query_choices, query_day, validated
 from evalsvc.evaluation import roles, submission_states
-from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks import file_contract, final_entries
 from evalsvc.evaluation.dates import submitted_on
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.submissions import intake, model_intake, thread_limits, timeline
@@ -57,6 +58,9 @@ class MappedLabelSerializer(serializers.Serializer[Any]):
 OLD_LABELS = "What old names of labels in the file became, by name."
 
 
+FINAL = "final phases"  # in the context of a serializer
+
+
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     benchmark = serializers.CharField(source="benchmark.slug")
     team = serializers.CharField(source="system.team.slug")
@@ -70,6 +74,9 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     )
     status_url = serializers.SerializerMethodField()
     old_labels = serializers.DictField(child=MappedLabelSerializer(), help_text=OLD_LABELS)
+    final_in = serializers.SerializerMethodField(
+        help_text="Phases in which it is the final run at present; an empty name: without phases."
+    )
     progress = ProgressSerializer(source="job", allow_null=True)
 
     class Meta:
@@ -77,8 +84,8 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         fields = [
             *("id", "status_url", "benchmark", "team", "system", "run", "state", "reason_code", "reason"),
             *("file_sha256", "size", "model_sha256", "filename", "format", "form", "phase", "aggregate"),
-            *("counts", "old_labels", "saw_gold", "created_at", "ended_at", "final_at", "withdrawn_at"),
-            "progress",
+            *("counts", "old_labels", "saw_gold", "created_at", "ended_at", "final_at", "final_in"),
+            *("withdrawn_at", "progress"),
         ]
         read_only_fields = fields
 
@@ -86,6 +93,17 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         path = reverse("api-submission", args=[submission.pk])
         request = self.context.get("request")
         return request.build_absolute_uri(path) if request else path
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField(allow_blank=True)))
+    def get_final_in(self, submission: Submission) -> list[str]:
+        if submission.final_at is None:
+            return []
+        known = cast("dict[str, Any]", self.context)
+        if FINAL not in known:  # as many queries for a list as for one
+            listed: Any = self.parent.instance if self.parent else [submission]
+            known[FINAL] = final_entries.final_phases({each.benchmark_id for each in listed})
+        phases: list[str] = known[FINAL].get(submission.pk, [])
+        return phases
 
 
 class OutlookSerializer(serializers.Serializer[queue_status.JobForecast]):
@@ -321,13 +339,26 @@ class Retry(APIView):
         return changed(request, pk, submission_states.retry)
 
 
+class FinalSerializer(serializers.Serializer[Any]):
+    phase = serializers.ChoiceField(
+        choices=Setting.Phase.values,
+        required=False,
+        help_text="By default all its phases that have not ended.",
+    )
+
+
 class ChooseFinal(APIView):
     needs_scope = "submit"
 
-    @extend_schema(operation_id="submission_final", request=None, responses=ENDED)
+    @extend_schema(
+        operation_id="submission_final",
+        request=FinalSerializer,
+        responses={200: SubmissionSerializer} | problems(400, 401, 403, 404, 409),
+    )
     def post(self, request: Request, pk: int) -> Response:
-        """Choose a scored run as the final one of its system."""
-        return changed(request, pk, submission_states.choose_final)
+        """Choose a scored run as the final one of its system, or of its team."""
+        choose = partial(final_entries.choose, **validated(request, FinalSerializer))
+        return changed(request, pk, choose)
 
 
 class Withdraw(APIView):

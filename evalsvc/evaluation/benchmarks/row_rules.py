@@ -5,11 +5,13 @@ from __future__ import annotations
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.models import Benchmark, Setting
 
-MEAN, LATEST, FINAL, BEST = "mean", "latest", "final", "best:"
+MEAN, LATEST, ENTRY, FINAL, BEST = "mean", "latest", "entry", "final", "best:"
+BY_CHOICE = (ENTRY, FINAL)
 TITLES = {
     MEAN: "mean of all runs",
     LATEST: "latest run",
-    FINAL: "run that the team chose as final, else the latest",
+    ENTRY: "final entry of the team, one of all its systems, else its latest run",
+    FINAL: "run that the team chose as final for the system, else the latest",
 }
 
 

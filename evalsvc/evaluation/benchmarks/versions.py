@@ -86,7 +86,6 @@ class Run(NamedTuple):
     file_id: str
     created_at: datetime
     saw_gold: bool
-    final_at: datetime | None
     active: bool
     waiting: bool
 

@@ -27,6 +27,7 @@ from evalsvc.evaluation.models.evaluation import (
 )
 from evalsvc.evaluation.models.setting import Setting, SettingVersion
 from evalsvc.evaluation.models.submission import (
+    FinalEntry,
     ModelHost,
     NearDuplicate,
     Refusal,
@@ -45,6 +46,7 @@ __all__ = [
     "Evaluation",
     "EvaluationClaims",
     "EvaluationOutcomes",
+    "FinalEntry",
     "MeasureTests",
     "ModelHost",
     "NearDuplicate",

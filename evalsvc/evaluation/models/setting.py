@@ -63,7 +63,7 @@ class Setting(models.Model):
     row_rule = models.CharField(
         max_length=50,
         default="mean",
-        help_text="Runs a row shows: mean, latest, final, best:KEY of a setting.",
+        help_text="Runs a row shows: mean, latest, entry, final, best:KEY of a setting.",
     )
     digits = models.PositiveSmallIntegerField(null=True, help_text="Digits shown; null: as each measure has.")
     lower_is_better = models.BooleanField(

@@ -113,7 +113,7 @@ class Submission(models.Model):
     )
     withdrawn_at = models.DateTimeField(null=True)
     final_at = models.DateTimeField(
-        null=True, help_text="When its team chose it as final; the last one chosen is."
+        null=True, help_text="When its team last chose it as final, in whichever phase."
     )
     evaluations: models.ManyToManyField[Evaluation, Any] = models.ManyToManyField(
         Evaluation, related_name="submissions"
@@ -136,6 +136,20 @@ class Submission(models.Model):
 
     def __str__(self) -> str:
         return f"{self.system}, run {self.run}"
+
+
+class FinalEntry(models.Model):
+    """Run that its team chose as final in a phase; of several, the last one chosen is."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="finals")
+    phase = models.CharField(max_length=4, blank=True, help_text="dev or test; empty: without phases.")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["submission", "phase"], name="chosen_once_in_a_phase")]
+
+    def __str__(self) -> str:
+        return f"{self.submission_id} final{f' in {self.phase}' if self.phase else ''}"
 
 
 class NearDuplicate(models.Model):

@@ -23,6 +23,7 @@ from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_meas
 from evalsvc.evaluation.models import ReportedSystem, Setting
 
 MOST_COLUMNS = 40
+NOT_ENTERED = "not ranked: another system has the final entry of its team"
 ONE_RUN = "one run: no test, so no rank"
 NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems with several runs are"
 NOT_SHOWN = "not shown under this setting"
@@ -246,6 +247,8 @@ class BoardView:
         It is a band where the ordering measure is tested, else the rank by the figure alone.
         """
         bands = self.first.bands
+        if not row.runs.entered:
+            return DASH, NOT_ENTERED
         if not bands:
             return (str(row.rank), "") if row.rank else (DASH, "no figure to rank by")
         if row.system.pk in bands:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from django import forms
@@ -21,7 +21,13 @@ from evalsvc.core.web.markdown import MAX_LENGTH, to_html
 from evalsvc.core.web.views import attempt, page, row_id, submitted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.archive import archive_file
-from evalsvc.evaluation.benchmarks import announcements, entrants, file_contract
+from evalsvc.evaluation.benchmarks import (
+    announcements,
+    entrants,
+    file_contract,
+    final_entries,
+    row_rules,
+)
 from evalsvc.evaluation.dates import submitted_on, zone_title
 from evalsvc.evaluation.models import Benchmark, Entrant, Setting, Submission, Terms
 from evalsvc.evaluation.pages import run_list
@@ -129,17 +135,18 @@ def entrants_page(request: HttpRequest, slug: str) -> HttpResponse:
         if attempt(decision, lambda: entrants.decide(entrant, approve=approve, by=person, reason=reason)):
             messages.info(request, f"{entrant.team}: {STATE_TITLES[entrant.state]}.")
             return redirect("board-entrants", slug)
-    wanted = _state_in(request)
+    wanted, finals = _state_in(request), final_entries.of_teams(benchmark)
     context = {
         "benchmark": benchmark,
-        "rows": list(_with_runs(benchmark, wanted)),
+        "rows": [(each, finals.get(each.team_id, ())) for each in _with_runs(benchmark, wanted)],
+        "finals": finals,
         "wanted": wanted,
         "states": STATE_TITLES.items(),
         "terms": terms,
         "text": text,
         "rule": rule,
         "decision": decision,
-        "without_final": _without_final(benchmark),
+        "without_final": _without_final(benchmark, finals),
     }
     bad = any(each.is_bound and each.errors for each in (text, rule, decision))
     return render(request, "evaluation/entrants.html", context, status=400 if bad else 200)
@@ -154,40 +161,41 @@ def _state_in(request: HttpRequest) -> str:
 
 
 def _with_runs(benchmark: Benchmark, state: str = "") -> QuerySet[Entrant]:
-    """Return the entrants with their numbers of scored runs and of final ones."""
+    """Return the entrants with their numbers of scored runs."""
     scored = Q(team__systems__benchmark=benchmark, team__systems__runs__scored_at__isnull=False)
     standing = scored & Q(team__systems__runs__withdrawn_at=None)
     rows = benchmark.entrants.filter(**({"state": state} if state else {}))
     counts = {
         "n_runs": Count("team__systems__runs", filter=standing, distinct=True),
-        "n_final": Count(
-            "team__systems__runs",
-            filter=standing & Q(team__systems__runs__final_at__isnull=False),
-            distinct=True,
-        ),
     }
     return rows.select_related("team", "terms", "by").annotate(**counts)
 
 
-def _without_final(benchmark: Benchmark) -> list[str]:
+def _without_final(benchmark: Benchmark, finals: Collection[int]) -> list[str]:
     """Return the teams with runs and no final entry, where a setting shows final ones."""
-    if not benchmark.settings.filter(row_rule="final").exists():
+    if not benchmark.settings.filter(row_rule__in=row_rules.BY_CHOICE).exists():
         return []
     runs = run_list.on_boards(Submission.objects.filter(benchmark=benchmark))
-    chosen = runs.filter(final_at__isnull=False).values("system__team")
-    teams = Team.objects.filter(pk__in=runs.values("system__team")).exclude(pk__in=chosen)
+    teams = Team.objects.filter(pk__in=runs.values("system__team")).exclude(pk__in=finals)
     return list(teams.order_by("name").values_list("name", flat=True))
+
+
+def _named(run: Mapping[str, Any]) -> str:
+    phase = f"{run['phase']}: " if run["phase"] else ""
+    return f"{phase}{run['system']}/{run['run']}"
 
 
 @require_safe
 def entrants_csv(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = organised(request, slug)
     heads = ("team", "name", "state", "reason", "terms", "accepted_at", "by", "runs", "final")
+    finals = final_entries.of_teams(benchmark)
     rows = (
         (
             *(each.team.slug, each.team.name, each.state, each.reason),
             *(each.terms.number if each.terms else "", each.accepted_at or "", each.by.username),
-            *(each.n_runs, each.n_final),  # type: ignore[attr-defined]
+            each.n_runs,  # type: ignore[attr-defined]
+            "; ".join(_named(run) for run in finals.get(each.team_id, ())),
         )
         for each in _with_runs(benchmark, _state_in(request))
     )
@@ -256,17 +264,21 @@ def runs_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
         return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")
     heads = (
         *("id", "team", "system", "run", "phase", "state", "reason", "file_sha256", "by"),
-        *("created_at", "scored_at", "final_at", "withdrawn_at"),
+        *("created_at", "scored_at", "final_at", "withdrawn_at", "final_in"),
     )
-    return long_csv_file(f"{slug}-runs.csv", heads, _run_rows(runs))
+    final = final_entries.final_phases([benchmark.pk])
+    return long_csv_file(f"{slug}-runs.csv", heads, _run_rows(runs, final))
 
 
-def _run_rows(runs: QuerySet[Submission]) -> Iterator[tuple[object, ...]]:
+def _run_rows(
+    runs: QuerySet[Submission], final: Mapping[int, Collection[str]]
+) -> Iterator[tuple[object, ...]]:
     for run in runs.iterator(chunk_size=500):
         yield (
             *(run.pk, run.system.team.slug, run.system.name, run.run, run.phase, run.state, run.reason),
             *(run.file_id, run.by.username, run.created_at, run.scored_at or ""),
             *(run.final_at or "", run.withdrawn_at or ""),
+            " ".join(phase or "all" for phase in final.get(run.pk, ())),
         )
 
 

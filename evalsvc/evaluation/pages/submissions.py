@@ -25,7 +25,7 @@ from evalsvc.core.web.downloads import STORED_NOWHERE, csv_file, svg_file
 from evalsvc.core.web.figures import Figure
 from evalsvc.core.web.formatting import counted, day, listed
 from evalsvc.evaluation import roles, shown_scores, submission_states
-from evalsvc.evaluation.benchmarks import file_contract, row_rules, scoring_identity
+from evalsvc.evaluation.benchmarks import file_contract, final_entries, row_rules, scoring_identity
 from evalsvc.evaluation.disclosure.history import WAITING
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
@@ -199,14 +199,15 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     settings = Setting.objects.filter(evaluations__submissions=submission).select_related("benchmark")
     scored = list(settings.distinct())
     hidden = [setting for setting in scored if roles.hidden_from(setting, request.user)]
-    by_choice = any(setting.row_rule == row_rules.FINAL for setting in scored)
-    is_final = by_choice and submission_states.is_final(submission)
+    by_choice = any(setting.row_rule in row_rules.BY_CHOICE for setting in scored)
+    finals = final_entries.final_phases([submission.benchmark_id]).get(submission.pk, []) if by_choice else []
+    choosable = [each for each in final_entries.choosable(submission) if each not in finals]
     return context | {
         "address": request.path.removesuffix("state/"),
         "lead": _lead_of(submission, evaluations)
         + "".join(f" {roles.sealed_until(setting)}" for setting in hidden),
-        "is_final": is_final,
-        "chooses_final": by_choice and not is_final,
+        "is_final": final_entries.in_words(submission, finals) if finals else "",
+        "choosable": choosable if by_choice else [],
         "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
         "curves": [figure for figure in figures if figure],
         "equal": Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None,
@@ -297,11 +298,10 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("submission", submission.pk)
 
 
-@login_required
-@require_POST
+@views.page("POST", names=("phase",))
 def choose_final(request: HttpRequest, pk: int) -> HttpResponse:
-    submission = roles.submission_for(request.user, pk)
-    submission_states.choose_final(submission, by=users.person(request))
+    submission, phase = roles.submission_for(request.user, pk), request.POST.get("phase", "")
+    final_entries.choose(submission, by=users.person(request), phase=phase)
     return redirect("submission", submission.pk)
 
 

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation import board_figures, shown_scores, submission_states
-from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.benchmarks import creation, final_entries, rules
 from evalsvc.evaluation.board_figures import EqualRuns
 from evalsvc.evaluation.leaderboard import BoardRow, board, boards, compared_runs
-from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
+from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission, System
 from evalsvc.evaluation.pages import run_list
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from tests.cast.replay import replayed
@@ -86,18 +86,73 @@ def test_the_team_chooses_its_final_run_until_the_setting_closes(cast: Benchmark
     first.refresh_from_db()
     creation.change_setting(setting, row_rule="final", by=cast.olga)
     before = board_figures.changes([setting])
-    submission_states.choose_final(first, by=cast.kim)
+    final_entries.choose(first, by=cast.kim)
     assert board_figures.changes([setting]) != before
-    assert submission_states.is_final(first)
+    assert final_entries.final_phases([benchmark.pk]) == {first.pk: [""]}
     setting.refresh_from_db()
     [row] = board(setting, "accuracy").rows
     assert (row.runs.chosen, row.figures["accuracy"].mean) == ("1", 1.0)
     Setting.objects.update(closes_at=timezone.now())
     with pytest.raises(Conflict, match="its final runs with it"):
-        submission_states.choose_final(first, by=cast.kim)
+        final_entries.choose(first, by=cast.kim)
     submission_states.withdraw(first, by=cast.olga)
     with pytest.raises(Conflict, match="on no leaderboard"):
-        submission_states.choose_final(Submission.objects.get(pk=first.pk), by=cast.olga)
+        final_entries.choose(Submission.objects.get(pk=first.pk), by=cast.olga)
+
+
+def test_a_team_has_one_rank_by_the_final_entry_of_all_its_systems(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    creation.change_setting(benchmark.settings.get(), row_rule="entry", by=cast.olga)
+    net, *_ = scored(cast, benchmark, "Net", 6, 4)
+    scored(cast, benchmark, "Tree", 5)
+    cast.submit(benchmark, answers(3), team=cast.lugworm, by=cast.lars, system="Rival")
+    assert run_next("score")
+
+    def ranks() -> dict[str, int | None]:
+        return {name: row.rank for name, row in rows(benchmark).items()}
+
+    assert ranks() == {"Tree": 1, "Rival": 2, "Net": None}  # the latest run of the team
+    net.refresh_from_db()
+    final_entries.choose(net, by=cast.kim)
+    assert ranks() == {"Net": 1, "Rival": 2, "Tree": None}
+    row = rows(benchmark)["Net"]
+    assert (row.runs.chosen, row.figures["accuracy"].mean) == ("1", 1.0)
+    before = board_figures.changes([benchmark.settings.get()])
+    rules.name_baselines(benchmark, [System.objects.get(name="Tree")], by=cast.olga)
+    assert ranks() == {"Net": 1, "Tree": 2, "Rival": 3}  # baselines enter beside
+    assert board_figures.changes([benchmark.settings.get()]) != before
+
+
+def test_a_final_entry_stands_when_its_phase_has_ended_and_another_begins(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    test = benchmark.settings.get()
+    fields = {
+        "unit": "sentence",
+        "main": "accuracy",
+        "disclosure": "open",
+        "row_rule": "entry",
+        "by": cast.olga,
+    }
+    dev = freeze("dev", RELATION_GOLD, by=cast.olga)
+    creation.add_setting(benchmark, key="dev", title="Dev", test_set=dev, phase="dev", **fields)
+    creation.change_setting(test, row_rule="entry", phase="test", disclosure="open", by=cast.olga)
+    both = cast.submit(benchmark, answers(6), phase="both")
+    other = cast.submit(benchmark, answers(4), system="Tree", phase="both")
+    while run_next("score"):
+        pass
+    both.refresh_from_db(), other.refresh_from_db()
+    final_entries.choose(both, by=cast.kim)
+    with pytest.raises(DomainError, match="not sent to the phase"):
+        final_entries.choose(both, by=cast.kim, phase="final")
+    assert final_entries.final_phases([benchmark.pk]) == {both.pk: ["dev", "test"]}
+    Setting.objects.filter(key="dev").update(closes_at=timezone.now())
+    final_entries.choose(other, by=cast.kim)
+    assert final_entries.final_phases([benchmark.pk]) == {both.pk: ["dev"], other.pk: ["test"]}
+    with pytest.raises(Conflict, match="final runs with it"):
+        final_entries.choose(other, by=cast.kim, phase="dev")
+    settings = {each.key: each for each in benchmark.settings.all()}
+    first = {key: board(each, "accuracy").rows[0].system.name for key, each in settings.items()}
+    assert first == {"dev": "Net", "main": "Tree"}
 
 
 def test_no_setting_chooses_its_own_runs(cast: BenchmarkCast) -> None:

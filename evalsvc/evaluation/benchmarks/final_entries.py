@@ -1,0 +1,127 @@
+"""Final entries: the run that a team, or each of its systems, has chosen in a phase."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.evaluation.benchmarks.file_contract import BOTH
+from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY
+from evalsvc.evaluation.dates import stated
+from evalsvc.evaluation.models import Benchmark, FinalEntry, Setting, Submission
+from evalsvc.evaluation.roles import ORGANISER, require_own, role_in
+from evalsvc.evaluation.submission_states import mark_boards
+
+
+def phases_of(submission: Submission) -> list[str]:
+    """Return the phases a run was sent to; one empty name without phases."""
+    return list(Setting.Phase.values) if submission.phase == BOTH else [submission.phase]
+
+
+def choosable(submission: Submission) -> list[str]:
+    """Return the phases of a run in which its team may still choose."""
+    ended = _ended(submission)
+    return [phase for phase in phases_of(submission) if phase not in ended]
+
+
+def choose(submission: Submission, *, by: User, phase: str = "") -> None:
+    """Make a scored run the final one, by default in all its phases that have not ended.
+
+    Organisers choose in those that have ended too.
+    """
+    require_own(by, submission)
+    if submission.state != Submission.State.SCORED or submission.withdrawn_at is not None:
+        raise Conflict("not_scored", f"Submission {submission.pk} is on no leaderboard.")
+    sent = phases_of(submission)
+    if phase and phase not in sent:
+        detail = f"Submission {submission.pk} was not sent to the phase {phase[:20]}."
+        hint = f"Its phases: {', '.join(filter(None, sent)) or 'none'}."
+        raise DomainError("unknown_phase", detail, hint=hint, field="phase")
+    ended, asked = _ended(submission), [phase] if phase else sent
+    chosen = [each for each in asked if each not in ended]
+    if not chosen and role_in(submission.benchmark, by) == ORGANISER:
+        chosen = asked
+    if not chosen:
+        setting = ended[asked[0]]
+        at = stated(setting.closes_at, submission.benchmark) if setting.closes_at else ""
+        raise Conflict(
+            "phase_ended",
+            f"“{setting.title}” ended on {at}, and its final runs with it.",
+            hint="If the choice is a mistake, ask the organisers to change it.",
+        )
+    with transaction.atomic():
+        for each in chosen:
+            FinalEntry.objects.update_or_create(submission=submission, phase=each, defaults={"at": Now()})
+        Submission.objects.filter(pk=submission.pk).update(final_at=Now())
+        mark_boards(submission)
+
+
+def _ended(submission: Submission) -> dict[str, Setting]:
+    """Return the phases of a run that have ended, each with a closed setting that shows final runs."""
+    closed = Setting.objects.filter(
+        row_rule__in=BY_CHOICE, evaluations__submissions=submission, closes_at__lte=Now()
+    ).order_by("-closes_at")
+    return {
+        phase: setting
+        for setting in closed
+        for phase in phases_of(submission)
+        if setting.phase in ("", phase) or not phase
+    }
+
+
+def final_phases(benchmarks: Collection[int]) -> dict[int, list[str]]:
+    """Return the phases in which runs are final at present, by run.
+
+    The last run chosen is final: of the team where a setting of the phase shows one entry per team, else of
+    the system. A withdrawn one is not.
+    """
+    rules = Setting.objects.filter(benchmark__in=benchmarks, row_rule=ENTRY)
+    of_teams = set(rules.values_list("benchmark", "phase"))
+    with_one = {benchmark for benchmark, _ in of_teams}
+    rows = FinalEntry.objects.filter(
+        Q(submission__scored_at__isnull=False),
+        submission__benchmark__in=benchmarks,
+        submission__withdrawn_at=None,
+    )
+    names = ("benchmark_id", "system__team_id", "system_id")
+    columns = (f"submission__{name}" for name in names)
+    last: dict[tuple[int, str, int, int], int] = {}
+    for run, phase, benchmark, team, system in rows.order_by("at", "pk").values_list(
+        "submission", "phase", *columns
+    ):
+        whole = {(benchmark, phase), (benchmark, "")} & of_teams or (not phase and benchmark in with_one)
+        last[benchmark, phase, team, 0 if whole else system] = run
+    phases: dict[int, list[str]] = defaultdict(list)
+    for (_, phase, _, _), run in sorted(last.items()):
+        phases[run].append(phase)
+    return dict(phases)
+
+
+def of_teams(benchmark: Benchmark) -> dict[int, list[dict[str, Any]]]:
+    """Return the final runs at present, by team."""
+    phases = final_phases([benchmark.pk])
+    runs = Submission.objects.filter(pk__in=phases).select_related("system").order_by("system__name", "pk")
+    teams: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for run in runs:
+        teams[run.system.team_id] += [
+            {"phase": phase, "system": run.system.name, "run": run.run, "submission": run.pk}
+            for phase in phases[run.pk]
+        ]
+    return dict(teams)
+
+
+def in_words(submission: Submission, phases: Collection[str]) -> str:
+    """Say whose final run it is, and in which phases."""
+    benchmark = submission.benchmark
+    of_team = benchmark.settings.filter(row_rule=ENTRY, phase__in=["", *phases]).exists()
+    whose = f"entry of {submission.system.team}" if of_team else f"run of {submission.system}"
+    named = [phase for phase in phases if phase]
+    phase = f" in {' and '.join(named)}" if named else ""
+    return f"This is the final {whose}{phase}."

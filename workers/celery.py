@@ -53,7 +53,8 @@ class TickScheduler(PersistentScheduler):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.last_ticks: dict[str, float] = {}
-        self.looked_at = self.busy_until = 0.0
+        self.looked_at = 0.0
+        self.busy_until = time.monotonic() + self.BUSY_SECONDS  # jobs may have ended shortly before
         super().__init__(*args, **options)
 
     def adjust(self, n: float, drift: float = 0.01) -> float:

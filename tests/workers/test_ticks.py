@@ -20,7 +20,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def ticks(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run beat for a minute with a tick due every 3 s; return the ticks sent to each queue."""
+    """Run beat for a minute with a tick due every 3 s; return the ticks sent to each queue.
+
+    It has run for some time, unless `restarted`.
+    """
     sent: Counter[str] = Counter()
     clock = iter(range(1_000, 1_060, 3))
     monkeypatch.setattr(
@@ -28,9 +31,12 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> Any:
     )
     monkeypatch.setattr(celery, "close_old_connections", lambda: None)  # the test's transaction is in it
 
-    def run() -> Counter[str]:
-        scheduler = celery.TickScheduler.__new__(celery.TickScheduler)
-        scheduler.last_ticks, scheduler.looked_at, scheduler.busy_until = {}, 0.0, 0.0
+    monkeypatch.setattr(PersistentScheduler, "__init__", lambda _: None)
+
+    def run(*, restarted: bool = False) -> Counter[str]:
+        started = 1_000 if restarted else 0
+        monkeypatch.setattr(celery, "time", SimpleNamespace(monotonic=lambda: started))
+        scheduler = celery.TickScheduler()
         for now in clock:
             monkeypatch.setattr(celery, "time", SimpleNamespace(monotonic=lambda now=now: now))
             for name in ("score", "heavy"):
@@ -42,6 +48,11 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_an_idle_queue_gets_a_tick_every_half_minute(ticks: Any) -> None:
     assert ticks() == {"score": 2, "heavy": 2}
+
+
+def test_every_tick_is_sent_for_a_minute_after_beat_started(ticks: Any) -> None:
+    """Until then, boards of jobs that ended shortly before would wait for half a minute."""
+    assert ticks(restarted=True) == {"score": 20, "heavy": 20}
 
 
 @pytest.mark.parametrize("state", [Job.State.QUEUED, Job.State.RUNNING])

@@ -8,12 +8,15 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
+from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Sum, TextField, Value, When
+from django.db.models.functions import Cast, Length
 
 from annotation.adjudication import unanswerable_items
-from annotation.adjudication.item_filters import REMARKS, with_label, with_remark
-from annotation.models import Item, ItemCount, Project
+from annotation.adjudication.item_filters import MOST_CHARACTERS, REMARKS, with_label, with_remark
+from annotation.models import Answer, Item, ItemCount, Project
 from evalsvc.core.errors.exceptions import DomainError
+
+MOST_SEARCHED = 50_000  # disputes in which a label is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,34 @@ class DisputeFilters:
 def disputes(project: Project, filters: DisputeFilters = DisputeFilters()) -> QuerySet[Any]:
     """Return disputed and unanswerable items.
 
-    They are ordered by `split` (the vote pattern, or unanswerable), then by rank.
+    They are ordered by `split` (the vote pattern, or unanswerable), then by rank. A label is looked for
+    in the first of them only, if answers are long.
     """
-    pattern = filters.pattern
+    waiting, _ = searched(project, filters)
+    if filters.label:
+        waiting = with_label(project, waiting, filters.label)
+    return with_remark(waiting, filters.remark) if filters.remark else waiting
+
+
+def searched(project: Project, filters: DisputeFilters) -> tuple[QuerySet[Any], int]:
+    """Return the disputes of a pattern to look for a label in, and their number if these aren't all."""
+    waiting = _waiting(project, filters.pattern)
+    if not filters.label:
+        return waiting, 0
+    spent = 0
+    answers = Answer.objects.filter(item=OuterRef("pk")).order_by().values("item")
+    sizes = answers.annotate(size=Sum(Length(Cast("payload", TextField())))).values("size")
+    rows = waiting.values_list("split", "rank", Subquery(sizes))
+    for n, (split, rank, size) in enumerate(rows.iterator()):
+        spent += size or 0
+        if (n and spent > MOST_CHARACTERS) or n == MOST_SEARCHED:
+            return waiting.filter(Q(split__lt=split) | Q(split=split, rank__lt=rank)), n
+    return waiting, 0
+
+
+def _waiting(project: Project, pattern: str) -> QuerySet[Any]:
     passed = unanswerable_items.unanswerable_ids(project)
     live: QuerySet[Item] = project.items.live()
-    if filters.label:
-        live = with_label(project, live, filters.label)
-    if filters.remark:
-        live = with_remark(live, filters.remark)
     if not passed:  # an index has them in this order
         disputed = live.filter(state=Item.State.DISPUTED, **({"pattern": pattern} if pattern else {}))
         return disputed.annotate(split=F("pattern")).order_by("pattern", "rank")

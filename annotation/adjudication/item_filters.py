@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import StrIndex
-from django.db.models.lookups import GreaterThan
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.consensus import item_state
 from annotation.models import Answer, Item, OntologyLabel, Project, Vote
-from annotation.ontology.label_usage import LabelsText
+from annotation.ontology.label_usage import HasLabel
 
+MOST_CHARACTERS = 25_000_000  # of answers that are searched for a label: about half a second
 REMARKS = {"comment": ~Q(comment=""), "flag": Q(flagged=True), "any": Q(flagged=True) | ~Q(comment="")}
 
 
@@ -32,16 +30,6 @@ def with_label(
     names = OntologyLabel.objects.filter(project=project).values_list("name", flat=True)
     raw = {name for name in names if label in mapping.labels([name])}
     answers = Answer.objects.filter(item=OuterRef("pk")).active()
-    answers = answers.alias(labels=LabelsText("payload", kind=project.kind))
-    items = items.alias(labels=LabelsText("gold", kind=project.kind))
-    in_outcome = _names("labels", {label}) & ~Q(pk__in=unread)
-    return items.filter(in_outcome | Exists(answers.filter(_names("labels", raw))))
-
-
-def _names(field: str, names: set[str]) -> Q:
-    """Match a list of labels as JSON; SQLite keeps its escapes."""
-    spellings = {json.dumps(name, ensure_ascii=ascii) for name in names for ascii in (True, False)}
-    matches = Q(pk__in=())
-    for spelling in sorted(spellings):
-        matches |= Q(GreaterThan(StrIndex(field, Value(spelling)), 0))
-    return matches
+    in_answer = Exists(answers.filter(HasLabel("payload", raw, kind=project.kind)))
+    in_outcome = Q(HasLabel("gold", {label}, kind=project.kind)) & ~Q(pk__in=unread)
+    return items.filter(in_outcome | in_answer)

@@ -206,7 +206,12 @@ class Disputes(generics.ListAPIView[Item]):
             OpenApiParameter(
                 "pattern", str, description=f"Vote pattern to filter by, such as 2–2, or “{UNANSWERABLE}”."
             ),
-            OpenApiParameter("label", str, description="Name of a label in one of the answers."),
+            OpenApiParameter(
+                "label",
+                str,
+                description="Name of a label in one of the answers, looked for in the first "
+                f"{dispute_list.MOST_SEARCHED:,} disputes, or fewer with long answers.",
+            ),
             OpenApiParameter("remark", str, enum=[*REMARKS], description="What people added to answers."),
         ],
         responses={200: DisputeSerializer(many=True)} | problems(400, 401, 403, 404),

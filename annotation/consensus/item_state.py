@@ -385,15 +385,20 @@ def load_records(keys: Sequence[int]) -> dict[int, ItemRecords]:
 
 def for_one_request(keys: Sequence[int]) -> list[int]:
     """Return the first items whose answers a request can decide; one at least."""
+    return fitting(keys, MOST_IN_REQUEST)[0]
+
+
+def fitting(keys: Sequence[int], most: int) -> tuple[list[int], int]:
+    """Return the first items whose answers have so many characters, one at least; and how many they have."""
     rows = Answer.objects.filter(item__in=keys).order_by().values_list("item")
     sizes = dict(rows.annotate(size=Sum(Length(Cast("payload", TextField())))))
-    fitting, size = list[int](), 0
+    found, size = list[int](), 0
     for key in keys:
-        size += sizes.get(key, 0)
-        if fitting and size > MOST_IN_REQUEST:
+        if found and size + sizes.get(key, 0) > most:
             break
-        fitting.append(key)
-    return fitting
+        size += sizes.get(key, 0)
+        found.append(key)
+    return found, size
 
 
 def fits_in_request(keys: Sequence[int]) -> bool:

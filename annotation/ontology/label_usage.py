@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import Aggregate, F, Func, Q, QuerySet, TextField
+from django.db.models import Aggregate, BooleanField, F, Func, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from annotation.consensus import item_state
@@ -51,6 +51,36 @@ class LabelsText(Func):
             for name, at in self.places
         ]
         return self.as_sql(compiler, connection, template=_joined(lists), **more)
+
+
+class HasLabel(Func):
+    """Whether a payload has one of the labels; it is read once, however many they are."""
+
+    output_field = BooleanField()
+
+    def __init__(self, payload: str, labels: Collection[str], *, kind: str) -> None:
+        super().__init__(payload)
+        self.labels, self.places = sorted(labels), PLACES[kind]
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        paths = (f"$.{name}[*]" + ("" if at is None else f"[{at}]") for name, at in self.places)
+        return self._any_of(
+            compiler, [f"jsonb_path_query_array({{}}, '{path}') ?| %s" for path in paths], self.labels
+        )
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        entries = [
+            f"EXISTS(SELECT 1 FROM JSON_EACH({{}}, '$.{name}') AS entry WHERE "  # noqa: S608
+            + ("entry.value" if at is None else f"JSON_EXTRACT(entry.value, '$[{at}]')")
+            + " IN (SELECT value FROM JSON_EACH(%s)))"
+            for name, at in self.places
+        ]
+        return self._any_of(compiler, entries, json.dumps(self.labels))
+
+    def _any_of(self, compiler: Any, conditions: list[str], labels: Any) -> tuple[str, list[Any]]:
+        payload, params = compiler.compile(self.source_expressions[0])
+        joined = " OR ".join(condition.format(payload) for condition in conditions)
+        return f"({joined})", [*params, labels] * len(conditions)
 
 
 class JoinDistinct(Aggregate):

@@ -85,6 +85,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         role,
         items=listed,
         more=len(found) > MAX_LISTED,
+        searched=dispute_list.searched(project, filters)[1],
         first=listed[0] if listed else None,
         form=FilterForm(request.GET if filters else None, titles=label_titles(project)),
         **counts,

@@ -1,8 +1,9 @@
 """Search of a project's items, in bounded time whatever its size.
 
 Items are read from an index of their order: of work, by id, vote pattern or newest answer.
-Filters that this index doesn't serve are applied to the next `MAX_SCANNED` items only; the result says where
-to continue. A person, remarks and an id give few items in most projects, and then only those are read.
+Filters that this index doesn't serve are applied to the next `MAX_SCANNED` items only, a label to fewer if
+answers are long; the result says where to continue. A person, remarks and an id give few items in most
+projects, and then only those are read.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from annotation.adjudication import bulk_actions, second_readings
-from annotation.adjudication.item_filters import REMARKS, with_label, with_remark
+from annotation.adjudication.item_filters import MOST_CHARACTERS, REMARKS, with_label, with_remark
 from annotation.consensus import item_state
 from annotation.models import Annotator, Batch, Item, ItemCount, LastAnswer, Project, Vote
 from annotation.roles import CURATOR, require
@@ -99,14 +100,15 @@ def search(
     place = _place_of(start, order) if start else None
     places = _places(project, filters, order, place, descending=descending, step=step)
     found: list[int] = []
-    scanned, last, complete = 0, 0, True
-    while len(found) <= size and complete and (chunk := [pk for *_, pk in islice(places, step)]):
+    scanned, last, complete, left = 0, 0, True, MOST_CHARACTERS
+    while len(found) <= size and complete and (read := [pk for *_, pk in islice(places, step)]):
+        chunk, left = _searchable(read, filters, left)
         matching = set(_matching(project, filters, chunk, unread) if scans else chunk)
         found += [pk for pk in chunk if pk in matching]
         scanned, last = scanned + len(chunk), chunk[-1]
         step = min(CHUNK, 4 * step) if scans else step
-        if scanned >= MAX_SCANNED and len(found) <= size:
-            complete = next(places, None) is None
+        if (scanned >= MAX_SCANNED or not left) and len(found) <= size:
+            complete = len(chunk) == len(read) and next(places, None) is None
     by_key = Item.objects.in_bulk([*found[:size], last])
     items = [by_key[pk] for pk in found[:size]]
     back = (items[0] if items else start) if start else None
@@ -135,21 +137,22 @@ def matching(
     states, most = bulk_actions.CHANGEABLE[action], bulk_actions.limit_of(action)
     unread = second_readings.hidden_items(project, for_user) if filters.label else set()
     found: list[int] = []
-    scanned = 0
+    scanned, left = 0, MOST_CHARACTERS
     if filters.use:
         return [], False
     for state in states if not filters.state else {*states} & {filters.state}:
         wanted = replace(filters, state=state)
         places = _places(project, wanted, "", None, descending=False, step=CHUNK)
-        while chunk := [pk for *_, pk in islice(places, CHUNK)]:
+        while read := [pk for *_, pk in islice(places, CHUNK)]:
+            chunk, left = _searchable(read, filters, left)
             matches = _matching(project, wanted, chunk, unread) if filters.scans else chunk
             found += _last_votes([*matches]) if order == ANSWERED else matches
             scanned += len(chunk)
-            if len(found) > most or scanned >= MAX_SCANNED:
+            if len(found) > most or scanned >= MAX_SCANNED or not left:
                 break
     fitting = item_state.for_one_request(found[:most])
     keys = [*Item.objects.filter(pk__in=fitting).values_list("key", flat=True)]
-    return keys, len(found) > len(fitting) or scanned >= MAX_SCANNED
+    return keys, len(found) > len(fitting) or scanned >= MAX_SCANNED or not left
 
 
 # ---- candidates, in order ---------------------------------------------------------------------------
@@ -334,6 +337,14 @@ def _sorted(
 
 
 # ---- filters without an index ------------------------------------------------------------------------
+def _searchable(keys: list[int], filters: ItemFilters, left: int) -> tuple[list[int], int]:
+    """Return the first items whose answers have so many characters, and how many are left to the next."""
+    if not filters.label:
+        return keys, left
+    found, size = item_state.fitting(keys, left)
+    return found, max(0, left - size) if len(found) == len(keys) else 0
+
+
 def _matching(
     project: Project, filters: ItemFilters, pks: Sequence[int], unread: set[int]
 ) -> QuerySet[Any, int]:

@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
+from annotation.adjudication import dispute_list
 from annotation.models import Adjudication, Item
 from annotation.ontology import inventory, label_texts
 from annotation.queue import votes as voting
@@ -258,6 +259,23 @@ def test_disputes_can_be_filtered_by_vote_pattern(client: Client, cast: ProjectC
     page = client.get(reverse("disputes", args=["harbour"]), {"pattern": patterns["s2"]}).content.decode()
     assert "Turin, s2." in page
     assert "Turin, s1." not in page
+
+
+def test_long_answers_are_searched_for_a_label_among_the_first_disputes(
+    client: Client, cast: ProjectCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cast.dispute(1)
+    cast.dispute(2)
+    client.force_login(cast.people["judy"])
+    address, query = reverse("disputes", args=["harbour"]), {"label": "lived_in"}
+    page = client.get(address, query).content.decode()
+    assert ("s1." in page, "s2." in page, "label was looked for" in page) == (True, True, False)
+    monkeypatch.setattr(dispute_list, "MOST_CHARACTERS", 1)
+    page = client.get(address, query).content.decode()
+    assert ("s1." in page, "s2." in page) == (True, False)
+    assert "in the first 1 of these disputes only" in page
+    listed = client.get("/api/v1/projects/harbour/disputes", query).json()["results"]
+    assert len(listed) == 1
 
 
 def test_disputes_of_one_pattern_alone_can_be_decided_together(client: Client, cast: ProjectCast) -> None:

@@ -11,7 +11,7 @@ from django.http import Http404
 
 from annotation import projects
 from annotation.adjudication import decisions
-from annotation.models import Item, Project
+from annotation.models import Item, OntologyLabel, Project
 from annotation.ontology import inventory
 from annotation.reports import item_search
 from annotation.reports.item_search import ItemFilters
@@ -96,6 +96,33 @@ def test_items_are_found_by_the_current_name_of_their_label(project: Project) ->
     inventory.merge(project, ["A", "B"], target="A", by=curator())
     assert found(project, label="A") == ["s0", "s1", "s4"]
     assert found(project, label="B") == []
+
+
+def test_items_are_found_by_a_label_that_thousands_became(project: Project) -> None:
+    names = [f"L{at}" for at in range(1_200)]
+    OntologyLabel.objects.bulk_create(
+        OntologyLabel(project=project, part="relation", name=name, rank=9) for name in names
+    )
+    step = {"operation": "merge", "sources": [*names, "B"], "target": "A", "number": 1, "by": curator()}
+    project.steps.create(**step)
+    inventory.renew_stamp(project)
+    assert found(project, label="A") == ["s0", "s1", "s4"]
+
+
+def test_long_answers_are_searched_for_a_label_page_by_page(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(item_search, "MOST_CHARACTERS", 100)
+    seen, after = list[str](), None
+    for _ in range(7):
+        page = item_search.search(project, ItemFilters(label="B"), for_user=curator(), after=after)
+        seen += [item.external_id for item in page.items]
+        if page.next is None:
+            break
+        assert (page.scanned, page.complete) == (1, False)
+        after = Item.objects.get(key=page.next)
+    assert seen == ["s1", "s4"]
+    assert item_search.matching(project, ItemFilters(label="B"), action="exclude", for_user=curator())[1]
 
 
 @pytest.mark.parametrize("order", ["", *item_search.ORDERS])

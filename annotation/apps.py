@@ -16,6 +16,7 @@ class AnnotationConfig(AppConfig):
         from annotation.splits import companions, making, mapping
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
+        from evalsvc.core.upkeep.registry import register_check
 
         register(Kind("import", "ingest", batches.mirror_job))
         register(Kind("freeze", "heavy", builder.mirror_job))
@@ -32,4 +33,5 @@ class AnnotationConfig(AppConfig):
         register_periodic("item counts", merge_item_counts)
         register_periodic("vote figures", vote_figures.queue_outdated)
         batches.register()
+        register_check("candidates", candidate_choices.check_stuck)
         invitations.register(projects.INVITATION_TARGET)

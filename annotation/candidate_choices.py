@@ -1,15 +1,15 @@
 """Choices of candidates in large projects: a job counts the effect, another one applies it.
 
 Rows change in short transactions, and nobody sees them half changed: while `Project.choosing` is set, nothing
-new is assigned, frozen or imported. A killed job goes on where it was; one that is cancelled half-way puts
-every sentence back.
+new is assigned, frozen or imported. A killed job goes on where it was; one that is cancelled or fails
+half-way is followed by one that puts every sentence back.
 """
 
 from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -29,6 +29,7 @@ from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, request_cancel, restart
 from evalsvc.core.jobs.transitions import Store
+from evalsvc.core.upkeep.registry import Finding
 
 KIND = "candidates"
 State = CandidateChoice.State
@@ -57,6 +58,30 @@ def job_of(choice: CandidateChoice) -> Job | None:
 
 def has_failed(choice: CandidateChoice, job: Job | None) -> bool:
     return choice.state in WORKING and job is not None and job.state == Job.State.FAILED
+
+
+def failure(choice: CandidateChoice) -> str:
+    """Return why the choice failed, also if it was taken back since; else nothing."""
+    if choice.state in (State.READY, State.DONE) or (choice.state == State.CANCELLED and not choice.before):
+        return ""
+    failed = Job.objects.filter(kind=KIND, subject=choice.pk, state=Job.State.FAILED).order_by("-pk")
+    return failed.values_list("error", flat=True).first() or ""
+
+
+def stuck_in(project: Project) -> Job | None:
+    """Return the failed job that keeps a project half changed."""
+    choice = latest(project) if project.choosing else None
+    job = job_of(choice) if choice else None
+    return job if choice and has_failed(choice, job) else None
+
+
+def check_stuck(share: str) -> Iterator[Finding]:
+    """Report projects that are kept half changed by a failed job."""
+    for project in Project.objects.filter(choosing=True).order_by("pk"):
+        if job := stuck_in(project):
+            detail = f"The candidates of {project} are half changed since job {job.pk} failed: {job.error}"
+            cure = f"Nobody is given sentences until it is retried: manage.py jobs retry {job.pk}"
+            yield Finding("candidates_stuck", detail, cure)
 
 
 @transaction.atomic
@@ -126,9 +151,13 @@ ACTIONS: dict[str, Callable[..., None]] = {"apply": apply, "cancel": cancel, "re
 
 # ---- what jobs do ---------------------------------------------------------------------------------
 def mirror_job(job: Job) -> None:
-    """Take back what a cancelled job began."""
+    """Take back what a cancelled job began, or one that failed half-way."""
     if job.state == Job.State.CANCELLED:
         _take_back(job.subject)
+    elif job.state == Job.State.FAILED:
+        moving = CandidateChoice.objects.filter(pk=job.subject, state=State.APPLYING, project__choosing=True)
+        if moving.exists():
+            _take_back(job.subject)
 
 
 def _take_back(subject: int) -> None:

@@ -45,7 +45,7 @@ class CandidateChoiceSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=CandidateChoice.State.choices)
     effect = CandidatesSerializer(allow_null=True, help_text="Null until it is counted.")
     failed = serializers.BooleanField(help_text="Its job failed: retry or cancel it.")
-    reason = serializers.CharField(help_text="Why it failed.")
+    reason = serializers.CharField(help_text="Why it failed, also once its sentences were put back.")
     done = serializers.IntegerField(help_text="Sentences its job has been through.")
     total = serializers.IntegerField(help_text="Of so many; 0 while not known.")
 
@@ -67,7 +67,7 @@ def choice_body(choice: CandidateChoice) -> dict[str, Any]:
     failed = candidate_choices.has_failed(choice, job)
     values = {name: getattr(job, name, 0) for name in ("done", "total")}
     return CandidateChoiceSerializer(
-        body | values | {"failed": failed, "reason": job.error if job and failed else ""}
+        body | values | {"failed": failed, "reason": candidate_choices.failure(choice)}
     ).data
 
 

@@ -138,7 +138,7 @@ def _effect(found: candidates.Chosen) -> dict[str, Any]:
 def _shown(choice: CandidateChoice | None) -> dict[str, Any]:
     """Return what the page shows of the latest choice that jobs make."""
     if choice is None or choice.state in (State.DONE, State.CANCELLED):
-        return {}
+        return {"taken_back": candidate_choices.failure(choice)} if choice else {}
     context = {"choice": choice} | job_context(candidate_choices.KIND, choice.pk)
     context["failed"] = candidate_choices.has_failed(choice, context["job"])
     context["working"] = choice.state in candidate_choices.WORKING and not context["failed"]

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from annotation import projects, roles
+from annotation import candidate_choices, projects, roles
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
 from annotation.freezing import builder
@@ -198,6 +198,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     if role not in roles.MAY_OVERSEE:
         return my_work_page(request, project, role)
     context = _overview_context(project, role) | {"form": form, "title_form": title_form, "problem": problem}
+    context["stuck"] = candidate_choices.stuck_in(project)
     return render(request, "annotation/project.html", context, status=problem.status if problem else 200)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -16,7 +18,7 @@ from annotation.models import CandidateChoice, Project
 from annotation.queue import leases
 from evalsvc.core.activity.models import LogEntry
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.jobs import queue
+from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.lease import Lease, Progress, hand_back
 from evalsvc.core.jobs.models import Job
 from tests.cast.basics import run_job, sentence
@@ -133,6 +135,52 @@ def test_a_choice_that_is_cancelled_half_way_puts_every_sentence_back(
     large.refresh_from_db()
     assert not large.choosing
     assert not LogEntry.objects.filter(action="candidates chosen").exists()
+
+
+def crashed(job: Job) -> None:
+    transitions.fail(job, code="worker_lost", reason="The worker process ended 3 times during this job.")
+
+
+def test_a_choice_whose_process_is_killed_too_often_is_taken_back(
+    large: Project, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    [ann] = annotators(large, 1)
+    choice = counted(large)
+    candidate_choices.apply(choice, by=curator())
+    crashed(stopped_half_way(choice, monkeypatch))
+    choice.refresh_from_db()
+    assert choice.state == "returning"
+    run_job(KIND, choice.pk)
+    assert places(large) == AS_IMPORTED
+    assert leases.lease_next(large, ann)
+    client.force_login(curator())
+    page = client.get(reverse("candidates", args=[large.slug])).content.decode()
+    assert "Every sentence was put back" in page
+    assert "The worker process ended 3 times" in page
+    latest = client.get(f"/api/v1/projects/{large.slug}/candidates").json()["latest"]
+    assert (latest["state"], latest["failed"]) == ("cancelled", False)
+    assert latest["reason"].startswith("The worker process ended 3 times")
+
+
+def test_a_project_whose_sentences_cannot_be_put_back_says_how_it_goes_on(
+    large: Project, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    choice = counted(large)
+    candidate_choices.apply(choice, by=curator())
+    crashed(stopped_half_way(choice, monkeypatch))
+    client.force_login(curator())
+    page = reverse("project", args=[large.slug])
+    assert "Candidates are being changed" in client.get(page).content.decode()
+    assert list(candidate_choices.check_stuck("")) == []
+    crashed(stopped_half_way(choice, monkeypatch))
+    assert "nobody is given sentences until its job is retried" in client.get(page).content.decode()
+    [finding] = candidate_choices.check_stuck("")
+    job = Job.objects.filter(kind=KIND).latest("pk")
+    assert (finding.code, f"manage.py jobs retry {job.pk}" in finding.cure) == ("candidates_stuck", True)
+    call_command("jobs", "retry", str(job.pk))
+    run_job(KIND, choice.pk)
+    assert places(large) == AS_IMPORTED
+    assert "Candidates" not in re.sub(r"<[^>]+>", "", client.get(page).content.decode()).split("Checklist")[0]
 
 
 def test_an_answer_that_comes_while_sentences_move_keeps_its_sentence_in_the_work(

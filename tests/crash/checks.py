@@ -12,7 +12,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from tests.crash.clients import BOARDS, LINES_OF_AN_IMPORT, WHOLE, Clients, Sent, expected
+from tests.crash.clients import BOARDS, LINES_OF_AN_IMPORT, WHOLE, Clients, Sent, candidates_of, expected
+from tests.crash.points import CORPUS, PARTS
 
 BOARD_SECONDS = 30
 
@@ -20,7 +21,7 @@ BOARD_SECONDS = 30
 def wrong(clients: Clients) -> list[str]:
     """What does not hold."""
     checks = (refusals, jobs, runs, models, boards, quota, votes, imports, frozen_sets)
-    checks += (derived_sets, comparisons, storage)
+    checks += (derived_sets, comparisons, candidates, storage)
     return [fault for check in checks for fault in check(clients)]
 
 
@@ -198,6 +199,21 @@ def comparisons(clients: Clients) -> Iterator[str]:
         row = compare._row(pk)
         if row.tests != compare._Compared(row, lambda *report: None).tests() or row.parts.exists():
             yield f"comparison {pk}: {row.tests and len(row.tests)} measures, {row.parts.count()} parts"
+
+
+def candidates(clients: Clients) -> Iterator[str]:
+    """A choice of candidates is there whole, or not at all."""
+    from annotation.models import CandidateChoice, Project
+
+    project = Project.objects.get(pk=clients.corpus.pk)
+    made = project.candidate_choices.filter(state=CandidateChoice.State.DONE).order_by("-pk").first()
+    work = list(project.items.filter(use="").order_by("rank", "pk").values_list("external_id", flat=True))
+    present = [f"s{at}" for at in range(CORPUS)]
+    possible = [candidates_of(part) for part in range(PARTS)] if made else [present]
+    if made and made.pk in clients.choices:
+        possible = [candidates_of(clients.choices[made.pk])]
+    if project.choosing or work not in possible:
+        yield f"candidates: {'half changed, ' * project.choosing}{len(work)} sentences: {work[:9]}"
 
 
 def storage(clients: Clients) -> Iterator[str]:

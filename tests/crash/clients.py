@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
+from tests.crash.points import CORPUS, PARTS
 from tests.crash.service import Service, Strike
 
 LABELS = ("born_in", "works_for", "part_of", "N/A")
@@ -49,6 +50,11 @@ def expected(answers: list[str], lines: list[dict[str, Any]]) -> float:
     hits = sum(answer in names for answer, names in zip(answers, right, strict=True))
     predicted = sum(answer != "N/A" for answer in answers)
     return 2 * hits / ((predicted + sum(map(len, right))) or 1)
+
+
+def candidates_of(part: int) -> list[str]:
+    """Names of sentences of the corpus, the last first."""
+    return [f"s{at}" for at in reversed(range(CORPUS)) if at % PARTS == part]
 
 
 @dataclass
@@ -88,6 +94,7 @@ class Clients:
     imports: dict[int, list[str]] = field(default_factory=dict)
     frozen: list[str] = field(default_factory=list)
     derived: list[str] = field(default_factory=list)
+    choices: dict[int, int] = field(default_factory=dict)
     votes: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     refused_votes: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
@@ -104,6 +111,7 @@ class Clients:
         self.freeze(WHOLE, gold(self.dice))
         self.entities = cast.entities()
         self.labelling = project_with_items(ITEMS)
+        self.corpus = project_with_items(CORPUS)
         self.deciding = project_with_items(7)
         for at in range(7):
             answered_item(self.deciding, ["A"], ["A"], item=f"s{at}")
@@ -166,7 +174,7 @@ class Clients:
         """Send what passes the point of the strike."""
         kinds = {"importing": self.send_import, "inserting": self.send_import, "freezing": self.send_freeze}
         kinds |= {"predicting": self.send_model, "rescoring": self.revise, "comparing": self.compare}
-        kinds |= {"splitting": self.split, "mapping": self.map_labels}
+        kinds |= {"splitting": self.split, "mapping": self.map_labels, "choosing": self.choose}
         if send := kinds.get(strike.at):
             strike.gold = WHOLE if strike.at in ("splitting", "mapping") else "again"
             self.begin(lambda: send(number))
@@ -250,6 +258,18 @@ class Clients:
             self.accept(path, *self.post("olga", path, {}), 409)  # not scored yet
 
     # ---- projects ----------------------------------------------------------------------------------
+    def choose(self, number: int) -> None:
+        """Choose one part of the corpus as candidates."""
+        fields = [("order", "ids"), *(("ids", name) for name in candidates_of(number % PARTS))]
+        head = 'Content-Disposition: form-data; name="%s"'
+        parts = [f"--{FORM}\r\n{head % name}\r\n\r\n{value}\r\n" for name, value in fields]
+        body = f"{''.join(parts)}--{FORM}--\r\n".encode()
+        path = f"projects/{self.corpus.slug}/candidates"
+        headers = {"Content-Type": f"multipart/form-data; boundary={FORM}"}
+        status, answer = self.request("curator", path, body, **headers)
+        if self.accept(path, status, answer, 409):  # repeated, or the one before still moves
+            self.choices[answer["choice"]] = number % PARTS
+
     def send_import(self, number: int) -> None:
         from tests.cast.basics import sentence
 

@@ -29,6 +29,7 @@ FOLDER = "CRASH_POINTS"
 HANG = signal.SIGRTMIN + 1
 FULL = "full"  # the file of this name fills the storage
 LONGEST_SECONDS = 90
+CORPUS, PARTS = 40, 5  # sentences of the project whose candidates change, and the parts that are chosen
 WEB = ("file stored", "hint not sent", "hint lost", "hint doubled")
 SCORING = (
     "before claim",
@@ -46,6 +47,7 @@ OF_KIND = {
     "split": "splitting",
     "map": "mapping",
     "compare": "comparing",
+    "candidates": "choosing",
 }
 LONG = (*OF_KIND.values(), "rescoring")
 STAGED = ("Item", "Vote", "TestSetRow", "Suggestion")
@@ -92,7 +94,10 @@ class PointsConfig(AppConfig):
 
     def ready(self) -> None:
         if os.environ.get(FOLDER):
+            from annotation import candidates
+
             install(web=is_web())
+            candidates.AT_ONCE, candidates.CHUNK = CORPUS // 2, 4
             signal.signal(HANG, hang)
             if settings.JOB_LEASE_SECONDS < 10:
                 shorten(settings.JOB_LEASE_SECONDS)

@@ -18,6 +18,8 @@ from django.core.files.storage import default_storage
 from django.db import connection, connections
 from django.db.models.functions import Now
 
+from annotation import candidate_choices, candidates
+from annotation.candidates import Wanted
 from annotation.freezing import builder, writer
 from annotation.imports import batches, items, suggestions, votes
 from annotation.models import Project
@@ -48,8 +50,9 @@ def place(either_database: str, tmp_path: Path, settings: Any, monkeypatch: pyte
     settings.MEDIA_ROOT = tmp_path / "files"
     settings.JOB_HEARTBEAT_SECONDS = 0.05
     monkeypatch.setenv(points.FOLDER, str(tmp_path))
-    for module in (items, votes, suggestions, batches, writer):
+    for module in (items, votes, suggestions, batches, writer, candidates):
         monkeypatch.setattr(module, "CHUNK", 2)
+    monkeypatch.setattr(candidates, "AT_ONCE", 2)
 
 
 @contextmanager
@@ -286,6 +289,22 @@ def are_tested() -> None:
     assert not row.parts.exists()
 
 
+def choosing() -> Work:
+    """Candidates whose effect is counted already."""
+    project, names = project_with_items(7), ["s5", "s4", "s0"]
+    wanted = Wanted(order=["ids"], ids=names)
+    choice = candidate_choices.request(project, wanted, by=curator())
+    run_all()
+    candidate_choices.apply(choice, by=curator())
+    return Work(("import", "candidates", "candidates"), lambda: are_candidates(project, names))
+
+
+def are_candidates(project: Project, names: list[str]) -> None:
+    project.refresh_from_db()
+    work = project.items.filter(use="").order_by("rank", "pk").values_list("external_id", flat=True)
+    assert (project.choosing, list(work)) == (False, names)
+
+
 SYSTEMS = ("Net", "Tree", "Rules")
 KILLED, STOPPED = signal.SIGKILL, signal.SIGSTOP
 CASES = [
@@ -308,6 +327,8 @@ CASES = [
     *((importing_suggestions, "ingest", name, 0) for name in ("inserting", "before commit")),
     *((comparing, "heavy", "comparing", passes) for passes in (0, 4)),
     (comparing, "heavy", "before commit", 0),
+    *((choosing, "heavy", "choosing", passes) for passes in (0, 2)),
+    (choosing, "heavy", "before commit", 0),
 ]
 
 

@@ -1,6 +1,6 @@
 """Load the demo through the functions that pages and API use.
 
-Every step can be repeated. `data/` holds the items, votes and decisions of three labelling projects, and the
+Every step can be repeated. `data/` holds the items, votes and decisions of four labelling projects, and the
 predictions of 39 runs; six of them are also submitted to a hidden phase.
 """
 
@@ -10,7 +10,7 @@ import gzip
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from evalsvc.demo.accounts import (
     ensure_accounts,
     read_passwords,
 )
-from evalsvc.evaluation.benchmarks import contributed, creation
+from evalsvc.evaluation.benchmarks import contributed, creation, file_contract
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.reported import entries
 from evalsvc.evaluation.submissions import intake
@@ -48,7 +48,7 @@ DATA = Path(__file__).parent / "data"
 WORKER_SECONDS = 2.0
 """Time a worker has to take a job before the loader runs it itself."""
 CORRECTED = "Four relations that sentences only hint at were taken back."
-RUNS, HIDDEN_RUNS, JOINT_RUNS = (1, 2, 3, 4, 5), (1, 2), (1, 2, 3)
+RUNS, HIDDEN_RUNS, JOINT_RUNS = (1, 2, 3, 4, 5), (1, 5), (1, 2, 3)
 RELATION_GUIDELINE = """\
 Say what the **sentence** says of its two marked entities, not what you know of them.
 
@@ -117,7 +117,7 @@ ENTITY_BENCHMARKS: tuple[tuple[str, dict[str, str], dict[str, Any], tuple[int, .
         "harbour-names-hidden",
         {
             "title": "Harbour names, hidden test",
-            "summary": "The same names as a phase that holds exact figures back",
+            "summary": "Names in other sentences, as a phase that holds exact figures back",
         },
         {"key": "test", "title": "Hidden test", "phase": "test"},
         HIDDEN_RUNS,
@@ -146,17 +146,21 @@ def _load(report: Callable[[str], None]) -> None:
     report("loading and freezing 317 sentences with the votes of four annotators")
     relations = _relation_benchmark(accounts, _relation_test_set(accounts))
     _submit_runs(accounts, relations, RELATION_SYSTEMS)
-    report("loading and freezing 140 sentences with the names that three annotators marked")
+    report("loading and freezing 140 sentences, in two sets, with the names that three annotators marked")
     entities = _entity_test_set(accounts)
+    _more_to_label(accounts, Project.objects.get(slug="harbour-names"))
+    secret = _entity_test_set(  # errors on gold that is secret elsewhere are shown to nobody
+        accounts, "harbour-names-hidden", title="Harbour news, names of the hidden test", part="_hidden"
+    )
     report("loading and freezing 40 texts with the names and relations that two annotators marked")
     joint = _joint_test_set(accounts)
     report("submitting 45 runs; the worker scores them")
     curator = accounts.users[CURATOR]
-    for slug, fields, setting, runs in ENTITY_BENCHMARKS:
-        benchmark = _ensure_benchmark(slug, by=curator, labels=entities.labels, task="entities", **fields)
+    for (slug, fields, setting, runs), gold in zip(ENTITY_BENCHMARKS, (entities, secret), strict=True):
+        benchmark = _ensure_benchmark(slug, by=curator, labels=gold.labels, task="entities", **fields)
         if not benchmark.settings.exists():
             values = {"unit": "document", "main": "conll_micro_f1", **setting}
-            creation.add_setting(benchmark, test_set=entities, by=curator, **values)
+            creation.add_setting(benchmark, test_set=gold, by=curator, **values)
         if slug == "harbour-names":
             _contribute(benchmark, by=curator)
         _submit_runs(accounts, benchmark, ENTITY_SYSTEMS, runs=runs)
@@ -241,22 +245,24 @@ def _correct_gold(accounts: DemoAccounts, setting: Setting) -> None:
         creation.revise_setting(setting, test_set=corrected, by=curator, note=CORRECTED)
 
 
-def _entity_test_set(accounts: DemoAccounts) -> TestSet:
-    """Import tokenised sentences with the votes of three annotators, freeze; then twelve to label."""
+def _entity_test_set(
+    accounts: DemoAccounts, slug: str = "harbour-names", *, title: str = "Harbour news, names", part: str = ""
+) -> TestSet:
+    """Import tokenised sentences with the votes of three annotators, and freeze."""
     curator = accounts.users[CURATOR]
-    project = _ensure_project(
-        "harbour-names", by=curator, title="Harbour news, names", kind="entities", k=3,
-        guideline=SPAN_GUIDELINE,
-    )  # fmt: skip
+    project = _ensure_project(slug, by=curator, title=title, kind="entities", k=3, guideline=SPAN_GUIDELINE)
     inventory.add_labels(project, _labels("entities"), by=curator)
     _add_members(project, accounts)
-    _import(project, "items", "entities.jsonl", "harbour-names.jsonl", curator)
-    _import(project, "votes", "entity_votes.jsonl", "harbour-names-votes.jsonl", curator, k=3)
+    _import(project, "items", f"entities{part}.jsonl", f"{slug}.jsonl", curator)
+    _import(project, "votes", f"entity{part}_votes.jsonl", f"{slug}-votes.jsonl", curator, k=3)
     projects.open_for_work(project, by=curator)
-    test_set = _freeze(project, by=curator)
-    _import(project, "items", "entities_open.jsonl", "harbour-names-2.jsonl", curator)
+    return _freeze(project, by=curator)
+
+
+def _more_to_label(accounts: DemoAccounts, project: Project) -> None:
+    """Import twelve more sentences, some of them marked."""
+    _import(project, "items", "entities_open.jsonl", "harbour-names-2.jsonl", accounts.users[CURATOR])
     _record_votes(project, "entity_open_votes.jsonl", accounts)
-    return test_set
 
 
 def _joint_test_set(accounts: DemoAccounts) -> TestSet:
@@ -385,7 +391,8 @@ def _submit_runs(
     *,
     runs: tuple[int, ...] = RUNS,
 ) -> None:
-    """Submit runs of one system per team."""
+    """Submit runs of one system per team; files of entities answer the sentences of both benchmarks."""
+    ids = {json.loads(line)["id"] for line in file_contract.input_lines(*benchmark.settings.all())}
     for (team, owner), (system, description) in zip(TEAM_OWNERS.items(), systems, strict=True):
         for run in runs:
             name = f"{system}-run{run}.jsonl"
@@ -395,10 +402,17 @@ def _submit_runs(
                 by=accounts.users[owner],
                 system=system.title(),
                 run=str(run),
-                chunks=[gzip.decompress((DATA / "runs" / f"{name}.gz").read_bytes())],
+                chunks=[_answers(name, ids if benchmark.task == "entities" else ())],
                 filename=name,
                 tags={"description": description},
             )
+
+
+def _answers(name: str, ids: Collection[str]) -> bytes:
+    """Return a file of predictions, or its lines for some items."""
+    content = gzip.decompress((DATA / "runs" / f"{name}.gz").read_bytes())
+    lines = content.splitlines(keepends=True)
+    return b"".join(line for line in lines if json.loads(line)["id"] in ids) if ids else content
 
 
 def _finish_job(kind: str, subject: int) -> None:

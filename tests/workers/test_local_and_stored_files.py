@@ -48,7 +48,8 @@ TAGS = [
     {"id": "d3", "tags": ["B-PER", "O", "O"]},
 ]
 COLUMNS = b"Ada B-PER\nleft O\nNew I-LOC\nTurin O\n\nIt O\nrained O\n\nBo B-PER\nmet O\nCy B-LOC\n"
-RELATIONS = ("--negative", "N/A", "--profile", "both")
+NEGATIVE = ("--negative", "N/A")
+RELATIONS = (*NEGATIVE, "--profile", "both")
 ENTITIES = ("--task", "entities", "--scheme", "IOB2")
 JOINT = [
     {"id": "d1", "spans": [[0, 1, "PER"], [2, 4, "PER"]], "relations": [[0, "left", 1]]},
@@ -76,9 +77,9 @@ def matrix(rows: int, columns: int) -> bytes:
 
 
 CASES: list[tuple[str, list[Line] | bytes, tuple[str, ...]]] = [
-    ("sentence", LABEL, ("--task", "classification", *RELATIONS)),
-    ("sentence", LABEL[::-1], ("--task", "classification", *RELATIONS)),
-    ("sentence", LABEL[:2], ("--task", "classification", *RELATIONS, "--missing", "wrong")),
+    ("sentence", LABEL, ("--task", "classification", *NEGATIVE)),
+    ("sentence", LABEL[::-1], ("--task", "classification", *NEGATIVE)),
+    ("sentence", LABEL[:2], ("--task", "classification", *NEGATIVE, "--missing", "wrong")),
     ("sentence", SETS, ("--task", "sentences", *RELATIONS)),
     ("sentence", SCORES, ("--task", "sentences", *RELATIONS)),
     ("sentence", matrix(6, 3), ("--task", "sentences", *RELATIONS)),
@@ -181,7 +182,8 @@ def test_a_file_for_a_larger_setting_is_scored_on_the_smaller_one(
     content = [*other, *own]
     stored, counts = stored_figures(cast, cast.benchmark(settings=settings), content)
     gold, predictions, labels = written(tmp_path, small, content)
-    words = (gold, predictions, "--task", task, *RELATIONS, "--labels", labels)
+    ranked = RELATIONS if task == "sentences" else NEGATIVE
+    words = (gold, predictions, "--task", task, *ranked, "--labels", labels)
     local = local_figures(capsys, *words)
     assert counts["left_out"] == len(other)
     assert len(local["notes"]) == 1

@@ -13,11 +13,21 @@ from typing import Any, Literal
 from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, Repair, Scheme
+from evalsvc.core.jobs.exceptions import InputFault
 
 TASKS = ("classification", "entities", "joint", "bags", "sentences")
 PROFILES = ("corrected", "opennre", "both")
 GROUNDINGS = ("ordered", "first", "all")
 FAMILIES = ("conll", "muc", "wrf")
+RANKED = ("bags", "sentences")
+SPANS = ("entities", "joint")
+TASKS_OF = {
+    **dict.fromkeys(("profile", "threshold", "na", "columns"), RANKED),
+    "aggregate": ("bags",),
+    **dict.fromkeys(("scheme", "repair", "column", "gold_column", "family"), SPANS),
+    **dict.fromkeys(("casefold", "strip_articles", "grounding"), SPANS),
+    **dict.fromkeys(("relations", "symmetric"), ("joint",)),
+}
 
 
 class InvalidFile(Exception):
@@ -69,6 +79,13 @@ class Options:
     @classmethod
     def of(cls, arguments: Namespace) -> Options:
         """Take the options from parsed arguments; absent ones keep their defaults."""
+        for name, tasks in TASKS_OF.items():
+            value = getattr(arguments, name, None)
+            if value is not None and value is not False and arguments.task not in tasks:
+                option, where = f"--{name.replace('_', '-')}", " or ".join(tasks)
+                raise InputFault(
+                    "bad_option", f"{option} has no effect on {arguments.task}, only on {where}."
+                )
         values: dict[str, Any] = {field.name: getattr(arguments, field.name, None) for field in fields(cls)}
         values |= {
             "family": tuple(values["family"] or FAMILIES),

@@ -15,7 +15,14 @@ from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.old_labels import NOTHING
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.core.formats.problems import Problems
-from evalsvc.evaluation.measures.computation import SCORER, computation, f_title, in_words, operating_point
+from evalsvc.evaluation.measures.computation import (
+    SCORER,
+    TAU,
+    computation,
+    f_title,
+    in_words,
+    operating_point,
+)
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import BETA_FAMILIES, MEASURES, with_beta
 from workers.cli.arguments import Options
@@ -35,7 +42,7 @@ class Composed(NamedTuple):
     value: Value
 
 
-SCHEME_HINT = "Name the tag scheme, for example --scheme IOB2."
+SCHEME_HINT = "Name the tag scheme with --scheme."
 OTHER_ITEMS_HINT = (
     "{:,} ids of the file are not in the gold, and {:,} of the gold not in the file. Are both of one split?"
 )
@@ -45,7 +52,7 @@ OUTCOME_HEADS = (
     *("precision", "recall", "F1"),
 )
 TOTAL = "total"
-RANKED_TABLES = ("bags", "opennre", "classification")
+RANKINGS = ("bags", "opennre")
 WORD_TABLES = ("wrf", "wrf_mean")
 WORD_HEADS = (
     *("class", "words of the gold", "predicted", "shared", "R1-P", "R1-R", "R1-F1", "CoNLL F1"),
@@ -158,9 +165,16 @@ def _classes(name: str, rows: Sequence[ClassRow], computed: Computed) -> list[st
     total = ClassRow(TOTAL, gold, predicted, correct, *(float(part) for part in figures))
     f = _f(name, computed)
     title = FAMILIES[name].title if name in FAMILIES else name.replace("_", " ")
-    counted = operating_point(computed)
-    place = f", {counted}" if counted and name in RANKED_TABLES else ""
+    counted = classes_counted(name, computed)
+    place = f", {counted}" if counted else ""
     return [f"{title}: classes{place}", *table([(*HEADS, f, ""), *cells, _class(total, False)], last=1)]
+
+
+def classes_counted(table: str, computed: Computed) -> str:
+    """Name the score from which a table of classes counts claims: those of rankings at their own τ*."""
+    if table in RANKINGS:
+        return f"counted at {TAU}, the score of the best micro F1"
+    return operating_point(computed) if table == "classification" else ""
 
 
 def _words(name: str, rows: Sequence[ClassRow], exact: Mapping[str, float]) -> list[str]:
@@ -207,6 +221,9 @@ def report_json(
         "titles": {key: title(key, computed) for key in report.values},
         "reasons": {key: value.reason for key, value in report.values.items() if value.reason},
         "classes": {name: [row._asdict() for row in rows] for name, rows in report.classes.items()},
+        "classes_counted": {
+            name: counted for name in report.classes if (counted := classes_counted(name, computed))
+        },
         "outcomes": {
             schema: {label: outcome._asdict() for label, outcome in outcomes.items()}
             for schema, outcomes in report.outcomes.items()

@@ -113,16 +113,19 @@ class ColumnNames(NamedTuple):
         Without a statement the columns are the labels in their order, without the negative class. Columns of
         `old` names stand for the labels that these became, and each of their rows counts.
         """
+        placed = self.na not in ("", "none")
+        if placed and not (self.na in NA_PLACES and negative):
+            expected = f"one of {', '.join(NA_PLACES)}" if negative else "none: there is no negative class"
+            problems.stop("wrong_shape", field="na", value=self.na, expected=expected)
+        names = list(labels)
         if self.columns:
             names = _listed(self.columns, problems)
             _require_each_label(names, labels, negative, problems, old)
-        elif self.na in ("", "none"):
-            names = list(labels)
-        elif self.na in NA_PLACES and negative:
+            if placed and names[0 if self.na == "first" else -1] != negative:
+                expected = f"the place of {negative} in the field columns, or none"
+                problems.stop("wrong_shape", field="na", value=self.na, expected=expected)
+        elif placed and negative:
             names = [negative, *labels] if self.na == "first" else [*labels, negative]
-        else:
-            expected = f"one of {', '.join(NA_PLACES)}" if negative else "none: there is no negative class"
-            problems.stop("wrong_shape", field="na", value=self.na, expected=expected)
         if old is not None and not old.are_clear(names, None, "columns", times=header.rows):
             problems.raise_if_any()
         if header.columns != len(names):

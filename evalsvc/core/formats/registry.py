@@ -19,7 +19,7 @@ from evalsvc.core import formats as package
 from evalsvc.core.formats.documents import Document, Unit
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ItemLine, PredictionLine, VoteLine
-from evalsvc.core.formats.tag_schemes import Repair, Scheme
+from evalsvc.core.formats.tag_schemes import ANY_SCHEME, Repair, Scheme
 from evalsvc.core.formats.text_lines import LIMITS, LONGEST_MAGIC, Limits, Source, peek, read_lines
 
 SAMPLE = 50
@@ -350,7 +350,7 @@ def open_records(
         expected = ", ".join(key for key, other in known.items() if kind in other.readers)
         problems.stop("unknown_format", field="format", value=format, expected=f"one of: {expected}")
     if chosen.needs_scheme and options.get("scheme") is None:
-        problems.stop("no_scheme", field="scheme", expected="one of IOB1, IOB2, BIOES and BILOU")
+        problems.stop("no_scheme", field="scheme", expected=ANY_SCHEME)
     if kind != "predictions":
         first_line = chosen.example.splitlines()[0]
         problems.set_example(lambda code: first_line)

@@ -13,6 +13,7 @@ Scheme = Literal["IOB1", "IOB2", "BIOES", "BILOU"]
 Repair = Literal["conlleval", "strict-iob2", "strict"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 REPAIRS: tuple[Repair, ...] = get_args(Repair)
+ANY_SCHEME = f"one of {', '.join(SCHEMES)}"
 PREFIXES: dict[Scheme, str] = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES", "BILOU": "BILU"}
 ANY_TAG = re.compile(r"O|[BIESLU]-\S+")
 BEGINNINGS: dict[Scheme, str] = {"IOB1": "BI", "IOB2": "B", "BIOES": "BS", "BILOU": "BU"}
@@ -121,9 +122,9 @@ def scheme_hint(sentences: Iterable[Sequence[str]]) -> str:
     elif prefixes & {"E", "S"}:
         scheme, reason = "BIOES", "it has E- or S- tags"
     elif orphans > begun:
-        scheme, reason = "IOB1", f"{orphans:,} entities begin with I-, {begun:,} with B-"
+        scheme, reason = "IOB1", f"of its entities, {orphans:,} begin with I-, {begun:,} with B-"
     else:
-        scheme, reason = "IOB2", f"{begun:,} entities begin with B-, {orphans:,} with I-"
+        scheme, reason = "IOB2", f"of its entities, {begun:,} begin with B-, {orphans:,} with I-"
     return f"The file looks like {scheme}: {reason}."
 
 
@@ -133,7 +134,7 @@ def checked_tags(
     """Return the spans of tags, or report a tag outside the scheme."""
     if scheme is None:
         hint = scheme_hint([tags])
-        problems.stop("no_scheme", field="scheme", expected="a stated tag scheme", hint=hint)
+        problems.stop("no_scheme", field="scheme", expected=ANY_SCHEME, hint=hint)
     at = first_bad_tag(tags, scheme)
     if at is not None:
         expected = f"{expected_tags(scheme)} ({scheme})"

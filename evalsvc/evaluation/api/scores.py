@@ -41,7 +41,9 @@ class EvaluationSerializer(WithGold):
     libraries = serializers.JSONField()
     created_at = serializers.DateTimeField()
     scores = serializers.SerializerMethodField()
-    classes = serializers.JSONField(help_text="Figures per class.")
+    classes = serializers.JSONField(
+        help_text="Figures per class; families `bags` and `opennre` at τ*, others as `computed` says."
+    )
     detail = serializers.JSONField(help_text="Counts, curve, notes.")
     held_back = serializers.CharField(
         source="policy.sentence",

@@ -91,6 +91,42 @@ def test_a_threshold_decides_which_claims_are_counted(write, capsys):
     assert (found["computed"]["operating_point"], found["computed"]["threshold"]) == ("threshold", 0.5)
 
 
+def test_classes_of_a_ranking_are_named_as_those_at_tau_beside_a_threshold(write, capsys):
+    gold = [{"id": "a", "labels": ["r"]}, {"id": "b", "labels": ["r"]}]
+    scores = [{"id": name, "scores": {"r": score}} for name, score in (("a", 0.9), ("b", 0.4))]
+    words = [str(write("g.jsonl", gold)), str(write("p.jsonl", scores)), "--task", "sentences"]
+    assert main([*words, "--threshold", "0.5"]) == 0
+    table = capsys.readouterr().out
+    assert "Relations by label: classes, counted from the threshold 0.5 on" in table
+    assert "Ranked claims: classes, counted at τ*" in table
+    assert main([*words, "--threshold", "0.5", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: rows[0]["predicted"] for name, rows in found["classes"].items()} == {
+        "classification": 1,
+        "bags": 2,
+    }
+    assert found["classes_counted"] == {
+        "classification": "counted from the threshold 0.5 on",
+        "bags": "counted at τ*, the score of the best micro F1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ("classification", ["--threshold", "0"]),
+        ("classification", ["--na", "first"]),
+        ("sentences", ["--aggregate", "AVG"]),
+        ("bags", ["--casefold"]),
+        ("entities", ["--symmetric", "r"]),
+        ("entities", ["--profile", "both"]),
+    ],
+)
+def test_an_option_without_effect_on_the_task_is_rejected(two, capsys, task, words):
+    assert main([*two[:2], "--task", task, *words]) == 2
+    assert f"{words[0]} has no effect on {task}, only on " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("by_line", [False, True])
 def test_repaired_and_dropped_tags_of_both_files_are_counted(write, capsys, monkeypatch, by_line):
     if by_line:

@@ -211,7 +211,7 @@ def test_repaired_and_dropped_tags_of_predictions_are_counted():
 
 
 def test_tags_without_a_stated_scheme_stop_the_check():
-    with pytest.raises(FileRejected, match="a stated tag scheme"):
+    with pytest.raises(FileRejected, match="one of IOB1, IOB2, BIOES, BILOU"):
         spans_run({"id": "2", "tags": ["O"]}, scheme=None)
 
 

@@ -113,6 +113,18 @@ def test_named_columns_are_scored_in_any_order(
     assert shown == ["labels in the order of the benchmark", in_file]
 
 
+@pytest.mark.parametrize(
+    "names", [ColumnNames("\n".join(LABELS), "first"), ColumnNames("\n".join([*LABELS, "N/A"]), "first")]
+)
+def test_a_place_that_the_names_of_the_columns_contradict_is_rejected(
+    cast: BenchmarkCast, names: ColumnNames
+) -> None:
+    benchmark = cast.relations(unit="bag", main="ap")
+    content = dense(array(len(IDS), len(names.columns.split())))
+    with pytest.raises(FileRejected, match=r"Field na: .* Found first\. Expected the place of N/A"):
+        cast.submit(benchmark, content, names=names)
+
+
 def archive(**arrays: Any) -> bytes:
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)

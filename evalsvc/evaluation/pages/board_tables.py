@@ -24,7 +24,7 @@ SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
 TEAM_HEAD = Head("team", "Team", numeric=False)
 BAND_HEAD = Head("band", "Ranks by tests", numeric=False)
 PARTS = (("sd", "standard deviation"), ("n", "n"), ("reason", "reason"))
-
+EMPTY = Cell("", "")
 
 REPORTED_HEAD = Head("reported", "Reported in", numeric=False)
 REPORTED = "Rows marked as reported have the figures of papers as printed; they are not ranked."
@@ -42,8 +42,8 @@ class MakesTable(Protocol):
 def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
     """A row per system with the chosen columns, then those of papers, which are marked and have no rank.
 
-    Programs get `every` part of a figure in a cell of its own and the name of the team; papers get
-    mean ± deviation, and the team where two systems share a name.
+    Programs get `every` part of a figure as a value in a cell of its own and the name of the team; papers
+    get mean ± deviation, and the team where two systems share a name.
     """
     columns, names = [view.first, *view.columns], system_names(view.board)
     heads = [*SYSTEM_HEADS, *([TEAM_HEAD, BAND_HEAD, REPORTED_HEAD] if every else []), Head("n", "n")]
@@ -56,7 +56,7 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         name = row.system.name if every else names[row.system.pk]
         cells = [Cell(row.rank, view.rank(row)[0]), Cell(name, name)]
         band = view.first.bands.get(row.system.pk)
-        of_program = [Cell(row.system.team_name, ""), Cell(str(band) if band else "", ""), Cell("", "")]
+        of_program = [Cell(row.system.team_name, ""), Cell(str(band), "") if band else EMPTY, EMPTY]
         cells += of_program if every else []
         cells.append(Cell(row.n, str(row.n)))
         for column in columns:
@@ -73,7 +73,7 @@ def _reported_cells(
     source, figures = f"{row.paper}, {row.table}", figures_of(row)
     name = row.system if every else f"{row.system} (reported, {source})"
     cells = [Cell(None, DASH), Cell(name, name)]
-    cells += [Cell("", ""), Cell("", ""), Cell(source, "")] if every else []
+    cells += [EMPTY, EMPTY, Cell(source, "")] if every else []
     cells.append(Cell(row.runs, str(row.runs or "?")))
     for column in columns:
         figure = figures.get(column.measure.key) if column.own else None
@@ -92,12 +92,12 @@ def _reported_cells(
 
 def _figure_cells(column: BoardColumn, row: BoardRow, *, every: bool) -> list[Cell]:
     figure = column.figures.get(row.system.pk)
-    mean = Cell(figure.mean if figure else None, _mean_text(column, figure), column.leads(row))
     if not every:
-        return [mean]
-    reason = figure.reason if figure else column.reason(row)
-    n, sd = (figure.n, figure.sd) if figure else (0, None)
-    return [mean, Cell(sd, ""), Cell(n, ""), Cell(reason, reason)]
+        return [Cell(figure.mean if figure else None, _mean_text(column, figure), column.leads(row))]
+    if figure is None:
+        return [Cell(None, ""), Cell(None, ""), Cell(0, ""), Cell(column.reason(row), "")]
+    reason = Cell(figure.reason, "") if figure.reason else EMPTY
+    return [Cell(figure.mean, ""), Cell(figure.sd, ""), Cell(figure.n, ""), reason]
 
 
 def _mean_text(column: BoardColumn, figure: RunStatistics | None) -> str:

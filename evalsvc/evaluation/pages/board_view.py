@@ -104,6 +104,12 @@ class TableRow:
     description: str
     same_files: str
 
+    @property
+    def has_marks(self) -> bool:
+        """True if something stands below its name."""
+        marks = self.baseline, self.tags, self.links, self.same_files, self.row.saw_gold
+        return any(marks)
+
 
 @dataclass(frozen=True)
 class ReportedRow:
@@ -407,6 +413,7 @@ def cell(
 def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
     """Return a note per reason of undefined figures in these rows."""
     systems_by_reason: dict[str, list[str]] = {}
+    rows = list(rows)  # once, not for each column
     for column in (view.first, *view.columns):
         for row in rows:
             figure = column.figures.get(row.system.pk)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc.core.web import formatting
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages.board_rails import Rail
 from evalsvc.evaluation.pages.board_view import ScoreCell
 
 register = template.Library()
@@ -31,6 +32,21 @@ def score_cells(cells: Iterable[ScoreCell], column_class: str) -> SafeString:
     """Table cells of a row; tags in the template would take a fifth of the time of a board."""
     rows = (f'<td class="fig{column_class}{cell.classes}">{cell}</td>' for cell in cells)
     return mark_safe("".join(rows))  # noqa: S308 - cells are escaped
+
+
+@register.filter
+def rail_marks(rails: Iterable[Rail]) -> SafeString:
+    """Parts of the rails beside a rank; a board has hundreds."""
+    marks = (f'<i class="b{rail.lane}{rail.end}"></i>' for rail in rails)
+    return mark_safe("".join(marks))  # noqa: S308 - numbers and fixed letters
+
+
+@register.filter
+def picks(measures: Iterable[tuple[str, str, bool]]) -> SafeString:
+    """Checkboxes of columns; a board offers hundreds."""
+    box = '<label class="pick"><input type="checkbox" name="columns" value="{}"{}> {}</label> '
+    checked = SafeString(" checked")
+    return format_html_join("", box, ((value, checked if on else "", title) for value, title, on in measures))
 
 
 @register.filter

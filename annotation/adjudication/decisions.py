@@ -19,7 +19,8 @@ from annotation.adjudication.unanswerable_items import SkipNote
 from annotation.consensus import item_state
 from annotation.consensus.item_state import Rules, counted_answers
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, OpenParts, Verdict
-from annotation.models import Adjudication, Answer, Item, Project
+from annotation.models import Adjudication, Answer, Item, Project, SecondReading
+from annotation.models.voting import counting_decision
 from annotation.queue.answer_validation import validate_answer
 from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
 from annotation.testset import Kind
@@ -98,6 +99,7 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
     mapped = [rules.mapping.payload(answer.payload).payload for answer in count]
     verdicts = {policy: rules.verdict(mapped, k, policy) for policy in (MAJORITY, MAJORITY_NA)}
     verdict = verdicts[rules.policy]
+    reads_again = _waits_for_reading(item, for_user)  # from the answers alone
     shuffled = list(zip(mapped, count, strict=True))
     # keyed: whoever could compute the order would know whose answers came first
     key = salted_hmac("order of answers", f"{item.pk}:{for_user.pk}", algorithm="sha256")
@@ -121,12 +123,18 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
         by_policy=verdicts,
         votes_key=item.votes_key,
         open_parts=parts,
-        precedents=precedents(item, parts, for_user=for_user),
-        may_ask_one_more=may_ask_one_more(item, rules.project),
+        precedents=[] if reads_again else precedents(item, parts, for_user=for_user),
+        may_ask_one_more=not reads_again and may_ask_one_more(item, rules.project),
         surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
         passes=unanswerable_items.skip_notes(item) if item.state == Item.State.OPEN else [],
-        former=_former_decision(item, for_user, rules),
+        former=None if reads_again else _former_decision(item, for_user, rules),
     )
+
+
+def _waits_for_reading(item: Item, user: User) -> bool:
+    """True if the person is to read the decision of the item again."""
+    readings = SecondReading.objects.filter(counting_decision("decision__"), decision__item=item)
+    return readings.waiting_for(user).exists()
 
 
 def may_ask_one_more(item: Item, project: Project) -> bool:
@@ -150,6 +158,12 @@ def _locked(item: Item, by: User) -> tuple[Item, Project, str]:
     project = Project.objects.get(pk=item.project_id)
     role = require_to_change(project, by, *MAY_DECIDE)
     return Item.objects.select_for_update(no_key=True).get(pk=item.pk), project, role
+
+
+def _not_disputed(item: Item) -> Conflict:
+    """Return the rejection, which doesn't tell those who are to read a decision again if it is a finding."""
+    state = "decided" if item.state in Item.DECIDED else item.state
+    return Conflict("not_disputed", f"This sentence is {state}, not disputed.")
 
 
 @transaction.atomic
@@ -184,7 +198,7 @@ def decide(
             "votes_changed", "The answers changed while you were deciding.", hint="Review them, then decide."
         )
     if not needs_decision(item):
-        raise Conflict("not_disputed", f"This sentence is {item.state}, not disputed.")
+        raise _not_disputed(item)
     item.adjudications.filter(votes_key=votes_key).update(lapsed=False)  # this decision replaces them
     decision = Adjudication.objects.create(
         item=item,
@@ -261,7 +275,7 @@ def ask_one_more(item: Item, *, by: User) -> Item:
     item, project, role = _locked(item, by)
     open_to = (Item.State.DISPUTED, Item.State.SETTLED) if role == CURATOR else (Item.State.DISPUTED,)
     if item.state not in open_to:
-        raise Conflict("not_disputed", f"This sentence is {item.state}, not disputed.")
+        raise _not_disputed(item)
     if not item_state.may_extend(item, project):
         raise Conflict(
             "enough_asked",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -86,7 +85,6 @@ def reading(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
         raise Http404("No second reading of this sentence waits for you.")
     others = second_readings.waiting(project, user).exclude(decision__item=item)
     details = decisions.dispute_details(item, for_user=user)
-    details = replace(details, former=None, precedents=[], may_ask_one_more=False)
     context = form_context(details, request.POST) | {
         "item": item,
         "sentence": mark_pair(item) if item.head else item.text,

@@ -19,7 +19,7 @@ from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from evalsvc.core.accounts.models import Team
+from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, QuotaExceeded
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import count_items
@@ -198,6 +198,12 @@ def require_quota(
     for allowance in sorted(own, key=lambda allowance: allowance.name != "in_total"):
         if allowance.left == 0:
             raise exceeded(benchmark, team, allowance, now=now)
+
+
+def lock_members(team: Team) -> None:
+    """Wait for files that members are sending for other teams just now."""
+    members = User.objects.filter(memberships__team=team).order_by("pk")
+    list(members.select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))
 
 
 def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, hidden: Collection[Setting]) -> None:

@@ -10,12 +10,13 @@ import msgspec
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.comparison.board_tests import BoardComparison
-from evalsvc.evaluation.disclosure.policy import held_back_from, is_hidden
+from evalsvc.evaluation.disclosure.gold_digest import secret_golds
+from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.leaderboard import Board, BoardSystem
 from evalsvc.evaluation.models import BoardTests, ReportedSystem, Setting, SettingVersion
 from evalsvc.evaluation.reported.checks import Check, checks
 from evalsvc.evaluation.reported.entries import ReportedTest, tests_of
-from evalsvc.evaluation.roles import Person
+from evalsvc.evaluation.roles import Person, organised
 
 Tests = list[tuple[ReportedSystem, ReportedSystem, ReportedTest]]
 
@@ -24,7 +25,7 @@ class Reported(NamedTuple):
     """Rows in the order they were entered, checks by row, tests between rows.
 
     `measured` are tests of systems of the board against rows. There are no checks while they would tell the
-    size of hidden gold, and no such tests.
+    size of secret gold, and no such tests of hidden or sealed runs.
     """
 
     rows: list[ReportedSystem]
@@ -58,8 +59,14 @@ def reported(
     for row in rows:
         row.setting = setting
     board = board or leaderboard.board(setting, person=person)
-    checks = {} if held_back_from([setting], person) else checks_of(rows, board.version)
+    checks = checks_of(rows, board.version) if _tells_size(setting, board, person) else {}
     return Reported(rows, checks, tests_of(rows), _measured(board, rows, tests))
+
+
+def _tells_size(setting: Setting, board: Board, person: Person | None) -> bool:
+    """True for the organisers, and once no setting hides, seals or has yet to open the gold."""
+    secret = secret_golds([board.version.gold_sha256])
+    return not secret or bool(organised([setting.benchmark_id], person))
 
 
 def _measured(

@@ -223,6 +223,8 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
         file_contract.lock_settings(entry.benchmark)
         settings = file_contract.settings_again(entry.benchmark, contract.settings)
         hidden = quotas.hidden_settings(settings, now, contract.phase)
+        if hidden:
+            quotas.lock_members(entry.team)
         _require_quotas(entry, hidden, contract.phase, now=now)
         contract.require_open(settings, now)
         submission = Submission.objects.create(

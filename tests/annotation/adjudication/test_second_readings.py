@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.adjudication import decisions, second_readings
-from annotation.models import Item, Project
+from annotation.models import Adjudication, Item, Project
 from annotation.queue import exclusions
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
@@ -101,6 +101,34 @@ def test_whoever_is_to_read_a_decision_again_cannot_open_it_before(
     assert listed.count("so clear") == 3
     read(project, drawn.external_id, "B", judy)
     assert "so clear" in client.get(url).content.decode()
+
+
+def test_whoever_is_to_read_a_decision_again_gets_nothing_of_it_by_api(
+    project: Project, judy: User, client: Client
+) -> None:
+    decided = item(project, "s0")
+    annotator = project.annotators.get(name="ann0")
+    exclusions.exclude_annotator(annotator, by=curator())
+    exclusions.include_annotator(annotator, by=curator())
+    for name, values in (("s0", {"payload": {"relations": ["C"]}}), ("s1", {"finding": "broken"})):
+        again = item(project, name)
+        decisions.reopen(again, by=curator())
+        again.refresh_from_db()
+        fields = {"client_id": uuid4(), "votes_key": again.votes_key, "by": curator(), "reason": "once more"}
+        decisions.decide(again, **values, **fields)
+    Adjudication.objects.filter(item=decided).exclude(reason="once more").update(lapsed=True)
+    client.force_login(judy)
+    dispute = f"/api/v1/items/{decided.key}/dispute"
+    assert client.get(dispute).json()["former"]["reason"] == "so clear"
+    second_readings.ask(project, n=4, seed="x", by=curator())
+    body = client.get(dispute).json()
+    assert (body["former"], body["precedents"], body["may_ask_one_more"]) == (None, [], False)
+    replies = {
+        client.post(f"/api/v1/items/{item(project, name).key}/one-more").json()["detail"] for name in NAMES
+    }
+    assert replies == {"This sentence is decided, not disputed."}
+    client.post(f"/api/v1/items/{decided.key}/second-reading", {"reveal": True}, content_type=AS_JSON)
+    assert client.get(dispute).json()["former"]["reason"] == "so clear"
 
 
 def test_a_curator_sees_no_decision_that_waits_for_their_reading_until_they_leave_it_to_others(

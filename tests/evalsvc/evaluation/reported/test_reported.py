@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from datetime import timedelta
 from io import StringIO
 from itertools import combinations
 from pathlib import Path
@@ -14,12 +15,14 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from scipy.stats import ttest_ind_from_stats
 
 from evalsvc.core.activity.models import LogEntry
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.demo.loader import DATA
 from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, BoardTests, ReportedSystem, Setting
 from evalsvc.evaluation.reported import entries, shown
 from tests.cast.benchmarks import BenchmarkCast
@@ -121,9 +124,20 @@ def test_figures_are_checked_on_the_gold_of_the_setting(
 
 def test_hidden_gold_does_not_tell_its_size_by_a_check(setting: Setting, cast: BenchmarkCast) -> None:
     row = add(setting, cast, micro_recall="75.0")
-    Setting.objects.update(disclosure="hidden")
-    setting.refresh_from_db()
-    assert shown.reported(setting, cast.kim).checks == {}
+    benchmark, fields = cast.benchmark("other"), {"title": "Other", "unit": "sentence", "main": "accuracy"}
+    other = creation.add_setting(benchmark, key="o", test_set=setting.test_set, by=cast.olga, **fields)
+    later = timezone.now() + timedelta(days=1)
+    for hiding, values in (
+        (setting, {"disclosure": "hidden"}),
+        (setting, {"sealed": True}),
+        (setting, {"opens_at": later}),
+        (other, {"disclosure": "hidden"}),
+    ):
+        Setting.objects.update(disclosure="open", sealed=False, opens_at=None)
+        Setting.objects.filter(pk=hiding.pk).update(**values)
+        setting.refresh_from_db()
+        assert shown.reported(setting, cast.kim).checks == {}
+        assert shown.reported(setting, None).checks == {}
     assert shown.reported(setting, cast.olga).checks[row.pk]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from evalsvc.core.accounts.teams import add_member, create_team
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.lease import Lease, Progress
@@ -39,6 +40,7 @@ from workers.runner import run_next
 
 pytestmark = pytest.mark.postgres
 AT_ONCE = 12
+RACED = {f"s{at}": ("born_in", "N/A")[at % 2] for at in range(60)}
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
 
 
@@ -119,6 +121,27 @@ def test_different_files_for_one_run_at_once_accept_one(people: BenchmarkCast) -
     results = at_once(lambda number: intake.receive(benchmark, chunks=[chunks[number]], **fields))
     assert results.count("run_taken") == AT_ONCE - 1
     assert Submission.objects.count() == 1
+
+
+def test_a_person_who_sends_for_three_teams_at_once_has_one(people: BenchmarkCast) -> None:
+    """To three benchmarks on one hidden gold, whose files are compared within a team only."""
+    benchmark = hidden_phase(people, RACED, default_quotas=False)
+    fields = {"title": "Other", "unit": "sentence", "main": "accuracy", "disclosure": "hidden"}
+    boards = [benchmark, *(people.benchmark(slug, default_quotas=False) for slug in ("second", "third"))]
+    test_set = setting_of(benchmark).test_set
+    for board_of in boards[1:]:
+        creation.add_setting(board_of, key="o", test_set=test_set, by=people.olga, **fields)
+    teams = [people.kelpie, people.lugworm, create_team(name="Third", by=people.kim)]
+    add_member(people.lugworm, user=people.kim, by=people.lars)
+
+    def send(number: int) -> int:
+        at, chunks = number % 3, [jsonl(labels_file(RACED))]
+        own = {"team": teams[at], "by": people.kim, "system": "Net", "run": str(number)}
+        return intake.receive(boards[at], chunks=chunks, **own).submission.system.team_id
+
+    results = at_once(send)
+    assert len({each for each in results if each != "one_team"}) == 1
+    assert "one_team" in results
 
 
 def test_workers_that_score_the_same_file_at_once_store_one_evaluation(people: BenchmarkCast) -> None:

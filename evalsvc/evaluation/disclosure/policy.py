@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from evalsvc.core.web.formatting import listed, moment, number, percent
 from evalsvc.evaluation.disclosure import gold_counts, gold_digest, rules
-from evalsvc.evaluation.disclosure.sensitivity import THRESHOLDS, GoldCounts, largest_change
+from evalsvc.evaluation.disclosure.sensitivity import NEVER_SHOWN, GoldCounts, largest_change
 from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion
 from evalsvc.evaluation.roles import Person, organised
@@ -117,7 +117,9 @@ class Policy:
             return [setting.main]
         chosen = setting.measures or self._usual()
         return [
-            key for key in dict.fromkeys([setting.main, *chosen]) if key in MENU and key not in THRESHOLDS
+            key
+            for key in dict.fromkeys([setting.main, *chosen])
+            if key in MENU and not NEVER_SHOWN.fullmatch(key)
         ]
 
     def _usual(self) -> list[str]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
 
-THRESHOLDS = ("tau", "opennre_tau", "auc_under_ties")
+# A label moves the threshold, and so a figure at it, by any amount; and the AUC by half of where a file, by
+# tying all later claims, ends it: the first claims alone then decide what is shown.
+NEVER_SHOWN = re.compile(r"(.*_)?tau|auc(_under_ties)?")
 RATIOS = ("f1", "precision", "recall")
 PREFIXES = ("opennre_", "conll_")
 OF_RELATIONS = re.compile(r"relation_(?:strict|bounds|relaxed)_(.+)")
@@ -69,7 +71,7 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
     `claims` are the predictions of the file per class; of a negative class they count only if it is averaged.
     None: the measure is never shown.
     """
-    if key in THRESHOLDS or CHOSEN.fullmatch(key):
+    if NEVER_SHOWN.fullmatch(key) or CHOSEN.fullmatch(key):
         return None
     if not gold.positives:
         return 1.0
@@ -86,10 +88,10 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
     scheme, _, ratio = name.rpartition("_")
     if scheme in WEIGHTS and ratio in RATIOS:
         return _of_average(WEIGHTS[scheme](gold), ratio, gold.present, claims, gold.share_of_label)
-    if ratio == "precision" or name == "precision_at_tau":
+    if ratio == "precision":
         # N/A is no claim: a file of 5,000 lines may claim a single label
         return 1 / max(sum(claims.get(name, 0) for name in gold.classes), 1)
-    if ratio == "recall" or name in ("recall_at_tau", "ceiling"):
+    if ratio == "recall" or name == "ceiling":
         return 1 / gold.positives
     return _of_classes(name, gold)
 
@@ -110,7 +112,7 @@ def _of_texts(kind: str, name: str, gold: GoldCounts) -> float | None:
 
 def _of_size(name: str, gold: GoldCounts) -> float | None:
     """Return the change of measures that depend on a size alone."""
-    if name in ("ap", "auc"):
+    if name in ("ap", "auc"):  # OpenNRE's AUC, which has a point for each claim
         return (2 + log(gold.positives)) / gold.positives
     if "accuracy" in name or "coverage" in name or name.startswith("answers_"):
         return 1 / max(gold.items, 1)
@@ -123,8 +125,6 @@ def _of_size(name: str, gold: GoldCounts) -> float | None:
 def _of_classes(name: str, gold: GoldCounts) -> float:
     """Return the change of an average, else of micro F."""
     micro = gold.share_of_label / gold.positives
-    if name.startswith("macro_f1_at_"):
-        return _of_average(_whole_inventory(gold), "f1", gold.present, {}, gold.share_of_label)
     if name == "semeval2010_f1":
         stems: dict[str, int] = {}
         for label, count in gold.present.items():

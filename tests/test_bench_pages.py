@@ -22,7 +22,14 @@ PAGED = {"label-index", "home"}
 # Downloads of everything take as long as what they hold.
 FILES = {
     *("board-archive", "board-csv", "board-json", "board-view-file", "board-inputs", "setting-inputs"),
-    *("board-compare-file", "board-errors-file", "board-entrants-csv", "board-runs-csv", "system-file"),
+    *(
+        "board-compare-file",
+        "board-errors-file",
+        "board-entrants-csv",
+        "board-runs-csv",
+        "system-file",
+        "version-moves-file",
+    ),
     *("project-log-csv", "release-part", "test-set-release-part"),
     *("judgments", "votes-csv", "votes-jsonl", "sentences-csv", "mine-csv", "release-file"),
     *("test-set-lines", "test-set-release", "test-set-export-file", "test-set-sets-file", "submission-file"),

@@ -45,6 +45,7 @@ def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
     look_at(page, SCREEN)
     page.emulate_media(media="print", color_scheme="dark")
     ink = page.evaluate("getComputedStyle(document.querySelector('.lab')).fill")
+    assert page.locator("details.data:not([open]) table").first.is_visible()  # paper can't unfold it
     page.emulate_media(media="screen", color_scheme="light")
     assert ink == page.evaluate("getComputedStyle(document.querySelector('.lab')).fill")  # dark on paper
     with page.expect_download() as table:

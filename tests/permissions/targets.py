@@ -314,6 +314,8 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("setting-reported", "api-reported"), main_of_tides),
     **dict.fromkeys(("version-moves", "api-version-moves"), lambda cast: revised(cast.tides)),
     **dict.fromkeys(("version-moves:hidden", "api-version-moves:hidden"), lambda cast: revised(cast.vault)),
+    "version-moves-file": lambda cast: revised(cast.tides) | {"format": "csv"},
+    "version-moves-file:hidden": lambda cast: revised(cast.vault) | {"format": "csv"},
     **dict.fromkeys(
         ("setting-reported:hidden", "api-reported:hidden"), lambda cast: vault(cast) | {"key": "main"}
     ),

@@ -1,19 +1,22 @@
-"""Page of what a new version of a setting moved."""
+"""Page of what a new version of a setting moved, and its tables as files."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from dataclasses import replace
+
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, listed, measured, signed
+from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation.comparison import moves
 from evalsvc.evaluation.comparison.moves import Change, Moves, SystemMove
 from evalsvc.evaluation.measures.menu import Measure, as_shown
 from evalsvc.evaluation.pages.boards import setting_or_404
 
-SHOWN = 50  # systems; the API has all
+SHOWN = 50  # systems; files and the API have all
 PAIRS_SHOWN = 12
 
 
@@ -21,6 +24,7 @@ PAIRS_SHOWN = 12
 def moves_page(request: HttpRequest, slug: str, key: str, number: int) -> HttpResponse:
     benchmark, setting = setting_or_404(request, slug, key)
     found = moves.moves(setting, number, person=request.user)
+    systems = systems_table(found)
     context = {
         "benchmark": benchmark,
         "setting": setting,
@@ -28,27 +32,64 @@ def moves_page(request: HttpRequest, slug: str, key: str, number: int) -> HttpRe
         "versions": (found.before.version, found.after.version),
         "heading": f"What version {number} of “{setting.title}” moved",
         "lead": found.summary,
-        "systems": _systems(found),
-        "labels": _labels(found),
-        "turned": _turned(found),
+        "systems": _shown(replace(systems, rows=systems.rows[:SHOWN])),
+        "labels": _shown(labels_table(found)),
+        "turned": [f"{later} passed {earlier}." for earlier, later in _turned(found)[:PAIRS_SHOWN]],
         "left": f"Without a score under this version: {listed(found.left)}." if found.left else "",
+        "formats": ("csv", "json"),
     }
     return render(request, "evaluation/moves.html", context)
 
 
-def _systems(found: Moves) -> DataTable | None:
+@require_safe
+def moves_file(request: HttpRequest, slug: str, key: str, number: int, format: str) -> HttpResponse:
+    """Download the systems, the labels or the turned pairs of the report, all of them."""
+    _, setting = setting_or_404(request, slug, key)
+    found, name = moves.moves(setting, number, person=request.user), request.GET.get("table", "systems")
+    if name not in TABLES:
+        raise Http404(f"There is no table {name[:40]!r}. Tables: {', '.join(TABLES)}.")
+    return download(TABLES[name](found), format)
+
+
+def _shown(table: PaperTable) -> DataTable | None:
+    """Return the table of the page, without what only programs need."""
+    places = [n for n, head in enumerate(table.heads) if head.key != "team" and ":" not in head.key]
+    rows = [[row[place].text for place in places] for row in table.rows]
+    return DataTable([table.heads[place].title for place in places], rows) if rows else None
+
+
+def _paper(found: Moves, name: str, what: str, heads: list[Head], rows: list[list[Cell]]) -> PaperTable:
+    before, after = found.before.version.number, found.after.version.number
+    setting = found.setting
+    caption = f"{what} between versions {before} and {after} of “{setting.title}”, {setting.benchmark}."
+    if found.after.held_back:
+        caption += f" {found.after.held_back}"
+    return PaperTable(f"{setting.benchmark.slug}-{setting.key}-{after}-{name}", caption, heads, rows)
+
+
+def systems_table(found: Moves) -> PaperTable:
+    """Ranks and figures of each system before and after."""
     measures = [as_shown(found.setting, key) for key in found.measures]
-    heads = ("System", "Rank before", "after", *(measure.title for measure in measures))
-    rows = [
-        (
-            move.row.system.name,
-            move.rank_before or DASH,
-            _after(move),
-            *(_change(move.changes[measure.key], measure) for measure in measures),
-        )
-        for move in found.systems[:SHOWN]
+    heads = [
+        Head("system", "System", numeric=False),
+        Head("team", "Team", numeric=False),
+        Head("rank_before", "Rank before"),
+        Head("rank_after", "after"),
     ]
-    return DataTable(heads, rows) if rows else None
+    for measure in measures:
+        heads.append(Head(f"{measure.key}:before", f"{measure.title} before"))
+        heads.append(Head(measure.key, measure.title))
+    rows = []
+    for move in found.systems:
+        row, rank = move.row.system, move.rank_before
+        cells = [Cell(row.name, row.name), Cell(row.team_name, row.team_name), Cell(rank, str(rank or DASH))]
+        cells.append(Cell(move.rank_after, _after(move)))
+        for measure in measures:
+            change = move.changes[measure.key]
+            before = DASH if change.before is None else measured(change.before, measure)
+            cells += [Cell(change.before, before), Cell(change.after, _change(change, measure))]
+        rows.append(cells)
+    return _paper(found, "systems", "Ranks and figures", heads, rows)
 
 
 def _after(move: SystemMove) -> str:
@@ -66,22 +107,39 @@ def _change(change: Change, measure: Measure) -> str:
     return f"{measured(change.after or 0.0, measure)} ({difference})"
 
 
-def _labels(found: Moves) -> DataTable | None:
-    heads = ("Label", "Effect on micro F1", "Gold before", "after", "F1 before", "after")
+def labels_table(found: Moves) -> PaperTable:
+    """Effect of each label on micro F1, with its gold and its F1."""
+    heads = [
+        Head("label", "Label", numeric=False),
+        Head("effect", "Effect on micro F1"),
+        Head("gold_before", "Gold before"),
+        Head("gold_after", "after"),
+        Head("f1_before", "F1 before"),
+        Head("f1_after", "after"),
+    ]
     rows = [
-        (
-            move.label,
-            signed(100 * move.effect, digits=2),
-            f"{move.gold_before:,}",
-            f"{move.gold_after:,}",
-            *(DASH if value is None else f"{100 * value:.1f}" for value in move.f1),
-        )
+        [
+            Cell(move.label, move.label),
+            Cell(move.effect, signed(100 * move.effect, digits=2)),
+            *(Cell(gold, f"{gold:,}") for gold in (move.gold_before, move.gold_after)),
+            *(Cell(f1, DASH if f1 is None else f"{100 * f1:.1f}") for f1 in move.f1),
+        ]
         for move in found.labels
     ]
-    return DataTable(heads, rows) if rows else None
+    return _paper(found, "labels", "Labels behind the change", heads, rows)
 
 
-def _turned(found: Moves) -> list[str]:
+def _turned(found: Moves) -> list[tuple[str, str]]:
+    """Return who was ahead before, and who is now."""
     names = {move.row.system.pk: move.row.system.name for move in found.systems}
-    pairs = [f"{names[pair.second]} passed {names[pair.first]}" for pair in found.turned]
-    return [f"{each}." for each in pairs[:PAIRS_SHOWN]]
+    return [(names[pair.first], names[pair.second]) for pair in found.turned]
+
+
+def turned_table(found: Moves) -> PaperTable:
+    """Pairs of systems that turned."""
+    heads = [Head("ahead_before", "Ahead before", numeric=False), Head("ahead_after", "after", numeric=False)]
+    rows = [[Cell(name, name) for name in pair] for pair in _turned(found)]
+    return _paper(found, "turned", "Pairs that turned", heads, rows)
+
+
+TABLES = {"systems": systems_table, "labels": labels_table, "turned": turned_table}

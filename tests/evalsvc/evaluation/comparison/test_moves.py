@@ -103,6 +103,19 @@ def test_page_and_api_say_what_moved(client: Client, setting: Setting, cast: Ben
     assert (
         "/boards/rel/settings/main/versions/2/" in client.get("/boards/rel/settings/main/").content.decode()
     )
+    address = "/boards/rel/settings/main/versions/2/moves"
+    assert f"{address}.csv?table=labels" in page
+    rows = client.get(f"{address}.json").json()["rows"]
+    assert [(row["system"], row["rank_before"], row["rank_after"]) for row in rows] == [
+        ("Tree", 2, 1),
+        ("Net", 1, 2),
+    ]
+    assert rows[0]["micro_f1"] - rows[0]["micro_f1:before"] == pytest.approx(4 / 7)
+    assert client.get(f"{address}.json?table=turned").json()["rows"] == [
+        {"ahead_before": "Net", "ahead_after": "Tree"}
+    ]
+    assert client.get(f"{address}.csv?table=labels").content.startswith(b"label,effect,gold_before")
+    assert client.get(f"{address}.csv?table=lost").status_code == 404
     client.force_login(cast.kim)
     body = client.get("/api/v1/benchmarks/rel/settings/main/versions/2/moves").json()
     assert body["turned"] == [{"ahead_before": "Net", "ahead_after": "Tree"}]

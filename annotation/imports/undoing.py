@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from django.db import transaction
 
-from annotation.models import Batch, Item, ItemCount, Project, Vote
+from annotation.models import Batch, Item, ItemCount, Lease, Project, Vote
 from annotation.ontology.inventory import require_no_running_import
 from annotation.roles import CURATOR, require_to_change
 from annotation.testset import TestSet
@@ -54,8 +54,14 @@ def may_undo(batch: Batch, *, once_closed: bool = False) -> bool:
     if not done or batch.project is None:
         return False
     if once_closed:
-        return not Vote.objects.filter(item__batch=batch).exists()
+        return not Vote.objects.filter(item__batch=batch).exists() and not _tells_checks(batch)
     return batch.project.state != Project.State.OPEN
+
+
+def _tells_checks(batch: Batch) -> bool:
+    """True if people who held its sentences would miss them, and keep the hidden checks beside them."""
+    checks = Item.objects.filter(project=batch.project, use=Item.Use.CHECK)
+    return checks.exists() and Lease.objects.filter(item__batch=batch).exists()
 
 
 @transaction.atomic
@@ -92,6 +98,9 @@ def _locked(batch: Batch, by: User) -> Batch:
         raise Conflict("import_done", "A test set is being frozen.", hint="Wait until it is complete.")
     if Vote.objects.filter(item__batch=batch).exists():
         raise Conflict("import_done", "Sentences of this import were answered or skipped already.")
+    if _tells_checks(batch):
+        message = "Sentences of this import were shown to annotators, who would see which are hidden checks."
+        raise Conflict("import_done", message, hint="Exclude single sentences instead.")
     # the counts of files of one name distinguish them: those without repeats added all their items
     later = project.batches.filter(pk__gt=batch.pk, what=Batch.What.ITEMS, state=Batch.State.DONE)
     again = {name for name, counts in later.values_list("filename", "counts") if counts.get("repeated_items")}

@@ -18,6 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation import projects
 from annotation.consensus import item_state, majority
 from annotation.consensus.majority import decide
+from annotation.imports import undoing
 from annotation.models import Answer, Item, Lease, Mark, Project
 from annotation.ontology import guideline_versions, inventory
 from annotation.queue import gold_questions, lease_endings, leases, votes
@@ -73,6 +74,20 @@ def give_back(lease: Lease, user: User) -> None:
 def lose(lease: Lease, user: User) -> None:
     Lease.objects.filter(pk=lease.pk).update(expires_at=Now() - timedelta(seconds=1))
     lease_endings.expire_overdue()
+
+
+def test_an_import_is_not_undone_once_people_hold_its_sentences_among_checks(
+    project: Project, people: list[User]
+) -> None:
+    """They would lose the sentences, and keep the checks."""
+    sentences, checks = project.batches.order_by("pk")
+    for lease in reserve(project, people[0]):
+        give_back(lease, people[0])
+    projects.close(project, by=curator())
+    for batch in (sentences, checks):
+        assert not undoing.may_undo(batch, once_closed=True)
+        with pytest.raises(Conflict, match="hidden checks"):
+            undoing.undo(batch, by=curator())
 
 
 def test_the_reserve_is_renewed_for_checks_and_for_sentences_that_others_filled(

@@ -152,7 +152,11 @@ def test_the_cookie_of_a_session_is_closed_to_scripts_and_other_sites(requester:
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/login/", "/api/v1/limits", "/api/v1/none", "/boards/tides/board.csv", "/none/"]
+    "address",
+    [
+        *("/", "/login/", "/api/v1/limits", "/api/v1/none", "/none/"),
+        *("/boards/tides/board.csv", "/boards/tides/schemes.svg"),
+    ],
 )
 def test_no_answer_lets_another_site_read_it(requester: Requester, address: str) -> None:
     with rolled_back():

@@ -38,7 +38,7 @@ def svg_file(drawn: str, name: str) -> HttpResponse:
         return HttpResponse(
             "There is no data to draw yet.", status=404, content_type="text/plain; charset=utf-8"
         )
-    return HttpResponse(literal(drawn), content_type="image/svg+xml", headers=_attached(name))
+    return HttpResponse(literal(drawn), content_type="image/svg+xml; charset=utf-8", headers=_attached(name))
 
 
 def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 BLOCK = 512
 EXTENSION_BYTES = 4_096  # of the long name or the attributes of one entry
+PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
 FILE, FOLDER, ATTRIBUTES, ALL_ATTRIBUTES, LONG_NAME = (b"0", b"\0"), b"5", b"x", b"g", b"L"
 
 
@@ -38,6 +39,7 @@ def members(file: BinaryIO) -> Iterator[Member]:
     What is neither file nor folder has both flags off.
     """
     end = file.seek(0, os.SEEK_END)
+    _require_unpacked(file)
     at, found = 0, False
     extended: dict[str, str] = {}
     while at + BLOCK <= end:
@@ -63,6 +65,14 @@ def members(file: BinaryIO) -> Iterator[Member]:
             raise BadTar("it is truncated")
     if not found:
         raise BadTar("it has no entry")
+
+
+def _require_unpacked(file: BinaryIO) -> None:
+    file.seek(0)
+    head = file.read(max(map(len, PACKED)))
+    for magic, name in PACKED.items():
+        if head.startswith(magic):
+            raise BadTar(f"it is packed as {name}")
 
 
 def _member(header: bytes, kind: bytes, begin: int, size: int, extended: Mapping[str, str]) -> Member:

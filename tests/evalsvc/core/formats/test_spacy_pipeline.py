@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import tarfile
+from collections.abc import Callable
 
 import pytest
 
@@ -115,6 +119,14 @@ def test_more_entries_than_allowed_are_rejected() -> None:
 def test_anything_but_an_uncompressed_tar_is_rejected(content: bytes) -> None:
     with pytest.raises(BadPipeline):
         inspect(io.BytesIO(content), limits=LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("pack", "name"), [(gzip.compress, "gzip"), (bz2.compress, "bzip2"), (lzma.compress, "xz")]
+)
+def test_a_packed_tar_is_named_as_such(pack: Callable[[bytes], bytes], name: str) -> None:
+    with pytest.raises(BadPipeline, match=f"it is packed as {name}"):
+        inspect(io.BytesIO(pack(tar().getvalue())), limits=LIMITS)
 
 
 def test_a_truncated_tar_is_rejected() -> None:

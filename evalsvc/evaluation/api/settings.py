@@ -37,6 +37,9 @@ class ComputationSerializer(serializers.Serializer[Any]):
     """Choices behind a score; those that do not apply are absent."""
 
     negative = serializers.CharField(required=False, help_text="The negative class.")
+    similar_to_negative = serializers.CharField(
+        required=False, help_text="A class that looks like the negative one, but is averaged."
+    )
     include_negative = serializers.BooleanField(required=False, help_text="True when it is averaged.")
     beta = serializers.FloatField(required=False, help_text="β of F_β in averages and figures per class.")
     operating_point = serializers.CharField(

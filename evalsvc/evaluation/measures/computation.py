@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 from evalsvc.evaluation.measures import old_labels
@@ -75,6 +76,9 @@ def computation(
     Choices that do not apply are absent. Files for a hidden setting have to answer every item.
     """
     choices = {key: options[key] for key in CHOICES if key in options}
+    if options.get("unit") in ("sentence", "bag"):
+        similar = similar_to_negative(options.get("labels", ()), negative=options.get("negative"))
+        choices |= {"similar_to_negative": similar} if similar else {}
     if "missing" in choices and "form" in options:
         choices["missing"] = missing_rule(options["form"], choices["missing"], hidden=hidden)
     if "threshold" in choices:
@@ -97,6 +101,7 @@ def of_setting(
     if complete.get("threshold") is None:
         complete["threshold"] = THRESHOLD_BEFORE.get(scorer)
     options = {key: complete[key] for key in ("beta", *OF_KIND[setting.kind])}
+    options |= {"unit": setting.unit, "labels": [label["name"] for label in benchmark.labels or ()]}
     if benchmark.negative:
         options["negative"] = benchmark.negative
     if old := old_labels.accepted(benchmark, [version or setting]).clear:
@@ -167,6 +172,12 @@ def f_title(beta: float) -> str:
 
 
 def _negative(computed: Mapping[str, Any]) -> str:
+    similar = computed.get("similar_to_negative")
+    warning = f"{similar} looks like it, but is averaged like a relation" if similar else ""
+    return "; ".join(part for part in (_stated_negative(computed), warning) if part)
+
+
+def _stated_negative(computed: Mapping[str, Any]) -> str:
     if not computed.get("negative"):
         return "none" if "include_negative" in computed else ""
     if not computed.get("include_negative"):

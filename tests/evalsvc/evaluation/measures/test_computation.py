@@ -69,6 +69,28 @@ def test_every_choice_is_named_in_words() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("negative", "words"),
+    [
+        ("", "none; no_relation looks like it, but is averaged like a relation"),
+        ("NA", "NA, not averaged; no_relation looks like it, but is averaged like a relation"),
+        ("no_relation", "no_relation, not averaged"),
+    ],
+)
+def test_an_averaged_class_that_looks_like_the_negative_one_is_named(negative: str, words: str) -> None:
+    options = {"unit": "sentence", "labels": ["met", "no_relation"], "negative": negative}
+    assert dict(in_words(computation(options | {"include_negative": False})))["Negative class"] == words
+
+
+def test_a_setting_names_an_averaged_class_that_looks_like_the_negative_one(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    assert "similar_to_negative" not in of_setting(benchmark.settings.get())
+    benchmark.labels = [*benchmark.labels, {"name": "no_relation"}]
+    setting = benchmark.settings.get()
+    setting.benchmark = benchmark
+    assert of_setting(setting)["similar_to_negative"] == "no_relation"
+
+
 def test_tags_are_read_by_a_named_scheme() -> None:
     words = dict(in_words(computation({"scheme": "IOB2", "repair": "strict-iob2", "threshold": 0.5})))
     assert words["Tags"] == "IOB2, repair strict-iob2"

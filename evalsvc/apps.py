@@ -22,7 +22,9 @@ class ShellConfig(AppConfig):
         register(Kind(registry.KIND, "heavy"))
         register_periodic("upkeep", registry.queue_when_due)
         registry.register_sweep("orphan files", stored_files.sweep_orphans)
-        registry.register_sweep("temporary files of uploads", stored_files.sweep_uploads)
+        registry.register_sweep(
+            "temporary files of uploads", stored_files.sweep_uploads, stored_files.count_uploads
+        )
         registry.register_sweep("rows kept no longer", retention.remove)
         registry.register_check("stored files", stored_files.check_files)
         registry.register_check("orphan files", stored_files.check_orphans)

@@ -118,7 +118,7 @@ QUEUE_METRICS: list[tuple[str, str, Callable[[QueueHealth], float | None]]] = [
     ("jobs_waiting", "Jobs that are due.", lambda health: health.waiting),
     ("jobs_running", "Jobs that a worker runs.", lambda health: health.running),
     ("oldest_job_seconds", "Waiting time of the oldest due job.", lambda health: health.oldest_seconds),
-    ("workers_active", "Workers heard of in the last minute.", lambda health: health.active_workers),
+    ("workers_active", "Workers that were active in the last minute.", lambda health: health.active_workers),
     ("jobs_done_last_hour", "Jobs done in the last hour.", lambda health: health.done),
     ("jobs_failed_last_hour", "Jobs that failed in the last hour.", lambda health: health.failed),
     ("job_seconds_mean", "Mean duration of the last 50 jobs.", lambda health: health.mean_seconds),

@@ -328,6 +328,14 @@ def sweep() -> int:
     return removed
 
 
+def count_unfinished() -> int:
+    """Count these rows."""
+    batches = Batch.objects.filter(state__in=UNFINISHED_STATES)
+    of_imports = [model.objects.filter(batch__in=batches) for model in (Vote, Suggestion, Item)]
+    lines = TestSetRow.objects.filter(test_set__state=TestSet.State.FAILED)
+    return sum(rows.count() for rows in (*of_imports, lines))
+
+
 def clear(batch: Batch, *, unless_restarted: QuerySet[Any] | None = None) -> int:
     """Remove the rows of an unfinished import, in short transactions."""
     if batch.state == Batch.State.DONE:
@@ -357,7 +365,7 @@ def _remove(rows: QuerySet[Any], *, unless_restarted: QuerySet[Any] | None) -> i
 
 def register() -> None:
     register_folder(Folder("imports", Batch, "file", FILE_CURE))
-    register_sweep("staged rows", sweep)
+    register_sweep("staged rows", sweep, count_unfinished)
     register_check("test sets", check_gold)
 
 

@@ -43,6 +43,7 @@ Check = Callable[[str], Iterator[Finding]]
 Sweep = Callable[[], int]
 _checks: dict[str, Check] = {}
 _sweeps: dict[str, Sweep] = {}
+_counts: dict[str, Sweep] = {}
 _next_look = 0.0
 
 
@@ -50,9 +51,17 @@ def register_check(name: str, check: Check) -> None:
     _checks[name] = check
 
 
-def register_sweep(name: str, sweep: Sweep) -> None:
-    """Register a removal that several processes may run at once."""
+def register_sweep(name: str, sweep: Sweep, count: Sweep | None = None) -> None:
+    """Register a removal that several processes may run at once, and what counts before."""
     _sweeps[name] = sweep
+    if count:
+        _counts[name] = count
+
+
+def removable() -> Iterator[tuple[str, int]]:
+    """Yield what the sweeps with a count would remove."""
+    for name, count in _counts.items():
+        yield name, count()
 
 
 def findings(share: str = "") -> Iterator[Finding]:

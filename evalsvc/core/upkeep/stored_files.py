@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -142,16 +143,26 @@ def is_suspicious(folder: str, n_orphans: int, most: int = ORPHANS_ALLOWED) -> b
     return n_orphans > most and 2 * n_orphans > sum(1 for _ in _walk(folder))
 
 
-def sweep_uploads() -> int:
-    """Remove temporary files of uploads whose process was killed."""
-    before, removed = time.time() - UNNAMED_FOR.total_seconds(), 0
+def old_uploads() -> Iterator[Path]:
+    """Yield temporary files of uploads whose process was killed."""
+    before = time.time() - UNNAMED_FOR.total_seconds()
     for path in Path(settings.FILE_UPLOAD_TEMP_DIR).iterdir():
-        try:
+        with suppress(FileNotFoundError):  # its request ended just now
             if path.lstat().st_mtime < before:
-                path.unlink()
-                removed += 1
-        except FileNotFoundError:  # its request ended just now
-            continue
+                yield path
+
+
+def count_uploads() -> int:
+    return sum(1 for _ in old_uploads())
+
+
+def sweep_uploads() -> int:
+    """Remove these files."""
+    removed = 0
+    for path in old_uploads():
+        with suppress(FileNotFoundError):
+            path.unlink()
+            removed += 1
     return removed
 
 

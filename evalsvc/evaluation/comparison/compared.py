@@ -17,7 +17,7 @@ from itertools import combinations
 import msgspec
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from evalsvc.core.accounts.models import User
@@ -286,16 +286,20 @@ def submissions(row: StoredComparison) -> dict[int, Submission]:
 
 
 # ---- upkeep ------------------------------------------------------------------------------------------
-def sweep() -> int:
-    """Delete comparisons begun KEEP_DAYS ago; computed again, they have the same figures."""
+def old_comparisons() -> QuerySet[StoredComparison]:
+    """Return those begun KEEP_DAYS ago; computed again, they have the same figures."""
     if not settings.KEEP_DAYS:
-        return 0
+        return StoredComparison.objects.none()
     old = StoredComparison.objects.filter(created_at__lt=Now() - timedelta(days=settings.KEEP_DAYS))
-    old = old.filter(Q(job=None) | Q(job__state__in=Job.ENDED))
-    keys = list(old.values_list("pk", flat=True)[:SWEPT_AT_ONCE])
+    return old.filter(Q(job=None) | Q(job__state__in=Job.ENDED))
+
+
+def sweep() -> int:
+    """Delete old comparisons."""
+    keys = list(old_comparisons().values_list("pk", flat=True)[:SWEPT_AT_ONCE])
     StoredComparison.objects.filter(pk__in=keys).delete()
     return len(keys)
 
 
 def register() -> None:
-    register_sweep("old comparisons", sweep)
+    register_sweep("old comparisons", sweep, lambda: old_comparisons().count())

@@ -102,4 +102,4 @@ def tick() -> None:
 
 def register() -> None:
     register_folder(Folder("predictions", PredictionFile, "name", CURE))
-    register_sweep("unused files", sweep)
+    register_sweep("unused files", sweep, lambda: unused().count())

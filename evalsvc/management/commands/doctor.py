@@ -51,3 +51,5 @@ class Command(PlainCommand):
         for folder in stored_files.folders():
             orphans = sum(1 for _ in stored_files.orphans(folder))
             self.write(f"would remove: {orphans:,} files in {folder}/ without a row")
+        for name, n in registry.removable():
+            self.write(f"would remove: {n:,} {name}")

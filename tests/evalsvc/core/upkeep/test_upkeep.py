@@ -25,8 +25,10 @@ from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.upkeep import registry, stored_files
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
+from tests.cast.basics import sentence
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.cast.periodic import look
+from tests.cast.projects import create_project, import_lines
 from workers.runner import run_inline
 
 LONG_AGO = time.time() - 7_200
@@ -256,6 +258,25 @@ def test_rows_that_ended_long_ago_are_shown_then_removed(ended: list[Any]) -> No
     assert remaining(ended) == [False] * 4
     assert {model: model.objects.count() + 1 for model in before} == before
     assert "would remove: 1 " not in doctor("--show")[1]
+
+
+@pytest.mark.django_db
+def test_what_each_sweep_would_remove_is_counted_before(tmp_path: Path, settings: Any) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    (tmp_path / "old.upload").write_bytes(b"part")
+    os.utime(tmp_path / "old.upload", (LONG_AGO, LONG_AGO))
+    batch = import_lines(create_project(), [sentence(1), sentence(2)])
+    type(batch).objects.filter(pk=batch.pk).update(state="failed")
+    PredictionFile.objects.create(
+        sha256="a" * 64, size=1, name="predictions/a", kept_at="2000-01-01T00:00:00Z"
+    )
+    shown = dict(registry.removable())
+    for name, n in (("temporary files of uploads", 1), ("staged rows", 2), ("unused files", 1)):
+        assert (name, shown[name]) == (name, n)
+        assert f"would remove: {n} {name}\n" in doctor("--show")[1]
+    removed = registry.sweep()
+    assert {name: removed[name] for name in shown} == shown
+    assert set(dict(registry.removable()).values()) == {0}
 
 
 def test_rows_are_kept_for_ever_where_no_days_are_set(ended: list[Any], settings: Any) -> None:

@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
@@ -22,7 +24,7 @@ from evalsvc.core.jobs.queue_status import QueueHealth, queue_health
 from evalsvc.core.storage import lost_folders
 from evalsvc.core.upkeep.registry import KIND
 
-BROKER_SECONDS = 2
+BROKER_SECONDS, STORAGE_SECONDS = 2, 5
 STALLED_SECONDS = 600
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -60,8 +62,29 @@ def _broker() -> str:
     return ""
 
 
+class StorageProbe(Thread):
+    """Look into the storage beside the request, as the answer may take a minute."""
+
+    latest: ClassVar[StorageProbe | None] = None
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        self.error = caught(lambda: default_storage.listdir(""))
+
+
 def _storage() -> str:
-    default_storage.listdir("")
+    probe = StorageProbe.latest
+    if probe is None or not probe.is_alive():  # one at a time, or every request would leave one
+        probe = StorageProbe.latest = StorageProbe()
+        probe.start()
+    probe.join(STORAGE_SECONDS)
+    if probe.is_alive():
+        return f"There is no answer within {STORAGE_SECONDS} s."
+    if probe.error:
+        raise probe.error
     lost = lost_folders()
     return f"None of the files in {', '.join(lost)} is found. Check that the storage is mounted." * bool(lost)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 import yaml
+from django.core.files.storage import FileSystemStorage
 from django.db.models.functions import Now
 from django.test import Client
 
@@ -32,6 +34,22 @@ def ready(db: None, settings: Any, tmp_path: Path) -> None:
 def test_an_installation_whose_parts_work_is_ready(ready: None, client: Client) -> None:
     response = client.get("/readyz")
     assert (response.status_code, response.json()) == (200, READY)
+
+
+def test_a_storage_that_hangs_is_named_without_waiting_for_it(
+    ready: None, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, looks = Event(), []
+    monkeypatch.setattr(health, "STORAGE_SECONDS", 0.05)
+    monkeypatch.setattr(FileSystemStorage, "listdir", lambda *_: (looks.append(1), answers.wait(60)))
+    for _ in range(3):
+        assert client.get("/readyz").json()["problems"] == {"storage": "There is no answer within 0.05 s."}
+    assert len(looks) == 1
+    answers.set()
+    assert health.StorageProbe.latest
+    health.StorageProbe.latest.join(60)
+    monkeypatch.setattr(health, "STORAGE_SECONDS", 60)
+    assert client.get("/readyz").json() == READY
 
 
 def lose_a_worker(settings: Any) -> None:

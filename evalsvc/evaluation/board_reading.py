@@ -33,6 +33,7 @@ from evalsvc.evaluation.disclosure.policy import (
     shown_values,
     withheld_values,
 )
+from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.measures.menu import (
     as_shown,
     shown_measures,
@@ -238,7 +239,7 @@ def _scores_of(readings: Collection[Reading]) -> dict[int, list[_Stored]]:
         stored = Score.objects.filter(_evaluations(group, prefix="evaluation__"))
         if limited:
             keys = (key for each in group for key in (each.order_by, *(each.measures or ())))
-            stored = stored.filter(measure__in=set(keys))
+            stored = stored.filter(measure__in={*keys, TAU})
         for evaluation, *columns in stored.values_list("evaluation_id", *_Stored._fields) if group else ():
             scores[evaluation].append(_Stored(*columns))
     return scores

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from evalsvc.evaluation.disclosure.history import History, histories
 from evalsvc.evaluation.disclosure.policy import (
@@ -17,6 +17,7 @@ from evalsvc.evaluation.disclosure.policy import (
     needs_claims,
     shown_values,
 )
+from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.measures.computation import computation
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission
 from evalsvc.evaluation.roles import Person, sealed_from
@@ -61,7 +62,9 @@ def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed
 def class_rows(policy: Policy, evaluations: Collection[int]) -> dict[int, list[dict[str, Any]]]:
     """Return the rows per class of evaluations under one policy."""
     stored = Evaluation.objects.filter(pk__in=evaluations).values_list("pk", "classes")
-    return {pk: policy.classes(rows) for pk, rows in stored}
+    at_tau = Score.objects.filter(evaluation__in=evaluations, measure=TAU, value__isnull=False)
+    moving = set(at_tau.values_list("evaluation", flat=True)) if policy.hidden else ()
+    return {pk: [] if pk in moving else policy.classes(rows) for pk, rows in stored}
 
 
 def main_values(scored: Sequence[Scored], person: Person) -> list[float | None]:
@@ -73,8 +76,10 @@ def main_values(scored: Sequence[Scored], person: Person) -> list[float | None]:
         source if submission.pk in past.earlier else evaluation
         for (submission, evaluation), past, source in zip(scored, pasts, earlier, strict=True)
     ]
-    main = Score.objects.filter(evaluation__in=filter(None, sources), measure=F("evaluation__setting__main"))
-    scores = {score.evaluation_id: score for score in main}
+    asked = Q(measure=F("evaluation__setting__main")) | Q(measure=TAU)
+    scores: dict[int, list[Score]] = defaultdict(list)
+    for score in Score.objects.filter(asked, evaluation__in=filter(None, sources)):
+        scores[score.evaluation_id].append(score)
     both = zip(sources, policies, strict=True)
     counting = [source.pk for source, policy in both if source and needs_claims(policy)]
     rows: dict[int, list[dict[str, Any]]] = {}
@@ -82,10 +87,11 @@ def main_values(scored: Sequence[Scored], person: Person) -> list[float | None]:
         rows = dict(Evaluation.objects.filter(pk__in=counting).values_list("pk", "classes"))
     figures = []
     for (submission, _), policy, past, source in zip(scored, policies, pasts, sources, strict=True):
-        stored = [scores[source.pk]] if source and source.pk in scores else []
+        stored = scores[source.pk] if source else []
         of_run = rows.get(source.pk, []) if source else []
         values = shown_values(policy, stored, of_run, ladder=past.ladder.get(submission.pk))
-        figures.append(next((value.value for value in values), None))
+        own = (value.value for value in values if value.measure == policy.setting.main)
+        figures.append(next(own, None))
     return figures
 
 

@@ -61,7 +61,7 @@ class Ledger:
 
     @cached_property
     def costs(self) -> list[Cost]:
-        """Cost of each measure, of class rows and of the curve."""
+        """Cost of each measure and of class rows."""
         shown = set(self.policy.measures)
         costs = []
         for measure in MENU.values():
@@ -78,9 +78,6 @@ class Ledger:
             bits = large * rules.bits(rules.CLASS_STEP)
             f = f_title(gold.beta)
             costs.append(Cost(f"{f} of {large} classes", rules.CLASS_STEP, bits, self.setting.class_rows))
-        if gold.positives >= rules.LEAST_FACTS and self.setting.unit != Setting.Unit.DOCUMENT:
-            bits = rules.CURVE_POINTS * rules.bits(rules.CURVE_STEP)
-            costs.append(Cost("curve of ranked claims", rules.CURVE_STEP, bits, not self.setting.ladder))
         return costs
 
     @property

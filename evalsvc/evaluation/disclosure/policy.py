@@ -17,7 +17,13 @@ from django.utils import timezone
 
 from evalsvc.core.web.formatting import listed, moment, number, percent
 from evalsvc.evaluation.disclosure import gold_counts, gold_digest, rules
-from evalsvc.evaluation.disclosure.sensitivity import NEVER_SHOWN, GoldCounts, largest_change
+from evalsvc.evaluation.disclosure.sensitivity import (
+    NEVER_SHOWN,
+    OVER_THRESHOLDS,
+    TAU,
+    GoldCounts,
+    largest_change,
+)
 from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion
 from evalsvc.evaluation.roles import Person, organised
@@ -154,9 +160,18 @@ class Policy:
             return ShownValue(key, None, self.withheld, withheld=True)
         return ShownValue(key, rules.rounded(value, step), reason)
 
+    def is_over_thresholds(self, key: str) -> bool:
+        """True unless a figure of scores is counted at the best threshold, which a gold label moves."""
+        plain = self.gold.beta == 1.0 and self.setting.benchmark.negative not in self.gold.classes
+        return bool(OVER_THRESHOLDS.fullmatch(key)) or (plain and key == "micro_f1")
+
     @property
     def withheld(self) -> str:
         return f"withheld {self.until}: one gold label moves it by more than 5 points"
+
+    @property
+    def withheld_at_tau(self) -> str:
+        return f"withheld {self.until}: the gold decides the threshold of scores; labels have this figure"
 
     @property
     def until(self) -> str:
@@ -231,16 +246,7 @@ class Policy:
         # of a split, the claims left out would tell which items are in the share
         names = KEPT_COUNTS if self.setting.share is None else ("missing",)
         kept = {key: counts[key] for key in names if key in counts}
-        return {"counts": kept, "curve": self._curve(detail.get("curve")), "notes": detail.get("notes", [])}
-
-    def _curve(self, curve: dict[str, Any] | None) -> dict[str, Any] | None:
-        if not curve or self.gold.positives < rules.LEAST_FACTS or self.setting.ladder:
-            return None
-        grid = rules.curve_grid(curve["recall"], curve["precision"])
-        points = [
-            (at / (rules.CURVE_POINTS - 1), value) for at, value in enumerate(grid) if value is not None
-        ]
-        return {"recall": [recall for recall, _ in points], "precision": [value for _, value in points]}
+        return {"counts": kept, "curve": None, "notes": detail.get("notes", [])}
 
 
 def needs_claims(policy: Policy) -> bool:
@@ -298,10 +304,12 @@ def disclose(
     Without an evaluation nothing is shown.
     """
     shown_run, source = earlier or (None, evaluation)
-    values, classes, detail = withheld_values(policy, waiting=waiting), [], {}
+    values, detail = withheld_values(policy, waiting=waiting), dict[str, Any]()
+    classes = list[dict[str, Any]]()
     if source is not None:
         values = shown_values(policy, source.scores.all(), source.classes, ladder=ladder)
-        classes, detail = source.classes, source.detail
+        moving = policy.hidden and has_threshold(source.scores.all())
+        classes, detail = [] if moving else source.classes, source.detail
     return Disclosed(
         pk=evaluation.pk,
         setting=evaluation.setting,
@@ -317,6 +325,11 @@ def disclose(
         detail=policy.detail(detail),
         figures_of=shown_run if source else None,
     )
+
+
+def has_threshold(scores: Iterable[StoredValue]) -> bool:
+    """True for scores, which count from the threshold on that the gold decides."""
+    return any(score.measure == TAU and score.value is not None for score in scores)
 
 
 def withheld_values(policy: Policy, *, waiting: bool) -> list[ShownValue]:
@@ -335,10 +348,13 @@ def shown_values(
     """Return the values that a policy lets out of these scores."""
     if not policy.hidden:
         return [ShownValue(score.measure, score.value, score.reason) for score in scores]
-    shown, values = set(policy.measures), []
+    shown, values, scores = set(policy.measures), list[ShownValue](), list(scores)
+    moving = has_threshold(scores)
     for score in scores:
         if score.measure == policy.setting.main and ladder is not None:
             values.append(ShownValue(score.measure, ladder))
+        elif score.measure in shown and moving and not policy.is_over_thresholds(score.measure):
+            values.append(ShownValue(score.measure, None, policy.withheld_at_tau, withheld=True))
         elif score.measure in shown:
             claims = claims_of(rows, score.measure)
             values.append(policy.value(score.measure, score.value, reason=score.reason, claims=claims))

@@ -7,15 +7,12 @@ curve are held back as well.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from itertools import accumulate
 from math import ceil, log2
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 CLASS_STEP, LEAST_CLASS = 0.01, 200
-CURVE_STEP, CURVE_POINTS, LEAST_FACTS = 0.01, 101, 2_000
 P_BOUNDS = ((0.001, "< .001"), (0.01, "< .01"), (0.05, "< .05"))
 PER_DAY, REFUSALS_PER_DAY = 5, 20
 WARN_ABOVE = 0.1
@@ -69,18 +66,6 @@ def p_range(p: float) -> str:
 def greatest_p(p: float) -> float:
     """Return the greatest p of the range that a p value is in."""
     return next((bound - TINY for bound, _ in P_BOUNDS if p < bound), 1.0)
-
-
-def curve_grid(recall: Sequence[float], precision: Sequence[float]) -> list[float | None]:
-    """Return the greatest precision at each recall, in whole percent.
-
-    The recalls asked for are ≥ 0, .01 … 1.
-
-    The recalls rise; beyond the last one there is None.
-    """
-    best = list(accumulate(reversed(precision), max))[::-1]
-    places = (bisect_left(recall, at / (CURVE_POINTS - 1) - TINY) for at in range(CURVE_POINTS))
-    return [rounded(best[place], CURVE_STEP) if place < len(best) else None for place in places]
 
 
 def ladder(scores: Iterable[float], eta: float, *, higher: bool = True) -> list[float]:

@@ -11,6 +11,8 @@ from math import log
 # A label moves the threshold, and so a figure at it, by any amount; and the AUC by half of where a file, by
 # tying all later claims, ends it: the first claims alone then decide what is shown.
 NEVER_SHOWN = re.compile(r"(.*_)?tau|auc(_under_ties)?")
+TAU = "tau"
+OVER_THRESHOLDS = re.compile(r"(opennre_)?(ap|auc|max_f1|p_at_.+)")
 RATIOS = ("f1", "precision", "recall")
 PREFIXES = ("opennre_", "conll_")
 OF_RELATIONS = re.compile(r"relation_(?:strict|bounds|relaxed)_(.+)")

@@ -219,7 +219,7 @@ def test_the_same_file_under_another_setting_has_figures_of_its_own(
     for other, lines in ((others[0], scores(ANSWERS, 1)), (others[1], label(wrong(GOLD, 0.2), 1))):
         sent(cast, other, lines, run="2")
         again = sent(cast, other, list(reversed(lines)), run="3")
-        assert figures(client, cast, again)["scores"]["macro_f1"]["value"] is not None
+        assert figures(client, cast, again)["scores"]["micro_f1"]["value"] is not None
 
 
 def test_other_teams_and_other_gold_are_not_compared(cast: BenchmarkCast) -> None:

@@ -315,6 +315,25 @@ def test_a_person_submits_for_one_team_to_all_hidden_settings_on_a_gold(
     assert cast.submit(other, labels_file(GOLD)).pk
 
 
+def test_of_scores_no_figure_is_shown_that_is_counted_at_a_threshold(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """A gold label moves the threshold, and so what lies above it."""
+    benchmark = hidden_phase(cast, GOLD, class_rows=True)
+    lines = [{"id": name, "scores": {"born_in": 1 / at}} for at, name in enumerate(GOLD, 1)]
+    labels, ranked = scored(cast, benchmark, GOLD), cast.submit(benchmark, lines, system="ranked")
+    while run_next("score"):
+        pass
+    client.force_login(cast.kim)
+    of_labels, of_scores = scores(client, labels.pk), scores(client, ranked.pk)
+    assert all(row["value"] is not None for row in of_labels["scores"].values())
+    shown = [key for key, row in of_scores["scores"].items() if row["value"] is not None]
+    assert (shown, of_scores["classes"]) == (["micro_f1"], [])
+    board = leaderboard.board(setting_of(benchmark), person=cast.kim)
+    figures = next(row.figures for row in board.rows if row.system.name == "ranked")
+    assert (figures["micro_f1"].mean is None, figures["accuracy"].mean) == (False, None)
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_twenty_files_a_day_are_rejected_and_no_more(
     cast: BenchmarkCast, client: Client, again: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import log
 
 import pytest
@@ -12,19 +12,6 @@ from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
 from evalsvc.evaluation.disclosure.shown_tests import StoredTest, adjusted_if_let_out
 from evalsvc.evaluation.measures.menu import MENU
 
-# Claims of one score each, falling: hit, miss, or claims:hits. Those below the last hit are left out.
-BLOCKS = (
-    "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1 1 1 1 1 2:2 "
-    "0 1 1 1 0 2:1 1 2:2 0 1 1 1 1 1 1 0 1 0 1 2:1 1 1 1 0 1 2:1 0 2:0 0 0 0 1 2:1 0 1 0 0 0 0 1 2:1 "
-    "0 0 0 1 0 1 0 0 1 1 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 2:0 0 0 0 0 0 1 0 0 2:0 0 1 0 0 3:0 0 0 0 0 0 "
-    "0 0 0 2:1 1 0 2:0 3:0 0 2:0 3:0 2:0 0 0 0 0 0 0 0 0 0 0 0 2:0 0 2:0 0 0 0 1 0 2:0 0 0 2:0 0 0 "
-    "2:0 3:0 0 0 0 2:0 1 2:0 "
-)
-FACTS = 84
-CURVE = {
-    1.0: 48, 0.98: 8, 0.96: 4, 0.93: 5, 0.92: 7, 0.91: 1, 0.9: 1, 0.89: 5, 0.88: 1, 0.87: 1, 0.81: 2,
-    0.8: 2, 0.77: 1, 0.76: 1, 0.74: 3, 0.73: 2, 0.66: 1, 0.61: 2, 0.59: 1, 0.54: 2, 0.45: 1, 0.41: 2,
-}  # fmt: skip
 SCORES = [0.6123, 0.618, 0.62, 0.6201, 0.6299, 0.615, 0.6351, 0.64, 0.6449, 0.655, 0.6551, 0.6651]
 
 
@@ -268,16 +255,3 @@ def test_the_gold_of_the_simulation_has_the_stated_entropy(items: int, bits: flo
     harmonic = sum(1 / rank for rank in range(1, 25))
     counts = [int(items * 0.68 / rank / harmonic) for rank in range(1, 25)]
     assert rules.label_bits([*counts, items - sum(counts)]) == pytest.approx(bits, abs=0.05)
-
-
-def test_the_curve_keeps_101_recalls_without_scores() -> None:
-    blocks = [(block if ":" in block else f"1:{block}").split(":") for block in BLOCKS.split()]
-    claims, hits = (list(accumulate(int(block[at]) for block in blocks)) for at in (0, 1))
-    precision = [hit / claim for hit, claim in zip(hits, claims, strict=True)]
-    shown = rules.curve_grid([hit / FACTS for hit in hits], precision)
-    assert shown == [value for value, points in CURVE.items() for _ in range(points)]
-
-
-def test_the_curve_ends_at_the_last_recall() -> None:
-    shown = rules.curve_grid([0.25, 0.5], [1.0, 0.666])
-    assert (shown[25], shown[26], shown[50], shown[51], len(shown)) == (1.0, 0.67, 0.67, None, 101)

@@ -46,8 +46,8 @@ class MemberEffect:
         if not self.changed:
             return f"Nobody’s role changes: {self.role}. "
         moves = [f"{name} ({before or 'no member yet'})" for name, before in self.changed]
-        verb = "becomes" if len(moves) == 1 else "become"
-        return f"{listed(moves)} {verb} {self.role} and will see {SEES[self.role]}. "
+        becomes = f"becomes {self.role}" if len(moves) == 1 else f"become {self.role}s"
+        return f"{listed(moves)} {becomes} and will see {SEES[self.role]}. "
 
     @property
     def _work(self) -> str:

@@ -39,6 +39,9 @@ class NewTermsSerializer(serializers.Serializer[Any]):
         help_text="Markdown; teams accept a changed text before their next submission. Empty: no terms.",
     )
     approval = serializers.BooleanField(required=False, help_text="True: organisers approve each team first.")
+    preview = serializers.BooleanField(
+        default=False, help_text="Change nothing; `effect` names the teams for which it would matter."
+    )
 
 
 class FinalRunSerializer(serializers.Serializer[Any]):
@@ -74,6 +77,7 @@ class TakingPartSerializer(serializers.Serializer[Any]):
     terms = TermsSerializer(allow_null=True, help_text="The terms in force; null: none.")
     approval = serializers.BooleanField(help_text="True when organisers approve each team first.")
     entries = EntrantSerializer(many=True, help_text="Entries of your teams.")
+    effect = serializers.CharField(help_text="What a preview would change; else empty.")
 
 
 class EntryRequestSerializer(serializers.Serializer[Any]):
@@ -104,10 +108,10 @@ class NewAnnouncementSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(required=False, allow_blank=True, default="", help_text="Markdown.")
 
 
-def _taking_part(benchmark: Benchmark, person: User) -> dict[str, Any]:
+def _taking_part(benchmark: Benchmark, person: User, effect: str = "") -> dict[str, Any]:
     mine = benchmark.entrants.filter(team__in=roles.teams_of(person)).select_related("team", "terms")
     shown = {"terms": entrants.terms_of(benchmark), "approval": benchmark.approval, "entries": mine}
-    return dict(TakingPartSerializer(shown).data)
+    return dict(TakingPartSerializer(shown | {"effect": effect}).data)
 
 
 class Entry(APIView):
@@ -141,9 +145,13 @@ class BenchmarkTerms(APIView):
         responses={200: TakingPartSerializer} | problems(400, 401, 403, 404),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Put new terms in force, or set whether teams are approved."""
+        """Put new terms in force, or set whether teams are approved; or preview that."""
         benchmark, person = organised(request, slug)
         values = validated(request, NewTermsSerializer)
+        if values["preview"]:
+            text, needed = values.get("text"), values.get("approval")
+            effect = entrants.effect(benchmark, by=person, text=text, needed=needed)
+            return Response(_taking_part(benchmark, person, effect))
         if "text" in values:
             entrants.set_terms(benchmark, values["text"], by=person)
         if "approval" in values:

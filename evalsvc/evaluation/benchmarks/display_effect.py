@@ -51,7 +51,7 @@ class DisplayEffect:
             if same
             else f"{self.after.words} instead of {self.before.words}"
         )
-        return f"On {runs} teams would see {seen}.{self._more}{self._later}"
+        return f"Teams would see {seen}, on {runs}.{self._more}{self._later}"
 
     @property
     def _more(self) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.web.formatting import listed
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.text_validation import require_visible
 from evalsvc.evaluation.models import Benchmark, Entrant, Terms
@@ -111,6 +113,28 @@ def set_approval(benchmark: Benchmark, *, needed: bool, by: User) -> None:
     record(benchmark, "approval of teams", by=by, before=benchmark.approval, after=needed)
     Benchmark.objects.filter(pk=benchmark.pk).update(approval=needed)
     benchmark.approval = needed
+
+
+@transaction.atomic
+def effect(benchmark: Benchmark, *, by: User, text: str | None = None, needed: bool | None = None) -> str:
+    """Change terms or approval, name the teams for which that matters, and roll it back."""
+    teams = Team.objects.filter(Q(systems__benchmark=benchmark) | Q(entries__benchmark=benchmark))
+    teams = teams.distinct().order_by("name")
+    trial = Benchmark.objects.get(pk=benchmark.pk)
+    before = set(not_entered(trial, teams))
+    if text is not None:
+        set_terms(trial, text, by=by)
+    if needed is not None:
+        set_approval(trial, needed=needed, by=by)
+    after = set(not_entered(trial, teams))
+    transaction.set_rollback(True)
+    stopped, admitted = sorted(map(str, after - before)), sorted(map(str, before - after))
+    words = []
+    if stopped:
+        words.append(f"Before their next submission, {listed(stopped)} must accept the terms or be approved.")
+    if admitted:
+        words.append(f"{listed(admitted)} may submit at once.")
+    return " ".join(words) or "No team that takes part is affected."
 
 
 @transaction.atomic

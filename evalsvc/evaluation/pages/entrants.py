@@ -119,7 +119,16 @@ def entrants_page(request: HttpRequest, slug: str) -> HttpResponse:
     text = TermsForm(*submitted(request, TERMS)[:1], initial={"text": terms.text if terms else ""})
     rule = ApprovalForm(*submitted(request, RULE)[:1], initial={"approval": benchmark.approval})
     decision = forms.Form(request.POST if {"approve", "decline"} & set(request.POST) else None)
-    if text.is_bound and text.is_valid():
+    if text.is_bound and request.POST.get("do") == "show":
+        if text.is_valid() and (
+            shown := attempt(
+                text, lambda: entrants.effect(benchmark, by=person, text=text.cleaned_data["text"])
+            )
+        ):
+            messages.info(request, shown)
+    elif rule.is_bound and rule.is_valid() and request.POST.get("do") == "show":
+        messages.info(request, entrants.effect(benchmark, by=person, needed=rule.cleaned_data["approval"]))
+    elif text.is_bound and text.is_valid():
         if attempt(text, lambda: (entrants.set_terms(benchmark, text.cleaned_data["text"], by=person), True)):
             messages.info(request, "Terms saved.")
             return redirect("board-entrants", slug)

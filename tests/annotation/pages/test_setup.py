@@ -258,7 +258,7 @@ def test_another_role_shows_its_effect_before_it_is_saved(client: Client, cast: 
     can_decide = cast.project.members.filter(role__in=MAY_DECIDE).count()
     page, api = (reverse(name, args=["harbour"]) for name in ("project-members", "api-members"))
     shown = client.post(page, {"user": "ann, nils", "role": "adjudicator", "do": "show"}).content.decode()
-    assert "(annotator) and nils (no member yet) become adjudicator and will see disputed" in shown
+    assert "(annotator) and nils (no member yet) become adjudicators and will see disputed" in shown
     assert "1 answer and 0 decisions stay and count. 1 reserved sentence becomes free" in shown
     assert f"{can_label - 1} members can label then, and {can_decide + 2} can decide" in shown
     sent = {"username": "ann", "role": "viewer", "preview": True}

@@ -51,6 +51,25 @@ def test_a_team_submits_only_after_it_accepted_the_terms_in_force(
     assert [each.number for each in benchmark.terms.all()] == [1, 2, 3]
 
 
+def test_the_teams_that_other_terms_or_approval_would_stop_are_named_first(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    cast.submit(benchmark, LABEL_LINES)
+    client.force_login(cast.olga)
+    page, api = (reverse(name, args=[benchmark.slug]) for name in ("board-entrants", "api-terms"))
+    for sent in ({"action": "terms", "text": "Be fair."}, {"action": "approval", "approval": "on"}):
+        shown = client.post(page, sent | {"do": "show"}).content.decode()
+        assert "Before their next submission, Kelpie must accept the terms or be approved." in shown
+    entrants.set_terms(benchmark, "Be fair.", by=cast.olga)
+    sent = {"text": "", "preview": True}
+    answer = client.post(api, sent, content_type="application/json").json()
+    assert (answer["effect"], answer["terms"]["number"]) == ("Kelpie may submit at once.", 1)
+    benchmark.refresh_from_db()
+    assert (benchmark.terms_number, benchmark.approval) == (1, False)
+    same = client.post(api, {"text": "Be fair.", "preview": True}, content_type="application/json").json()
+    assert same["effect"] == "No team that takes part is affected."
+
+
 def test_the_same_terms_saved_again_make_no_version(cast: BenchmarkCast, benchmark: Benchmark) -> None:
     for _ in range(2):
         entrants.set_terms(benchmark, " Be fair. ", by=cast.olga)

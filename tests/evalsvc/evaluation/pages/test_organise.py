@@ -393,7 +393,7 @@ def test_what_teams_would_see_is_stated_before_a_setting_changes(olga: Client, c
     page = reverse("setting-change", args=[submission.benchmark.slug, setting.key])
     sent = {"title": setting.title, "main": setting.main, "disclosure": "hidden", "do": "show"}
     words = re.sub(r"\s+", " ", olga.post(page, sent).content.decode())
-    assert "On 1 run of 1 team teams would see no figure instead of all figures, counts and errors." in words
+    assert "Teams would see no figure instead of all figures, counts and errors, on 1 run of 1 team." in words
     assert Setting.objects.get().disclosure == "open"
     api = reverse("api-setting", args=[submission.benchmark.slug, setting.key])
     closes = timezone.now() + timedelta(days=3)

@@ -66,6 +66,7 @@ class MaskedLogger(Logger):
             return
         atoms = self.atoms(resp, req, environ, request_time)
         fields = {name: atoms.get(key, "-") for name, key in JSON_FIELDS.items()}
+        fields |= {"status": int(fields["status"]), "seconds": float(fields["seconds"])}
         self.access_log.info("%s %s", fields["method"], fields["path"], extra=fields)
 
     def atoms(self, *arguments: Any) -> dict[str, Any]:

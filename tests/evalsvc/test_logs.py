@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError
 from django.test import Client
+from gunicorn.config import Config
 
 from evalsvc import logs
 from evalsvc.core import log_context
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.markdown import to_html
+from evalsvc.serving import gunicorn_settings
 from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import answers
 from workers.runner import run_next
@@ -165,3 +169,17 @@ def test_an_error_of_ours_names_its_request(client: Client, monkeypatch: pytest.
         reply = client.get(address, headers={"X-Request-ID": "seen-by-them"})
         assert reply.status_code == 500
         assert "seen-by-them" in reply.content.decode()
+
+
+def test_the_json_line_of_a_request_has_numbers_to_filter_by(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(gunicorn_settings, "AS_JSON", True)
+    logger = gunicorn_settings.MaskedLogger(Config())
+    monkeypatch.setattr(logger.access_log, "handlers", [caplog.handler])
+    response = SimpleNamespace(status="404 Not Found", sent=12, headers=[])
+    environ = {"REQUEST_METHOD": "GET", "RAW_URI": "/join/sesame/", "PATH_INFO": "/join/sesame/"}
+    environ |= {"SERVER_PROTOCOL": "HTTP/1.1", "REMOTE_ADDR": "127.0.0.1"}
+    logger.access(response, SimpleNamespace(headers=[]), environ, timedelta(milliseconds=1_500))
+    line = json.loads(logs.json_formatter().format(caplog.records[-1]))
+    assert (line["status"], line["bytes"], line["seconds"], line["path"]) == (404, 12, 1.5, "/join/***/")

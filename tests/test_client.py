@@ -381,6 +381,7 @@ def test_a_shared_task_is_run_by_the_client(
     assert say(organiser, "approve", "rel", "kelpie") == "kelpie: approved.\n"
     assert "queued" in say(token, *submit)
     assert run_next("score")
+    Setting.objects.update(row_rule="final")
     assert say(token, "final", Submission.objects.get().pk).endswith(": scored, final run\n")
     assert [run["run"] for run in json.loads(say(organiser, "runs", "rel", "--team", "kelpie"))] == ["1"]
     assert json.loads(say(organiser, "runs", "rel", "--state", "failed")) == []

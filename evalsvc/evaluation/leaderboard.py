@@ -391,7 +391,9 @@ def _ordering(policy: Policy, key: str) -> str:
     """Return the measure that orders a board, by default the main one."""
     key = key or policy.setting.main
     if key not in policy.measures:
-        raise DomainError("unknown_measure", f"The board has no measure {key}.", field="order")
+        known = ", ".join(each for each in policy.measures if as_shown(policy.setting, each).ranks)
+        detail = f"The board has no measure {key[:60]}."
+        raise DomainError("unknown_measure", detail, hint=f"Known: {known}.", field="order")
     measure = as_shown(policy.setting, key)
     if not measure.ranks and key != policy.setting.main:
         detail = f"{measure.title} orders no board."

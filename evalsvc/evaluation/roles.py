@@ -17,7 +17,7 @@ from django.utils import timezone
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.activity.models import record
-from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, Unknown
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.models import Benchmark, Organiser, Setting, Submission
 
@@ -42,7 +42,11 @@ def visible(user: Person) -> QuerySet[Benchmark]:
 def benchmark_for(user: Person, slug: str) -> Benchmark:
     """Return the benchmark; answer 404 if it is absent or hidden."""
     benchmark = Benchmark.objects.filter(slug=slug, public=True).first()
-    return benchmark or get_object_or_404(visible(user), slug=slug)  # absent or hidden: the same work
+    benchmark = benchmark or visible(user).filter(slug=slug).first()  # absent or hidden: the same work
+    if benchmark is None:
+        hint = "The list of benchmarks has those that you see."
+        raise Unknown("not_found", "benchmark", slug, where="This service", hint=hint)
+    return benchmark
 
 
 def role_in(benchmark: Benchmark, user: Person) -> str | None:

@@ -21,7 +21,7 @@ from evalsvc.core.accounts.models import Identity, Invitation, User
 from evalsvc.core.accounts.tokens import digest
 from evalsvc.core.jobs.models import Worker
 from evalsvc.evaluation.benchmarks import announcements, contributed, saved_views, versions
-from evalsvc.evaluation.models import Announcement, Benchmark, Entrant, ModelHost, ReportedSystem
+from evalsvc.evaluation.models import Announcement, Benchmark, Entrant, ModelHost, ReportedSystem, Setting
 from evalsvc.evaluation.reported import entries
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, canary_sentence, predicted_scores
@@ -164,6 +164,12 @@ def revised(benchmark: Benchmark) -> Fields:
 
 def scored(cast: ServiceCast) -> Fields:
     return {"pk": cast.scored.pk}
+
+
+def final(cast: ServiceCast) -> Fields:
+    """A scored run on a board that shows final runs."""
+    Setting.objects.filter(evaluations__submissions=cast.scored).update(row_rule="final")
+    return scored(cast)
 
 
 def queued(cast: ServiceCast) -> Fields:
@@ -332,6 +338,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark-measures:hidden": vault,
     "api-benchmark-measure": lambda cast: tides(cast) | proposed(cast),
     "api-benchmark-measure-retire": lambda cast: tides(cast) | admitted(cast),
+    "submission-final": final,
     "api-reported-remove": lambda cast: main_of_tides(cast) | {"pk": reported(cast).pk},
     **dict.fromkeys(
         ("setting:hidden", "setting-inputs:hidden", "setting-change:hidden", "setting-revise:hidden"),
@@ -341,7 +348,6 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         (
             "submission",
             "submission-withdraw",
-            "submission-final",
             "submission-retry",
             "submission-curve-svg",
             "submission-curve-csv",
@@ -475,7 +481,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("api-submission", "api-scores", "api-submission-withdraw", "api-submission-retry"), scored
     ),
-    "api-submission-final": scored,
+    "api-submission-final": final,
     "api-submission-cancel": queued,
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from datetime import datetime
+from itertools import islice
 from typing import Any, ClassVar
 
 
@@ -39,6 +41,23 @@ class Conflict(DomainError):
     """The object changed: it is frozen, closed, decided, or answered elsewhere."""
 
     status = 409
+
+
+class Unknown(DomainError):
+    """A name in an address that nothing here has; `known` lists those that exist."""
+
+    status = 404
+    title = "Not found"
+
+    def __init__(
+        self, code: str, what: str, name: str, *, where: str, known: Iterable[str] = (), hint: str = ""
+    ) -> None:
+        listed = ", ".join(islice(known, 50))
+        super().__init__(
+            code,
+            f"{where} has no {what} {name[:100]!r}.",
+            hint=hint or (f"Known: {listed}." if listed else ""),
+        )
 
 
 class NotAllowed(DomainError):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.http import Http404
 from rest_framework.request import Request
 
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.request_validation import whole_number
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -17,7 +17,8 @@ def setting_of(benchmark: Benchmark, key: str) -> Setting:
     settings = benchmark.settings.select_related("test_set", "only", "benchmark")
     setting = (settings.filter(key=key) if key else settings).first()
     if setting is None:
-        raise Http404
+        known = benchmark.settings.values_list("key", flat=True)
+        raise Unknown("unknown_setting", "setting", key, where=str(benchmark), known=known)
     return setting
 
 

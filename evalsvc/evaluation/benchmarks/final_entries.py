@@ -15,6 +15,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation.benchmarks.file_contract import BOTH
 from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY
 from evalsvc.evaluation.dates import stated
+from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.models import Benchmark, FinalEntry, Setting, Submission
 from evalsvc.evaluation.roles import ORGANISER, require_own, role_in
 from evalsvc.evaluation.submission_states import mark_boards
@@ -27,8 +28,7 @@ def phases_of(submission: Submission) -> list[str]:
 
 def choosable(submission: Submission) -> list[str]:
     """Return the phases of a run in which its team may still choose."""
-    ended = _ended(submission)
-    return [phase for phase in phases_of(submission) if phase not in ended]
+    return [phase for phase, ended in _phases(submission).items() if ended is None]
 
 
 def choose(submission: Submission, *, by: User, phase: str = "") -> None:
@@ -44,12 +44,16 @@ def choose(submission: Submission, *, by: User, phase: str = "") -> None:
         detail = f"Submission {submission.pk} was not sent to the phase {phase[:20]}."
         hint = f"Its phases: {', '.join(filter(None, sent)) or 'none'}."
         raise DomainError("unknown_phase", detail, hint=hint, field="phase")
-    ended, asked = _ended(submission), [phase] if phase else sent
-    chosen = [each for each in asked if each not in ended]
+    phases = {each: ended for each, ended in _phases(submission).items() if phase in ("", each)}
+    if not phases:
+        shown = f"in the phase {phase or sent[0]} " if any(sent) else ""
+        detail = f"No setting {shown}shows the final run of submission {submission.pk}."
+        raise Conflict("no_final_runs", detail, hint="They show what “Runs shown” says on their pages.")
+    chosen = [each for each, ended in phases.items() if ended is None]
     if not chosen and role_in(submission.benchmark, by) == ORGANISER:
-        chosen = asked
+        chosen = list(phases)
     if not chosen:
-        setting = ended[asked[0]]
+        setting = next(ended for ended in phases.values() if ended)
         at = stated(setting.closes_at, submission.benchmark) if setting.closes_at else ""
         raise Conflict(
             "phase_ended",
@@ -63,17 +67,15 @@ def choose(submission: Submission, *, by: User, phase: str = "") -> None:
         mark_boards(submission)
 
 
-def _ended(submission: Submission) -> dict[str, Setting]:
-    """Return the phases of a run that have ended, each with a closed setting that shows final runs."""
-    closed = Setting.objects.filter(
-        row_rule__in=BY_CHOICE, evaluations__submissions=submission, closes_at__lte=Now()
-    ).order_by("-closes_at")
-    return {
-        phase: setting
-        for setting in closed
-        for phase in phases_of(submission)
-        if setting.phase in ("", phase) or not phase
-    }
+def _phases(submission: Submission) -> dict[str, Setting | None]:
+    """Return the phases of a run in which it can be final, each with a setting that ended it, if one has."""
+    settings = Setting.objects.filter(row_rule__in=BY_CHOICE, evaluations__submissions=submission)
+    phases: dict[str, Setting | None] = {}
+    for setting in settings.distinct().order_by("closes_at"):
+        for phase in phases_of(submission):
+            if setting.phase in ("", phase) or not phase:
+                phases[phase] = phases.get(phase) or (setting if has_closed(setting) else None)
+    return phases
 
 
 def final_phases(benchmarks: Collection[int]) -> dict[int, list[str]]:

@@ -216,7 +216,8 @@ def requested(setting: Setting, systems: Collection[str], *, person: Person | No
     for name in names:
         if name not in by_name:
             detail = f"{name[:200]!r} has no scored run under “{setting.title}”."
-            hint = "Name systems as team/system. Systems of different settings are not compared."
+            first = ", ".join(f"{row.system.team_slug}/{row.system.name}" for row in board.rows[:10])
+            hint = f"Name systems as team/system: {first}{', …' if len(board.rows) > 10 else ''}."
             raise Conflict("unknown_system", detail, hint=hint)
     chosen = {by_name[name].system.pk for name in names}
     return Comparison(board, [row for row in board.rows if row.system.pk in chosen])

@@ -73,7 +73,13 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
 
 def remark(outcome: Outcome) -> str:
     """Explain an interval beside zero without a difference that is called one."""
+    p = p_beside_zero(outcome)
+    return f"The interval is for this pair alone; p is {p} after Holm over all pairs." if p else ""
+
+
+def p_beside_zero(outcome: Outcome) -> str:
+    """Return p where the interval leaves out zero, but no difference is called one; else nothing."""
     apart = outcome.low is not None and outcome.high is not None and outcome.low * outcome.high > 0
     if outcome.winner is not None or not apart:
         return ""
-    return f"The interval is for this pair alone; p is {outcome.p_holm} after Holm over all pairs."
+    return outcome.p_holm

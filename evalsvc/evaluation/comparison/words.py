@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
-from evalsvc.core.web.formatting import DASH, measured, signed
+from evalsvc.core.web.formatting import DASH, listed, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.comparison import sentences
@@ -71,9 +71,11 @@ def remarks(comparison: Comparison) -> list[str]:
     main, names = comparison.board.ordering, comparison.names
     found = []
     for other in range(1, len(comparison.rows)) if comparison.columns else ():
-        if text := sentences.remark(outcome(comparison, main, 0, other)):
-            found.append(f"{names[0]} and {names[other]}: {text}")
-    return found
+        if p := sentences.p_beside_zero(outcome(comparison, main, 0, other)):
+            found.append(f"{p} for {names[0]} and {names[other]}")
+    if not found:
+        return []
+    return [f"Each interval is for its pair alone; after Holm over all pairs p is {listed(found)}."]
 
 
 def paragraph(comparison: Comparison) -> list[str]:

@@ -15,7 +15,8 @@ from typing import Any, Protocol
 
 from django.utils import timezone
 
-from evalsvc.core.web.formatting import listed, moment, number, percent
+from evalsvc.core.web.formatting import listed, number, percent
+from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_counts, gold_digest, rules
 from evalsvc.evaluation.disclosure.sensitivity import (
     NEVER_SHOWN,
@@ -178,7 +179,8 @@ class Policy:
         closes = self.setting.closes_at
         if has_closed(self.setting):
             return "while another setting hides this gold"
-        return f"until {moment(closes)} UTC" if closes else "while the setting is open"
+        at = stated(closes, self.setting.benchmark) if closes else ""
+        return f"until {at}" if at else "while the setting is open"
 
     @property
     def sentence(self) -> str:

@@ -14,7 +14,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.errors.exceptions import DomainError, Unknown
 from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.core.web.downloads import csv_file, jsonl_file, svg_file
 from evalsvc.core.web.formatting import counted
@@ -91,7 +91,8 @@ def chosen(request: HttpRequest, slug: str) -> tuple[Benchmark, list[Setting], S
     key = request.GET.get("setting", "")
     matching = [setting for setting in settings if key in ("", setting.key)]
     if key and not matching:
-        raise Http404
+        known = [each.key for each in settings]
+        raise Unknown("unknown_setting", "setting", key, where=str(benchmark), known=known)
     return benchmark, settings, matching[0] if matching else None
 
 
@@ -235,7 +236,7 @@ def view_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     view = requested_view(request, settings, setting, person=request.user)
     name = request.GET.get("table", "systems")
     if name not in board_tables.TABLES:
-        raise Http404
+        raise Unknown("unknown_table", "table", name, where="The leaderboard", known=board_tables.TABLES)
     reported = reported_figures(setting, request.user, view.board, view.tests.get(setting.pk))
     view = replace(
         view, reported=reported.rows, faults={row.pk: reported.faults(row) for row in reported.rows}

@@ -259,6 +259,11 @@ def clip(name: str, *, letters: int) -> str:
     return name if len(name) <= letters else name[: letters - 1].rstrip() + "…"
 
 
+def clip_middle(name: str, *, letters: int) -> str:
+    end = 2 * letters // 5
+    return name if len(name) <= letters else f"{name[: letters - 1 - end].rstrip()}…{name[-end:]}"
+
+
 def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool = False) -> SafeString:
     """Ranks under each measure, first at the top.
 

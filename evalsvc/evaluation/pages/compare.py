@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsvc.core.accounts import users
+from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import svg_file, text_file
 from evalsvc.core.web.figures import DataTable, Figure
@@ -101,7 +102,8 @@ def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
         together = across(comparison, person=request.user)
         part = (_drawn(comparison, together.held_out) | _drawn_across(together)).get(name)
         if part is None:
-            raise Http404
+            known = ("systems", "tests", "matrix", "joint", *_drawn(comparison, together.held_out))
+            raise Unknown("unknown_table", "table", name, where="The comparison", known=known)
         if format == "svg":
             return svg_file(part.drawing, f"{slug}-{name}.svg")
         table = part.table

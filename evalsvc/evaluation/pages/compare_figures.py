@@ -174,7 +174,9 @@ def draw_classes(
     lines = [(row.title, row.remark, row.f1) for row in rows]
     names = comparison.names
     return (
-        charts.dots(lines, names=names, title="F1 per class", narrow=narrow, class_=class_) if lines else ""
+        charts.dots(lines, names=names, title="F1 per class", axis="F1, %", narrow=narrow, class_=class_)
+        if lines
+        else ""
     )
 
 
@@ -235,7 +237,14 @@ def draw_weights(rows: Sequence[ClassWeights], *, narrow: bool = False, class_: 
     title = "Weight of each class, percent, and the items that have it in the weighted average"
     items = sum(row.gold for row in rows)
     return charts.dots(
-        lines, names=SCHEMES, title=title, most=most, items=items, narrow=narrow, class_=class_
+        lines,
+        names=SCHEMES,
+        title=title,
+        axis="weight, %",
+        most=most,
+        items=items,
+        narrow=narrow,
+        class_=class_,
     )
 
 

@@ -18,10 +18,14 @@ from evalsvc.evaluation.pages.charts import (
     Frame,
     Point,
     clip,
+    clip_middle,
     contour,
     path_of,
     unit_grid,
 )
+
+LETTER = 7.2  # width of a letter of a label
+NARROW_LETTERS, LETTERS = 17, 40  # of the name of a class, on phones and elsewhere
 
 
 def series_style(place: int) -> tuple[int, str, str | None]:
@@ -115,8 +119,8 @@ def _golds(*, top: float, left: float) -> list[SafeString]:
 
 
 def _row_label(label: str, remark: str, *, letters: int, x: float, y: float) -> SafeString:
-    """Name of a row with its remark; what is clipped is whole in the tip."""
-    text = clip(label, letters=letters - len(remark)) + remark
+    """Name of a row with its remark, whole in the tip; classes may differ at their ends alone."""
+    text = clip_middle(label, letters=letters - len(remark)) + remark
     tip = [] if text == label + remark else [element("title", label + remark)]
     return element("text", text, *tip, class_="lab", x=x, y=y, text_anchor="end")
 
@@ -126,49 +130,56 @@ def dots(
     *,
     names: Sequence[str],
     title: str,
-    most: float = 1.0,
+    axis: str,
+    most: float | None = None,
     items: float = 0,
     narrow: bool = False,
     class_: str | None,
 ) -> SafeString:
-    """A line per class, with its remark and a mark for each system or scheme, from 0 to `most` in percent.
+    """A line per class, with its remark and a mark for each system or scheme, in percent.
 
-    With a number of `items` the marks of a series are joined, and an upper axis counts the items of which
-    each share is one.
+    The axis spans the values, or from 0 to `most`. With a number of `items` the marks of a series are joined,
+    and an upper axis counts the items of which each share is one.
     """
-    left, right, row = (140, 272, 22) if narrow else (184, 512, 22)
+    letters = (
+        NARROW_LETTERS if narrow else min(max(len(label + remark) for label, remark, _ in lines), LETTERS)
+    )
+    left, row = 14 + round(LETTER * max(letters, len(axis))), 22
+    right = 272 if narrow else left + 328
     head = legend_height(names, narrow=narrow)
     top = 30 + head + (14 if items else 0)
     bottom = top + row * len(lines)
-    width = right - left
     parts = legend(names, top=10, left=10, narrow=narrow)
-    for tenth in range(0, 11, 5 if narrow else 2):
-        x = left + width * tenth / 10
+    defined = [value for _, _, values in lines for value in values if value is not None]
+    scale = Scale(defined if most is None else [0.0, most], start=left, stop=right)
+    y = bottom + 16 if items else top - 6
+    for tick in scale.ticks():
+        x = scale(tick)
         parts.append(element("path", class_="grid", d=f"M{x:.1f} {top}V{bottom}"))
-        y = bottom + 16 if items else top - 6
-        parts.append(element("text", f"{10 * tenth * most:g}", class_="ax", x=x, y=y, text_anchor="middle"))
+        parts.append(element("text", f"{100 * tick:.4g}", class_="ax", x=x, y=y, text_anchor="middle"))
+    parts.append(element("text", axis, class_="ax", x=left - 12, y=y, text_anchor="end"))
     if items:
-        parts += _axis_of_items(items * most, top=top, left=left, right=right, bottom=bottom)
+        parts += _axis_of_items(items * scale.high, top=top, left=left, right=right)
     rows = [top + row * at + row / 2 for at in range(len(lines))]
     for place in range(len(names)) if items else ():
         colour, _, dashes = series_style(place)
         shares = zip((values[place] for _, _, values in lines), rows, strict=True)
-        points = [(left + width * share / most, y) for share, y in shares if share is not None]
+        points = [(scale(share), y) for share, y in shares if share is not None]
         parts.append(element("path", class_=f"l{colour}", stroke_dasharray=dashes, d=path_of(points)))
     for at, (label, remark, values) in zip(rows, lines, strict=True):
-        parts.append(_row_label(label, remark, letters=18 if narrow else 25, x=left - 12, y=at + 4))
+        parts.append(_row_label(label, remark, letters=letters, x=left - 12, y=at + 4))
         for place, value in enumerate(values):
             if value is not None:
                 colour, mark, _ = series_style(place)
                 tip = element("title", f"{label}, {names[place]}: {percent(value)}")
-                x = left + width * value / most
+                x = scale(value)
                 parts.append(element("path", tip, class_=f"f{colour} halo", d=f"M{x:.1f} {at:.1f}{mark}"))
     height = bottom + (24 if items else 8)
     return drawing(right + 20, height, f"{title}: {', '.join(names)}", *parts, class_=class_)
 
 
-def _axis_of_items(most: float, *, top: int, left: int, right: int, bottom: int) -> list[SafeString]:
-    """Upper axis with round numbers of items, and the names of both axes."""
+def _axis_of_items(most: float, *, top: int, left: int, right: int) -> list[SafeString]:
+    """Upper axis with round numbers of items, and its name."""
     scale = Scale([0.0, most], start=left, stop=right)
     parts = []
     for tick in scale.ticks():
@@ -176,8 +187,7 @@ def _axis_of_items(most: float, *, top: int, left: int, right: int, bottom: int)
         if x <= right + 0.5:
             parts.append(element("path", class_="axis", d=f"M{x:.1f} {top - 4}V{top}"))
             parts.append(element("text", f"{tick:,g}", class_="ax", x=x, y=top - 8, text_anchor="middle"))
-    for text, y in (("items", top - 8), ("weight, %", bottom + 16)):
-        parts.append(element("text", text, class_="ax", x=left - 12, y=y, text_anchor="end"))
+    parts.append(element("text", "items", class_="ax", x=left - 12, y=top - 8, text_anchor="end"))
     return parts
 
 

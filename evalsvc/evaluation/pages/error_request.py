@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isfinite
+from math import isfinite, nan
 
 from django.http import Http404, HttpRequest, QueryDict
 
 from annotation.testset import label_titles
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.errors.exceptions import DomainError, Unknown
 from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO, Selection, Wanted, same_gold
@@ -105,7 +105,8 @@ def requested(request: HttpRequest, slug: str) -> Browser:
     values = dict.fromkeys(filter(None, (request.GET.get("a", ""), request.GET.get("b", ""))))
     picks = [_pick(value, by_name) for value in values]
     if unknown := [value for value, pick in zip(values, picks, strict=True) if pick is None]:
-        raise Http404(f"{unknown[0][:200]!r} has no scored run under “{setting.title}”.")
+        hint = "Name a system as team/system, and a run as team/system/run."
+        raise Unknown("unknown_system", "scored run of", unknown[0], where=f"“{setting.title}”", hint=hint)
     asked = [pick for pick in picks if pick] or [(row, "") for row in board.rows[:1]]
     sides, reason = [], "" if asked else f"“{setting.title}” has no scored run yet."
     for letter, (row, run) in zip("AB", asked, strict=False):
@@ -119,6 +120,7 @@ def requested(request: HttpRequest, slug: str) -> Browser:
         others = [(each.run, f"{value}/{each.run}") for each, _ in runs]
         if run:
             value, name = f"{value}/{run}", f"{name}, run {run}"
+        _check_label(wanted.label, outcomes.labels)
         sides.append(Side(letter, name, system_value(row), value, picked[0], outcomes, not run, others))
     if len({side.outcomes.answers is None for side in sides}) == 2:
         reason = TWO_FORMS
@@ -130,6 +132,12 @@ def requested(request: HttpRequest, slug: str) -> Browser:
         found = error_search.searched(wanted.text, sides[0].outcomes, gold, first=first)
         wanted = replace(wanted, having=found.items)
     return Browser(board, [] if reason else sides, wanted, reason, found)
+
+
+def _check_label(label: str, known: Collection[str]) -> None:
+    if label and label not in known:
+        detail = f"Unknown label: {label[:60]!r}."
+        raise DomainError("bad_choice", detail, hint=f"Use {', '.join(sorted(known))}.", field="label")
 
 
 def _pick(value: str, by_name: Mapping[str, BoardRow]) -> tuple[BoardRow, str] | None:
@@ -148,7 +156,8 @@ def _run(
         return leaderboard.median_run(board, runs)
     found = next((each for each in runs if each[0].run == name), None)
     if found is None:
-        raise Http404(f"The system has no scored run {name[:200]!r} of its own answers.")
+        known = [each[0].run for each in runs]
+        raise Unknown("unknown_run", "scored run with own answers", name, where="The system", known=known)
     return found
 
 
@@ -171,20 +180,29 @@ def _wanted(query: QueryDict) -> Wanted:
             raise DomainError("bad_choice", detail, hint=hint, field=name)
     kinds = frozenset(KINDS.index(kind) for kind in query.getlist("kind") if kind in KIND_TITLES)
     who, order = query.get("who", ""), query.get("order", "")
+    low, high = _share(query, "low", 0.0), _share(query, "high", 1.0)
+    if low > high:
+        raise DomainError(
+            "bad_choice", f"F1 from {low:g} to {high:g} is empty.", hint="Swap them.", field="low"
+        )
     return Wanted(
         kinds=kinds,
         label=query.get("label", ""),
-        low=_share(query.get("low", ""), 0.0),
-        high=_share(query.get("high", ""), 1.0),
+        low=low,
+        high=high,
         who=who if who in WHO and query.get("b") and query.get("a") else "",
         order=order if order in ORDERS else "f1",
         text=query.get("text", "").strip()[: error_search.MOST_CHARACTERS],
     )
 
 
-def _share(text: str, default: float) -> float:
+def _share(query: QueryDict, name: str, default: float) -> float:
+    text = query.get(name, "").strip()
     try:
-        value = float(text)
+        value = float(text or default)
     except ValueError:
-        return default
-    return min(max(value, 0.0), 1.0) if isfinite(value) else default
+        value = nan
+    if not isfinite(value):
+        detail = f"{text[:20]!r} is not a document score."
+        raise DomainError("bad_number", detail, hint="Use a number from 0 to 1, such as 0.5.", field=name)
+    return min(max(value, 0.0), 1.0)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, listed, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
@@ -47,7 +48,7 @@ def moves_file(request: HttpRequest, slug: str, key: str, number: int, format: s
     _, setting = setting_or_404(request, slug, key)
     found, name = moves.moves(setting, number, person=request.user), request.GET.get("table", "systems")
     if name not in TABLES:
-        raise Http404(f"There is no table {name[:40]!r}. Tables: {', '.join(TABLES)}.")
+        raise Unknown("unknown_table", "table", name, where="The report", known=TABLES)
     return download(TABLES[name](found), format)
 
 

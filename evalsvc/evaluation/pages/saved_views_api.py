@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -14,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsvc.core.accounts import users
+from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import roles
@@ -102,4 +102,8 @@ class RemoveSavedView(APIView):
 def _view(request: Request, slug: str, pk: int) -> SavedView:
     """Return a view that the reader sees, or 404."""
     benchmark = roles.benchmark_for(request.user, slug)
-    return get_object_or_404(saved_views.seen_by(benchmark, request.user), pk=pk)
+    view = saved_views.seen_by(benchmark, request.user).filter(pk=pk).first()
+    if view is None:
+        hint = "The list of its views has those that you see."
+        raise Unknown("unknown_view", "saved view", str(pk), where=str(benchmark), hint=hint)
+    return view

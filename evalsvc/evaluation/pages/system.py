@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
+from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.downloads import svg_file
 from evalsvc.core.web.formatting import DASH, counted, listed, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
@@ -52,7 +53,7 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
     if name == "confusion" and (confusion := system_figures.confusion(page, request)):
         tables[name] = confusion.table
     if name not in tables:
-        raise Http404
+        raise Unknown("unknown_table", "table", name, where="The system", known=tables)
     table = tables[name]
     return download(replace(table, caption=f"{table.caption} {file_computation(page.board)}"), format)
 

@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from evalsvc.core.errors.exceptions import QuotaExceeded
 from evalsvc.evaluation.dates import ANYWHERE, stated
-from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 from tests.cast.benchmarks import BenchmarkCast
 from tests.workers.handlers.test_score import LABEL_LINES
 
@@ -27,7 +28,10 @@ END = datetime(2031, 12, 2, 11, 59, tzinfo=UTC)
     ],
 )
 def test_a_moment_is_stated_in_the_zone_of_the_benchmark_and_in_utc(zone: str, text: str) -> None:
-    assert stated(END, Benchmark(time_zone=zone)) == text
+    benchmark = Benchmark(time_zone=zone)
+    assert stated(END, benchmark) == text
+    policy = Policy(Setting(benchmark=benchmark, closes_at=END), True, SettingVersion())
+    assert policy.until == f"until {text}"
 
 
 @pytest.mark.django_db

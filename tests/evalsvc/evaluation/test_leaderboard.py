@@ -144,6 +144,11 @@ def test_a_final_entry_stands_when_its_phase_has_ended_and_another_begins(cast: 
     final_entries.choose(both, by=cast.kim)
     with pytest.raises(DomainError, match="not sent to the phase"):
         final_entries.choose(both, by=cast.kim, phase="final")
+    creation.change_setting(test, row_rule="mean", by=cast.olga)
+    with pytest.raises(Conflict, match="No setting in the phase test shows"):
+        final_entries.choose(both, by=cast.kim, phase="test")
+    creation.change_setting(test, row_rule="entry", by=cast.olga)
+    final_entries.choose(both, by=cast.kim, phase="test")
     assert final_entries.final_phases([benchmark.pk]) == {both.pk: ["dev", "test"]}
     Setting.objects.filter(key="dev").update(closes_at=timezone.now())
     final_entries.choose(other, by=cast.kim)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.sentences import Outcome
 from evalsvc.evaluation.disclosure import rules, shown_tests
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.measures.families import label_of
@@ -420,3 +422,15 @@ def test_pooled_wrf_and_that_of_documents_are_named_where_they_turn_a_pair(cast:
     names = found.names
     expected = f"By WRF strict {names[0]} is ahead, by WRF strict, mean of documents {names[1]}."
     assert expected in words.paragraph(found)
+
+
+def test_a_note_on_several_pairs_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = [
+        Outcome("welch", 0.1, low, 0.2, p, None, None)
+        for low, p in ((0.01, ".06"), (0.02, ".07"), (-0.1, ".4"))
+    ]
+    monkeypatch.setattr(words, "outcome", lambda comparison, column, a, b: outcomes[b - 1])
+    names = ["A", "B", "C", "D"]
+    four = SimpleNamespace(board=SimpleNamespace(ordering=None), names=names, rows=names, columns=[1])
+    [note] = words.remarks(four)  # type: ignore[arg-type]
+    assert note.endswith("after Holm over all pairs p is .06 for A and B and .07 for A and C.")

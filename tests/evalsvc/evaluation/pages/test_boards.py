@@ -250,9 +250,33 @@ def test_an_unknown_column_is_rejected_by_name(client: Client, cast: BenchmarkCa
     assert "nonsense" in response.content.decode()
 
 
-def test_an_unknown_setting_is_404(client: Client, cast: BenchmarkCast) -> None:
-    cast.relations()
-    assert client.get(reverse("board", args=["rel"]), {"setting": "nowhere"}).status_code == 404
+@pytest.mark.parametrize(
+    ("address", "detail", "hint"),
+    [
+        ("/boards/rel/?setting=nope", "Relations has no setting ‘nope’.", "Known: main."),
+        ("/api/v1/benchmarks/rel/board?setting=nope", "Relations has no setting ‘nope’.", "Known: main."),
+        ("/api/v1/benchmarks/lost/board", "This service has no benchmark ‘lost’.", "The list of benchmarks"),
+        ("/api/v1/benchmarks/rel/board?order=nope", "The board has no measure nope.", "Known: micro_f1, "),
+        ("/boards/rel/view.csv?table=nope", "The leaderboard has no table ‘nope’.", "Known: systems, "),
+        ("/boards/rel/errors/?a=nope", "“Main” has no scored run of ‘nope’.", "Name a system as team/system"),
+        ("/boards/rel/errors/?low=abc", "‘abc’ is not a document score.", "Use a number from 0 to 1"),
+        ("/boards/rel/errors/?low=.9&high=.1", "F1 from 0.9 to 0.1 is empty.", "Swap them."),
+        ("/boards/rel/errors/?label=nope", "Unknown label: ‘nope’.", "Use "),
+    ],
+)
+def test_an_unknown_name_is_answered_with_those_that_exist(
+    client: Client, cast: BenchmarkCast, address: str, detail: str, hint: str
+) -> None:
+    benchmark = cast.relations(title="Relations")
+    Setting.objects.update(title="Main")
+    cast.submit(benchmark, [{"id": f"s{n}", "label": "born_in"} for n in range(1, 7)])
+    assert run_next("score")
+    client.force_login(cast.kim)
+    response = client.get(address)
+    assert response.status_code in (400, 404)
+    body = response.json() if "/api/" in address else response.context["problem"]
+    assert body["detail"] == detail.replace("‘", "'").replace("’", "'")
+    assert body["hint"].startswith(hint)
 
 
 def test_an_undefined_figure_is_a_dash_with_its_reason(client: Client, cast: BenchmarkCast) -> None:

@@ -13,7 +13,7 @@ from django.contrib.staticfiles import finders
 from evalsvc.core.web import svg
 from evalsvc.evaluation.comparison.compared import MOST
 from evalsvc.evaluation.pages import charts
-from evalsvc.evaluation.pages.comparison_charts import series_style
+from evalsvc.evaluation.pages.comparison_charts import dots, series_style
 from tests.evalsvc.evaluation.pages.test_board_view import column, runs
 
 COLUMNS = [
@@ -57,6 +57,18 @@ def test_a_chart_of_ranks_states_the_runs_under_its_means() -> None:
 def test_the_highest_mean_is_emphasised_and_marks_on_one_place_are_drawn_once() -> None:
     assert (DRAWINGS["rug"].count("<rect"), DRAWINGS["rug"].count("rug--top")) == (2, 1)
     assert charts.rug([0.1, 0.5, 0.6], best={0.5, 0.6}).count("rug--top") == 2
+
+
+def test_close_values_of_classes_are_drawn_on_an_axis_of_their_own() -> None:
+    lines = [("Cause-Effect(e1,e2)", " (134)", [0.91, 0.93]), ("Cause-Effect(e2,e1)", " (194)", [0.94, 0.92])]
+    for narrow in (False, True):
+        drawn = dots(lines, names=["A", "B"], title="F1", axis="F1, %", narrow=narrow, class_=None)
+        labels = [
+            each.text for each in ElementTree.fromstring(drawn).iter() if each.get("class") in ("ax", "lab")
+        ]
+        assert labels[2:7] == ["91", "92", "93", "94", "F1, %"]
+        assert len(set(labels)) == len(labels)  # names that differ at their ends differ when they are clipped
+        assert ("…" in "".join(map(str, labels))) == narrow
 
 
 def test_runs_are_placed_on_the_scale_in_order() -> None:

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from annotation.consensus import item_state
 from annotation.models import Batch, OntologyLabel, OntologyStep, Project, SourceLabels
 from annotation.ontology import label_usage
-from annotation.ontology.labels import TEXT_FIELDS
+from annotation.ontology.labels import TEXT_FIELDS, LabelNames
 from annotation.ontology.labels import Choice as Choice
 from annotation.ontology.labels import inventory as inventory
 from annotation.ontology.labels import mapping_of as mapping_of
@@ -211,33 +211,38 @@ def make_step(
     by: User,
     *,
     targets: Collection[str] = (),
+    names: LabelNames | None = None,
 ) -> OntologyStep:
-    """Make a step in a locked project, whose items the caller computes anew."""
+    """Make a step in a locked project, whose items the caller computes anew.
+
+    `names` are those before it, if the caller keeps them for several steps.
+    """
+    names = names or LabelNames(project)
     sources, target = list(dict.fromkeys(sources)), target.strip()
     targets = list(dict.fromkeys(name.strip() for name in targets))
     if not sources:
         raise DomainError("unknown_label", "No labels selected. Select at least one.", field="sources")
     # the inventory that contains all sources
-    missing = {
-        part: set(sources) - {choice.name for choice in inventory(project, part)}
-        for part in parts_of(project)
-    }
+    current = names.current()
+    missing = {part: set(sources) - current[part] for part in parts_of(project)}
     part = min(missing, key=lambda part: len(missing[part]))
     if missing[part]:
         detail = f"Not in the inventory: {', '.join(sorted(missing[part]))}. Use current labels."
         raise DomainError("unknown_label", detail, field="sources")
     step = OntologyStep(operation=operation, sources=sources, target=target, targets=targets)
-    check_step(project, step, part)
+    check_step(project, step, part, names)
     for name in [target] * bool(target) + targets:
-        if not project.labels.filter(part=part, name=name).exists():
-            mapping, rows = mapping_of(project), project.labels.filter(part=part)
-            same = (row for row in rows if sources[0] in mapping.inventory([row.name]))
-            first = rows.filter(name=sources[0]).first() or next(same)
+        if name not in names.stored[part]:
+            mapping, rows = names.mapping, project.labels.filter(part=part)
+            first = rows.filter(name=sources[0]).first()
+            first = first or next(row for row in rows if sources[0] in mapping.inventory([row.name]))
             first.pk, first.name, first.derived = None, name, True
             first.title = PresetLabel(name).as_label(part, derived=True).title
             _store(project, [first])
+            names.add(part, name, derived=True)
     made = _add_step(project, operation, sources, target, by, targets=targets)
     assert made is not None
+    names.make(made)
     return made
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from annotation import testset
 from annotation.models import OntologyLabel, Project
 from annotation.testset import Kind
-from evalsvc.core.formats.label_mapping import LabelMapping
+from evalsvc.core.formats.label_mapping import LabelMapping, Replay, Step
 
 DIGITS = "1234567890"
 CAPS = (*DIGITS, *(f"⇧{digit}" for digit in DIGITS), *(f"⌥{digit}" for digit in DIGITS))
@@ -34,6 +34,43 @@ class Choice:
 def mapping_of(project: Project) -> LabelMapping:
     """Return the mapping of raw names by the active steps."""
     return LabelMapping.from_steps(project.steps.filter(undone_at=None))
+
+
+class LabelNames:
+    """Stored and current names of a project's labels; read once, and kept up while steps are made."""
+
+    def __init__(self, project: Project) -> None:
+        self._replay = Replay()
+        for step in project.steps.filter(undone_at=None):
+            self._replay.apply(step)
+        self.stored: dict[str, set[str]] = {part: set() for part in parts_of(project)}
+        self._raw: dict[str, list[str]] = {part: [] for part in parts_of(project)}
+        for part, name, derived in project.labels.values_list("part", "name", "derived"):
+            self.add(part, name, derived=derived)
+
+    def add(self, part: str, name: str, *, derived: bool) -> None:
+        self.stored.setdefault(part, set()).add(name)
+        if not derived:
+            self._raw.setdefault(part, []).append(name)
+
+    @property
+    def mapping(self) -> LabelMapping:
+        return self._replay.mapping()
+
+    def current(self) -> dict[str, set[str]]:
+        """Return the current names of each inventory."""
+        mapping = self.mapping
+        return {part: set(mapping.inventory(names)) for part, names in self._raw.items()}
+
+    def after(self, step: Step) -> LabelMapping:
+        """Return the mapping that a step would give."""
+        replay = Replay()
+        replay.parts = dict(self._replay.parts)
+        replay.apply(step)
+        return replay.mapping()
+
+    def make(self, step: Step) -> None:
+        self._replay.apply(step)
 
 
 def inventory(project: Project, part: str = "relation") -> list[Choice]:

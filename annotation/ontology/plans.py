@@ -15,6 +15,7 @@ from annotation.consensus import item_state
 from annotation.models import OntologyStep, Project
 from annotation.ontology import inventory
 from annotation.ontology.inventory import add_labels, lock_project
+from annotation.ontology.labels import LabelNames
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -89,14 +90,15 @@ def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> l
     """Make all steps in order, or none; the items are computed anew once."""
     require_to_change(project, by, CURATOR)
     lock_project(project)
-    made: list[OntologyStep] = []
+    made, names = list[OntologyStep](), LabelNames(project)
     for number, step in enumerate(steps, 1):
         try:
             if step.operation == "add":
-                add_labels(project, [step.target], by=by)
+                for label in add_labels(project, [step.target], by=by):
+                    names.add(label.part, label.name, derived=False)
             else:
                 values = (step.operation, step.sources, step.target, by)
-                made.append(inventory.make_step(project, *values, targets=step.targets))
+                made.append(inventory.make_step(project, *values, targets=step.targets, names=names))
         except DomainError as error:
             error.detail = f"Step {number}: {error.detail}"
             error.args, error.extra = (error.detail,), error.extra | {"step": number}

@@ -7,9 +7,9 @@ from typing import Any
 
 from annotation.models import Item, OntologyStep, Project
 from annotation.ontology import label_usage
-from annotation.ontology.labels import inventory, mapping_of, parts_of
+from annotation.ontology.labels import LabelNames, parts_of
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from evalsvc.core.formats.label_mapping import LabelMapping, Replay
+from evalsvc.core.formats.label_mapping import Replay
 
 Operation = OntologyStep.Operation
 
@@ -17,27 +17,25 @@ Operation = OntologyStep.Operation
 MOST_NAMES = 200  # sources, and targets, of a step: each change is made and counted within a request
 
 
-def check_step(project: Project, step: OntologyStep, part: str) -> None:
+def check_step(project: Project, step: OntologyStep, part: str, names: LabelNames) -> None:
     operation, sources, target = step.operation, step.sources, step.target
-    for field, names in (("sources", sources), ("targets", step.targets)):
-        if len(names) > MOST_NAMES:
-            detail = f"The step names {len(names):,} labels; {MOST_NAMES} are allowed."
+    for field, listed in (("sources", sources), ("targets", step.targets)):
+        if len(listed) > MOST_NAMES:
+            detail = f"The step names {len(listed):,} labels; {MOST_NAMES} are allowed."
             raise DomainError("bad_step", detail, hint="Take several steps.", field=field)
     if operation == Operation.MERGE and len({*sources, target}) < 2 + (target not in sources):
         raise DomainError(
             "bad_step", "A merge needs at least two labels. Select another one.", field="sources"
         )
     if operation == Operation.SPLIT:
-        _check_split(project, step)
+        _check_split(project, step, names)
     for name in step.targets if operation == Operation.SPLIT else [target]:
         if operation != Operation.DELETE and not 0 < len(name) <= 200:
             detail = f"The new name has {len(name):,} characters. Use 1–200 characters."
             raise DomainError("bad_step", detail, field="target")
-    current = {choice.name for choice in inventory(project, part)}
-    if operation == Operation.RENAME and target in current:
+    if operation == Operation.RENAME and target in names.current()[part]:
         raise Conflict("name_taken", f"{target} is already in the inventory.", hint="Merge the two instead.")
-    steps = [*project.steps.filter(undone_at=None), step]
-    after = LabelMapping.from_steps(steps)
+    after = names.after(step)
     for name in [target] * bool(target) + step.targets:
         if name in after and after.label(name) != name:
             raise Conflict(
@@ -47,7 +45,7 @@ def check_step(project: Project, step: OntologyStep, part: str) -> None:
             )
 
 
-def _check_split(project: Project, step: OntologyStep) -> None:
+def _check_split(project: Project, step: OntologyStep, names: LabelNames) -> None:
     """Reject a split unless it gives several other labels, and no question of the round has the label.
 
     Hidden checks may have it: a rejection, or none, would say so. Any part of it is right in their answers.
@@ -57,9 +55,9 @@ def _check_split(project: Project, step: OntologyStep) -> None:
     if len(step.targets) < 2 or step.sources[0] in step.targets:
         detail = f"A split of {step.sources[0]} needs at least two other labels."
         raise DomainError("bad_step", detail, field="targets")
-    mapping = mapping_of(project)
-    names = {step.sources[0], *project.labels.values_list("name", flat=True)}
-    for name in (name for name in names if step.sources[0] in mapping.inventory([name])):
+    mapping = names.mapping
+    stored = {step.sources[0]}.union(*names.stored.values())
+    for name in (name for name in stored if step.sources[0] in mapping.inventory([name])):
         if label_usage.is_in_gold_question(project, name, item__use=Item.Use.QUALIFY):
             raise Conflict(
                 "label_in_gold_question",

@@ -14,6 +14,7 @@ from annotation.consensus import item_state
 from annotation.models import OntologyLabel, OntologyStep, Project
 from annotation.ontology import inventory
 from annotation.ontology.inventory import lock_project
+from annotation.ontology.labels import LabelNames
 from annotation.roles import CURATOR, require, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import entries, record
@@ -135,10 +136,11 @@ def restore(project: Project, number: int, *, by: User) -> list[OntologyStep]:
     undone = [step.number for step in reversed(active[same:])]
     for step in reversed(active[same:]):
         inventory.undo_step(step, by=by, kept=kept)
-    made = []
+    made, names = [], LabelNames(project)
     for step in wanted[same:]:
         values = (step.operation, step.sources, step.target, by)
-        made.append(inventory.make_step(project, *values, targets=step.targets).number)
+        step_made = inventory.make_step(project, *values, targets=step.targets, names=names)
+        made.append(step_made.number)
     changed_at = _now(project)
     project.steps.filter(number__in=undone).update(undone_at=changed_at)
     rows = project.steps.filter(number__in=made)

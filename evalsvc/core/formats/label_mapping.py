@@ -62,6 +62,8 @@ class Replay:
         targets: dict[str, tuple[str | None, ...]] = {"delete": (None,), "split": (*step.targets,)}
         now, sources = targets.get(step.operation, (step.target,)), set(step.sources)
         for raw, parts in self.parts.items():
+            if sources.isdisjoint(parts):
+                continue
             moved = (new for part in parts for new in (now if part in sources else (part,)))
             self.parts[raw] = tuple(dict.fromkeys(moved))
         self.parts |= {source: now for source in step.sources if source not in self.parts}

@@ -9,7 +9,9 @@ from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation import projects
@@ -411,3 +413,16 @@ def test_the_53_relations_of_nyt10_become_25_and_come_back_with_every_decision(d
     undo_plan(project, project.steps.filter(undone_at=None).earliest("number").number, by=curator())
     assert states(project) == before
     assert Adjudication.objects.filter(item=item).active().count() == 1
+
+
+def test_the_labels_are_read_once_for_all_steps_of_a_plan(db: None) -> None:
+    project = project_with_items(0, k=1, labels=[f"L{at}" for at in range(12)], opened=False)
+    read: list[int] = []
+    for steps in (3, 12):
+        plan = [{"operation": "rename", "sources": [f"L{at}"], "target": f"N{at}"} for at in range(steps)]
+        with CaptureQueriesContext(connection) as queries:
+            made = apply_plan(project, planned(plan), by=curator())
+        texts = [query["sql"] for query in queries]
+        read.append(sum('FROM "annotation_ontologystep"' in text and "MAX(" not in text for text in texts))
+        undo_plan(project, made[0].number, by=curator())
+    assert read[0] == read[1]

@@ -33,6 +33,7 @@ _SPECIAL = re.compile("|".join(map(re.escape, LATEX)))
 JOINERS = "\u200c\u200d"  # part of the spelling of Persian and Hindi words
 UNSEEN = ("Cc", "Cf", "Cs")  # categories of control characters
 LETTERS_NAMED = 10
+PARTS = (("sd", "standard deviation"), ("n", "n"), ("reason", "reason"))  # of a mean, for programs
 LINE, PAGE = 66, 45  # letters in a line of an article, rows on its page
 SMALL_LINE, TURNED_LINE = 100, 160  # letters in a line of its smallest type, and across a turned page
 # What pdfLaTeX sets besides ASCII, with the encoding T1.
@@ -54,6 +55,11 @@ class Head(NamedTuple):
     key: str
     title: str
     numeric: bool = True
+
+
+def part_heads(mean: Head) -> list[Head]:
+    """Return the columns beside a mean that programs get."""
+    return [Head(f"{mean.key}:{part}", f"{mean.title}, {title}") for part, title in PARTS]
 
 
 @dataclass(frozen=True)
@@ -172,7 +178,13 @@ def _csv(table: PaperTable) -> HttpResponse:
 
 FORMATS: dict[str, Callable[[PaperTable], HttpResponse]] = {
     "csv": _csv,
-    "json": lambda table: JsonResponse({"caption": table.caption, "rows": list(records(table))}),
+    "json": lambda table: JsonResponse(
+        {
+            "caption": table.caption,
+            "titles": {head.key: head.title for head in table.heads},
+            "rows": list(records(table)),
+        }
+    ),
     "tex": lambda table: text_file(f"{table.name}.tex", as_latex(table), "application/x-tex"),
     "md": lambda table: text_file(f"{table.name}.md", as_markdown(table), "text/markdown"),
 }

@@ -17,13 +17,12 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import RowSerializer
 from evalsvc.evaluation.api.lookups import setting_of
 from evalsvc.evaluation.api.settings import ComputationSerializer
-from evalsvc.evaluation.comparison import compared, words
+from evalsvc.evaluation.comparison import board_tests, compared, words
 from evalsvc.evaluation.comparison.across_settings import AcrossSettings, TwoSettings, across
-from evalsvc.evaluation.comparison.compared import LEAST, MOST, Comparison
+from evalsvc.evaluation.comparison.compared import ABSENT, LEAST, MOST, Comparison
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import of_setting
 
-ABSENT = "absent"
 QUERY = [
     OpenApiParameter("setting", str, description="Key of the setting; default: the first."),
     OpenApiParameter(
@@ -98,7 +97,9 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
     held_back = serializers.CharField(source="board.held_back")
     order_by = serializers.CharField(source="board.order_by")
     systems = RowSerializer(source="rows", many=True)
-    tests = serializers.SerializerMethodField(help_text="A row per measure and pair.")
+    tests = serializers.SerializerMethodField(
+        help_text="A row per measure and pair; those of the board until `state` is done."
+    )
     sentences = serializers.SerializerMethodField(help_text="For a paper; nothing else is claimed.")
     two_settings = serializers.SerializerMethodField(help_text="The main measure beside other settings.")
     joint = serializers.SerializerMethodField(help_text="Pairs over all settings with computed tests.")
@@ -150,7 +151,7 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
         return together
 
     def get_method(self, comparison: Comparison) -> str:
-        return words.METHOD
+        return words.method(comparison)
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, comparison: Comparison) -> dict[str, Any]:
@@ -162,7 +163,7 @@ def requested(request: Request, slug: str) -> Comparison:
     """Return the comparison in the query, or refuse it."""
     query = request.query_params
     setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
-    return compared.requested(setting, query.getlist("systems"), person=request.user)
+    return board_tests.compared_on_board(setting, query.getlist("systems"), person=request.user)
 
 
 class Comparisons(APIView):

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import attrgetter
 
 from annotation.testset import Origin
 from evalsvc.core.web.formatting import DASH, are, counted, measured, p_text, signed
@@ -178,7 +179,7 @@ class AcrossSettings:
         systems = [self.here.rows[place].system.pk for place in places]
         winners: list[int | None] = []
         p_values: list[float | None] = []
-        for comparison in (self.here, *self.others):
+        for comparison in filter(attrgetter("is_tested"), (self.here, *self.others)):
             there = {row.system.pk: place for place, row in enumerate(comparison.rows)}
             if not all(system in there for system in systems):
                 continue
@@ -239,15 +240,15 @@ def settings_table(found: TwoSettings) -> PaperTable:
 
 def finding(found: TwoSettings) -> str:
     """State whether the second setting orders the systems alike."""
-    turned = f"{found.turned} of {counted(found.pairs, 'pair')} {are(found.turned)} turned"
-    return f"{found.second.title}: {turned if found.turned else 'no pair is turned'}"
+    some = f"{found.turned} of {counted(found.pairs, 'pair')} {are(found.turned)} reversed"
+    return f"“{found.second.title}”: {some if found.turned else 'no pair is reversed'}"
 
 
 def caption(found: TwoSettings) -> str:
     tau = DASH if found.tau_b is None else signed(found.tau_b, digits=2)
     return (
-        f"{found.column.title}, by {found.first.title}. Of {counted(found.pairs, 'pair')},"
-        f" {found.second.title} keeps the order of {found.kept} and turns {found.turned};"
+        f"{found.column.title}, in the order of “{found.first.title}”. Of {counted(found.pairs, 'pair')},"
+        f" “{found.second.title}” keeps the order of {found.kept} and reverses {found.turned};"
         f" {found.tied} have equal figures. Kendall’s τ-b {tau}."
     )
 

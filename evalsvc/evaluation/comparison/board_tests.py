@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import msgspec
@@ -22,6 +22,7 @@ from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.board_figures import FAILURE_PAUSE, SHARE_OF_TIME
+from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure.shown_tests import (
     ShownTest,
@@ -42,6 +43,7 @@ from evalsvc.evaluation.models import (
     StoredComparison,
     Submission,
 )
+from evalsvc.evaluation.roles import Person
 
 KIND = "board tests"
 FORMAT = 1
@@ -139,7 +141,7 @@ class StoredTests:
 class BoardComparison(Comparison):
     """First systems of a board with the tests between them, each shown when it is asked for."""
 
-    stored_tests: StoredTests
+    stored_tests: StoredTests = field(kw_only=True)
 
     @cached_property
     def places(self) -> dict[int, int]:
@@ -262,12 +264,21 @@ def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardCom
         if identity == identities[setting]:
             tests = found.setdefault(setting, StoredTests(systems))
             tests.contents[measure], tests.reported = bytes(content), tests.reported or reported or {}
-    return {pk: BoardComparison(of_board[pk], rows[pk], tests) for pk, tests in found.items()}
+    return {pk: BoardComparison(of_board[pk], rows[pk], stored_tests=tests) for pk, tests in found.items()}
 
 
 def identity_of(board: Board) -> str:
     """Return the digest of the runs that the tests of a board are of."""
     return _identity(board, first_rows(board))
+
+
+def compared_on_board(setting: Setting, systems: Collection[str], *, person: Person | None) -> Comparison:
+    """Return the comparison of systems of a board; until it is tested, with the tests of the board."""
+    comparison = compared.requested(setting, systems, person=person)
+    if comparison.is_tested:
+        return comparison
+    tests = read([comparison.board], list(comparison.board.columns)).get(setting.pk)
+    return replace(comparison, of_board=tests.of_systems) if tests else comparison
 
 
 # ---- the job -------------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 
 import msgspec
 from django.conf import settings
@@ -51,18 +51,24 @@ KIND, PARTS = "compare", "compare parts"
 HELPERS = 3  # jobs beside the first that test over items, which takes longest; others need another FORMAT
 FORMAT = 8  # of stored tests; those of another one are computed again
 LEAST, MOST = 2, 10
+ABSENT = "absent"  # state of tests that nobody has begun
 AT_ONCE = 3  # comparisons of a person that wait or run
 REPLICATES, SEED = 1_000, 0
 SWEPT_AT_ONCE = 500
 _TESTS = dict[str, list[StoredTest]]
+TestOfBoard = Callable[[str, int, int], ShownTest | None]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems of a board, in its order, with their tests if computed."""
+    """Systems of a board, in its order, with their tests if computed.
+
+    Until then they have those `of_board`, by measure and two systems.
+    """
 
     board: Board
     rows: list[BoardRow]
+    of_board: TestOfBoard | None = None
 
     @property
     def setting(self) -> Setting:
@@ -118,22 +124,36 @@ class Comparison:
     def state(self) -> str:
         """State of the tests: absent, or that of their job."""
         if self.stored is None or (self.stored.tests is None and self.stored.job is None):
-            return "absent"
+            return ABSENT
         if self.stored.tests is not None or self.stored.job is None:
             return Job.State.DONE
         return self.stored.job.state
 
+    @property
+    def is_tested(self) -> bool:
+        """True if these systems are tested, whatever tests their board has."""
+        return self.stored is not None and self.stored.tests is not None
+
     @cached_property
     def tests(self) -> dict[str, list[ShownTest]]:
-        """Tests by measure, pairs in the order of the rows; empty until computed."""
+        """Tests by measure, pairs in the order of the rows; those of the board until computed."""
         if self.stored is None or self.stored.tests is None:
-            return {}
+            return self._tests_of_board()
         stored = msgspec.convert(self.stored.tests, _TESTS)
         return {
             column.measure.key: self._shown(column, stored[key])
             for column in self.columns
             if (key := stored_key(self.board.policy, column.measure.key)) in stored
         }
+
+    def _tests_of_board(self) -> dict[str, list[ShownTest]]:
+        found: dict[str, list[ShownTest]] = {}
+        for column, (a, b) in product(self.columns, combinations(range(len(self.rows)), 2)):
+            first, second = (self.rows[place].system.pk for place in (a, b))
+            if self.of_board and (test := self.of_board(column.measure.key, first, second)):
+                winner = None if test.winner is None else (a, b)[(test.a, test.b).index(test.winner)]
+                found.setdefault(column.measure.key, []).append(replace(test, a=a, b=b, winner=winner))
+        return found
 
     @cached_property
     def class_tests(self) -> dict[str, list[ShownTest]]:

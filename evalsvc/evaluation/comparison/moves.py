@@ -138,7 +138,7 @@ class Moves:
         if not climbed and not turned:
             return f"No system changed rank by {title}."
         among = f"{counted(climbed, 'system')} of {len(self.systems):,} changed rank"
-        return f"{among}, {counted(turned, 'pair')} turned by {title}. Not a significance test."
+        return f"{among}, {counted(turned, 'pair')} reversed by {title}. Not a significance test."
 
     @cached_property
     def labels(self) -> list[LabelMove]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 
 from evalsvc.core.web.formatting import DASH, listed, measured, signed
-from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text
+from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text, part_heads
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.comparison import sentences
+from evalsvc.evaluation.comparison.board_tests import FIRST
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import THIN, class_titles
 from evalsvc.evaluation.comparison.sentences import Outcome, Side, points
@@ -32,7 +33,16 @@ METHOD = (
     " randomisation and bootstrap over items, 1,000 replicates, of the median run. Holm over the pairs of a"
     " measure."
 )
+METHOD_OF_BOARD = (
+    f"Tests of the board: Welch’s t over runs, two-sided, with Cohen’s d; Holm over the pairs of its first"
+    f" {FIRST} systems by a measure."
+)
 CLASS_METHOD = f"Classes with {THIN} items of the gold or more are one family for Holm, over all pairs."
+
+
+def method(comparison: Comparison) -> str:
+    """Name the tests of a comparison."""
+    return METHOD if comparison.is_tested or not comparison.tests else METHOD_OF_BOARD
 
 
 def figure(comparison: Comparison, column: Column, place: int) -> RunStatistics | None:
@@ -44,7 +54,7 @@ def outcome(comparison: Comparison, column: Column, a: int, b: int) -> Outcome:
     """Return the test between the systems at two places, or the reason why there is none."""
     test = comparison.test(column.measure.key, a, b)
     if test is None:
-        reason = NO_SHARED_MEASURE if comparison.tests else NOT_COMPUTED
+        reason = NO_SHARED_MEASURE if comparison.is_tested else NOT_COMPUTED
         return Outcome("", None, None, None, "", None, None, reason)
     test = test if test.a == a else test.turned()
     winner = None if test.winner is None else int(test.winner == b)
@@ -142,11 +152,13 @@ def computation(comparison: Comparison) -> str:
 def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
     """A row per system; bold where a test finds it ahead of all others.
 
-    With every measure, or those of the board's own table.
+    Programs get `every` measure and part of a figure; papers get mean ± deviation by those of the board.
     """
     columns = comparison.columns if every else comparison.first_columns
     heads = [Head("system", "System", numeric=False), Head("team", "Team", numeric=False), Head("n", "n")]
-    heads += [Head(column.measure.key, column.title) for column in columns]
+    for column in columns:
+        head = Head(column.measure.key, column.title)
+        heads += [head, *part_heads(head)] if every else [head]
     rows = []
     for place, row in enumerate(comparison.rows):
         cells = [Cell(name, name) for name in (row.system.name, row.system.team_name)]
@@ -155,11 +167,14 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
             shown, key = figure(comparison, column, place), column.measure.key
             text = with_deviation(shown, column.measure)
             cells.append(Cell(shown.mean if shown else None, text, is_best(comparison, key, place)))
+            if every:
+                sd, n, reason = (shown.sd, shown.n, shown.reason) if shown else (None, 0, NO_SHARED_MEASURE)
+                cells += [Cell(sd, ""), Cell(n, ""), Cell(reason, "")]
         rows.append(cells)
     setting = comparison.setting
     caption = (
         f"{setting.benchmark}, {setting.title}, version {comparison.board.version.number}: mean ± standard"
-        f" deviation over n runs. Bold: ahead of every other system at p < .05. {METHOD}"
+        f" deviation over n runs. Bold: ahead of every other system at p < .05. {method(comparison)}"
     )
     return PaperTable(f"{setting.benchmark.slug}-systems", caption, heads, rows)
 
@@ -171,6 +186,9 @@ TEST_HEADS = (
     Head("detectable", "Detectable"), Head("test", "Test", numeric=False),
     Head("reason", "Reason", numeric=False),
 )  # fmt: skip
+
+
+PROGRAM_HEADS = ("effect", "detectable", "test", "reason")  # for which a page of a paper has no room
 
 
 @dataclass(frozen=True)
@@ -201,14 +219,26 @@ def tested_classes(comparison: Comparison) -> list[Tested]:
     return sorted(found, key=lambda each: each.title)
 
 
-def tests_table(comparison: Comparison) -> PaperTable:
-    """A row per measure or class, and pair."""
-    rows = [
-        _test_row(comparison, tested, test)
-        for tested in (*tested_measures(comparison), *tested_classes(comparison))
-        for test in tested.tests
-    ]
-    return PaperTable(f"{comparison.setting.benchmark.slug}-tests", METHOD, TEST_HEADS, rows)
+def tests_table(comparison: Comparison, *, every: bool) -> PaperTable:
+    """A row per measure or class, and pair.
+
+    Programs get `every` test; papers get those by the measures of the board, without the columns of
+    PROGRAM_HEADS, and a sentence for each reason not to test.
+    """
+    tested = [*tested_measures(comparison), *tested_classes(comparison)]
+    if not every:
+        first = {column.measure.key for column in comparison.first_columns}
+        tested = [each for each in tested if each.key in first]
+    kept = [n for n, head in enumerate(TEST_HEADS) if every or head.key not in PROGRAM_HEADS]
+    rows = [_test_row(comparison, each, test) for each in tested for test in each.tests]
+    reasons = dict.fromkeys(test.reason for each in tested for test in each.tests if test.reason)
+    notes = [] if every else [f"Not tested: {reason}." for reason in reasons]
+    return PaperTable(
+        f"{comparison.setting.benchmark.slug}-tests",
+        " ".join([method(comparison), *notes]),
+        [TEST_HEADS[n] for n in kept],
+        [[row[n] for n in kept] for row in rows],
+    )
 
 
 def _test_row(comparison: Comparison, tested: Tested, test: ShownTest) -> list[Cell]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from evalsvc.core.web.formatting import DASH, counted, number, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.comparison.board_tests import BoardComparison
+from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import COMPARED, Board, Column, Reversal, reversals
 from evalsvc.evaluation.measures.menu import Measure, scheme_measures
 from evalsvc.evaluation.pages.board_columns import BoardView
@@ -66,13 +67,18 @@ class TestedReversal(Reversal):
     shown: bool
 
     @property
-    def p(self) -> tuple[str, str]:
-        """Adjusted p of both orders."""
+    def p(self) -> tuple[Cell, Cell]:
+        """Adjusted p of both orders; its range as text where the number is held back."""
         here, there = (
-            tests and tests.of_systems(column.measure.key, self.first, self.second)
+            tests.of_systems(column.measure.key, self.first, self.second) if tests is not None else None
             for tests, column in zip(self.tests, (self.here, self.there), strict=True)
         )
-        return (here and here.p_holm_text) or DASH, (there and there.p_holm_text) or DASH
+        return _p_cell(here), _p_cell(there)
+
+
+def _p_cell(test: ShownTest | None) -> Cell:
+    text = test.p_holm_text if test else ""
+    return Cell(test.p_holm if test and test.p_holm is not None else text or None, text or DASH)
 
 
 def reversed_pairs(
@@ -185,7 +191,7 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
             "there": pair.there.title,
             "gain": _difference(pair.gain, pair.here.measure),
             "loss": _difference(pair.loss, pair.there.measure),
-            "p": pair.p,
+            "p": [cell.text for cell in pair.p],
             "confirmed": pair.confirmed,
         }
         for pair in pairs[:SHOWN]
@@ -212,7 +218,7 @@ def pairs_table(view: BoardView, names: Names) -> PaperTable:
         cells = [Cell(names[system], names[system]) for system in (pair.first, pair.second)]
         for column, value, p in sides:
             shown = _difference(value, column.measure)
-            cells += [Cell(column.title, column.title), Cell(value, shown), Cell(p, p)]
+            cells += [Cell(column.title, column.title), Cell(value, shown), p]
         rows.append([*cells, Cell(pair.confirmed, "both orders" if pair.confirmed else "")])
     return PaperTable(f"{view.board.setting.benchmark.slug}-reversals", "Reversed pairs.", heads, rows)
 

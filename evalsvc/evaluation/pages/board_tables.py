@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Protocol
 
 from evalsvc.core.web.formatting import DASH, measured
-from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.core.web.tables import Cell, Head, PaperTable, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.disclosure import gold_digest
@@ -23,7 +23,6 @@ from evalsvc.evaluation.reported.entries import figures_of
 SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
 TEAM_HEAD = Head("team", "Team", numeric=False)
 BAND_HEAD = Head("band", "Ranks by tests", numeric=False)
-PARTS = (("sd", "standard deviation"), ("n", "n"), ("reason", "reason"))
 EMPTY = Cell("", "")
 
 REPORTED_HEAD = Head("reported", "Reported in", numeric=False)
@@ -48,9 +47,8 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
     columns, names = [view.first, *view.columns], system_names(view.board)
     heads = [*SYSTEM_HEADS, *([TEAM_HEAD, BAND_HEAD, REPORTED_HEAD] if every else []), Head("n", "n")]
     for column in columns:
-        heads.append(Head(column.key, column.title))
-        if every:
-            heads += [Head(f"{column.key}:{part}", f"{column.title}, {title}") for part, title in PARTS]
+        head = Head(column.key, column.title)
+        heads += [head, *part_heads(head)] if every else [head]
     rows = []
     for row in view.rows:
         name = row.system.name if every else names[row.system.pk]

@@ -24,7 +24,7 @@ from evalsvc.core.web.formatting import DASH, counted, signed
 from evalsvc.core.web.svg import Scale
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download, latex_text
 from evalsvc.core.web.views import takes
-from evalsvc.evaluation.comparison import compared, words
+from evalsvc.evaluation.comparison import board_tests, compared, words
 from evalsvc.evaluation.comparison.across_settings import (
     JOINT_METHOD,
     AcrossSettings,
@@ -51,7 +51,8 @@ def requested(request: HttpRequest, slug: str) -> Comparison:
     _, _, setting = chosen(request, slug)
     if setting is None:
         raise Http404
-    return compared.requested(setting, request.GET.getlist("systems"), person=request.user)
+    systems = request.GET.getlist("systems")
+    return board_tests.compared_on_board(setting, systems, person=request.user)
 
 
 @takes((), compute=(), cancel=(), settings=())
@@ -93,7 +94,7 @@ def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     if name == "systems":
         table = words.figures_table(comparison, every=format in WHOLE)
     elif name == "tests":
-        table = words.tests_table(comparison)
+        table = words.tests_table(comparison, every=format in WHOLE)
     elif name == "matrix":
         table = _matrix_table(comparison)
     elif name == "joint":
@@ -219,7 +220,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "settings_charts": _charts(comparison, beside, query),
         "joint": [(together.sentence(each), each.winner is not None) for each in together.joint],
         "joint_method": JOINT_METHOD,
-        "untested": [each.setting.title for each in together.others if each.state == "absent"],
+        "untested": [each.setting for each in together.others if each.state == compared.ABSENT],
         "main": comparison.board.ordering,
         "paragraph": (paragraph := " ".join(words.paragraph(comparison))),
         "latex": latex_text(paragraph),
@@ -231,7 +232,8 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "pair_names": [comparison.names[place] for place in pair],
         "pair_values": [systems[place] for place in pair],
         "differences": _differences(comparison, *pair),
-        "method": words.METHOD,
+        "method": words.method(comparison),
+        "tests_of_board": bool(comparison.tests) and not comparison.is_tested,
         "version": comparison.board.version.number,
         "counts": _counts(comparison),
         "computation": words.computation(comparison),
@@ -255,8 +257,8 @@ def _matrix(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
             return "", ""
         verdict = comparison.verdict(key, a, b)
         test = comparison.test(key, a, b)
-        reason = f": {test.reason}" if test and test.reason else ""
-        return verdict, f"{VERDICTS[verdict]} {names[b]}{reason}"
+        reason = test.reason if test else "" if comparison.is_tested else words.NOT_COMPUTED
+        return verdict, f"{VERDICTS[verdict]} {names[b]}{f': {reason}' if reason else ''}"
 
     return [(names[a], [cell(a, b) for b in places]) for a in places]
 

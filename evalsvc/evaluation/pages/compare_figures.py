@@ -219,7 +219,7 @@ def weights(comparison: Comparison, rows: Sequence[ClassFigures]) -> list[ClassW
 
 def weights_table(rows: Sequence[ClassWeights]) -> PaperTable:
     heads = [Head("class", "Class", numeric=False), Head("gold", "In the gold")]
-    heads += [Head(scheme, scheme) for scheme in SCHEMES]
+    heads += [Head(scheme, f"{scheme}, %") for scheme in SCHEMES]
     lines = [
         [
             Cell(row.title, row.title),
@@ -228,7 +228,7 @@ def weights_table(rows: Sequence[ClassWeights]) -> PaperTable:
         ]
         for row in rows
     ]
-    return PaperTable("weights", "Weight of each class in an average, percent.", heads, lines)
+    return PaperTable("weights", "Weight of each class in an average.", heads, lines)
 
 
 def draw_weights(rows: Sequence[ClassWeights], *, narrow: bool = False, class_: str | None = None) -> str:

@@ -90,7 +90,7 @@ def test_a_page_shows_the_systems_in_the_other_settings(
     client.force_login(cast.kim)
     page = client.get(address(cast)).content.decode()
     assert "In several settings" in page
-    assert "The systems are not tested yet in: Held-out." in page
+    assert "The systems are not tested yet on “Held-out”." in page
     for action in ("compute", "settings"):
         assert client.post(address(cast), {"action": action}).status_code == 302
     while run_next("heavy"):
@@ -99,7 +99,7 @@ def test_a_page_shows_the_systems_in_the_other_settings(
     for setting in ("main", "held"):
         page = client.get(address(cast, setting=setting)).content.decode()
         assert "not tested yet" not in page
-        assert "Of 1 pair, Held-out keeps the order of 0 and turns 1; 0 have equal figures." in page
+        assert "Of 1 pair, “Held-out” keeps the order of 0 and reverses 1; 0 have equal figures." in page
         assert "by accuracy could be shown in any of 2 settings." in page
         assert page.count("Kendall’s τ-b −1.00") == 1
         svg = client.get(address(cast, "board-compare-file", "svg", setting=setting, table="main-held"))

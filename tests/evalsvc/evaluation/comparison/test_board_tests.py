@@ -165,9 +165,45 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     }
     assert len(tables["reversals"]) > len(confirmed)
     assert sum(row["confirmed"] for row in tables["reversals"]) == len(confirmed)
+    assert all(isinstance(row["p"], float) for row in tables["reversals"] if row["confirmed"])
     [macro] = [row for row in tables["orders"] if row["order"] == "macro F1"]
     assert (macro["systems"], macro["confirmed"]) == (4, 2)
     assert macro["kept"] + macro["turned"] + macro["equal"] == 6
+
+
+def test_a_comparison_shows_the_tests_of_the_board_until_its_own_are_computed(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    setting = begin(cast)
+    systems = {"systems": [f"{cast.kelpie.slug}/{name}" for name in RUNS]}
+    address = reverse("board-compare", args=["rel"], query=systems)
+    assert "tested against each other yet" in client.get(address).content.decode()
+    compute()
+    page = client.get(address).content.decode()
+    assert "Shown are the tests of the board." in page
+    assert "Holm over the pairs of its first 50 systems" in page
+    assert (
+        "Birch is ahead of Cedar by"
+        in client.get(
+            reverse("board-compare", args=["rel"], query={"systems": systems["systems"][1:3]})
+        ).context["paragraph"]
+    )
+    matrix = dict(client.get(address).context["matrix"])
+    assert [verdict for verdict, _ in matrix["Alder"]] == ["·", "", "=", "W"]
+    assert matrix["Alder"][0][1] == "not tested against Solo: the tests are not computed yet"
+    file = reverse("board-compare-file", args=["rel", "json"], query=systems | {"table": "tests"})
+    shown = {(row["measure"], row["a"], row["b"]): row["p_holm"] for row in client.get(file).json()["rows"]}
+    board = leaderboard.board(setting)
+    tests = board_tests.read([board], ["macro_f1"])[setting.pk]
+    pair = [row.system.pk for row in board.rows if row.system.name in ("Alder", "Birch")]
+    test = tests.of_systems("macro_f1", *pair)
+    assert test is not None
+    assert shown["macro_f1", "Alder", "Birch"] == test.p_holm
+    client.force_login(cast.kim)
+    body = client.get(reverse("api-compare", args=["rel"], query=systems)).json()
+    assert (body["state"], len(body["tests"])) == ("absent", len(shown))
+    assert body["method"].startswith("Tests of the board")
+    assert body["joint"] == []
 
 
 def test_the_headline_of_three_systems_names_each_once(client: Client, cast: BenchmarkCast) -> None:

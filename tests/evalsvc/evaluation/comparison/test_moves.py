@@ -97,7 +97,7 @@ def test_the_first_version_has_no_report(setting: Setting) -> None:
 def test_page_and_api_say_what_moved(client: Client, setting: Setting, cast: BenchmarkCast) -> None:
     revised(setting, cast)
     page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
-    assert "2 systems of 2 changed rank, 1 pair turned by micro F1." in page
+    assert "2 systems of 2 changed rank, 1 pair reversed by micro F1." in page
     assert "Tree passed Net." in page
     assert "85.7 (+57.1)" in page
     assert (

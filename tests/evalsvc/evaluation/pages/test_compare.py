@@ -81,7 +81,14 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
         return client.get(url).content.decode()
 
     assert r"\textbf{83.3 $\pm$ 16.7}" in download("tex")
-    assert json.loads(download("json"))["rows"][0]["system"] == "Net"
+    systems = json.loads(download("json"))
+    [net, _] = systems["rows"]
+    assert (net["system"], net["n"], net["accuracy:n"], net["accuracy:reason"]) == ("Net", 3, 3, "")
+    assert net["accuracy:sd"] == pytest.approx(1 / 6)
+    assert systems["titles"]["accuracy:sd"] == "accuracy, standard deviation"
+    papers = download("tex", table="tests").splitlines()
+    assert r"Measure & A & B & A $-$ B & 95 \% from & to & p & p (Holm) & d \\" in papers
+    assert len(papers) < len(download("md", table="tests").splitlines()) + 20
     tests = json.loads(download("json", table="tests"))["rows"]
     assert {row["a"] for row in tests} == {"Net"}
     assert "accuracy,Net,Tree," in download("csv", table="tests")

@@ -13,8 +13,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import Q, Sum
+from django.db.models.functions import Length, Now
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import LogEntry, entries, record
@@ -296,6 +296,12 @@ def label_titles(labels: Iterable[Mapping[str, str]]) -> dict[str, str]:
     titles = {label["name"]: label.get("title") or label["name"] for label in labels}
     times = Counter(titles.values())
     return {name: title if times[title] == 1 else name for name, title in titles.items()}
+
+
+def characters_of(*sets: TestSet) -> int:
+    """Return the number of characters of all lines of the sets."""
+    lines = TestSetRow.objects.filter(test_set__in=sets)
+    return int(lines.aggregate(size=Sum(Length("line")))["size"] or 0)
 
 
 def export_lines(test_set: TestSet) -> Iterator[bytes]:

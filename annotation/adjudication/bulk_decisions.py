@@ -120,6 +120,12 @@ def _leading(part: OpenPart) -> frozenset[Any] | None:
     return leading[0] if len(leading) == 1 else None
 
 
+def _lock(keys: Sequence[int]) -> None:
+    """Lock the items in the order in which changes of labels do: two orders would be a deadlock."""
+    items = Item.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
+    list(items.values_list("pk", flat=True))
+
+
 @transaction.atomic
 def decide_all(
     project: Project,
@@ -147,6 +153,7 @@ def decide_all(
     if seen.key != key:
         hint = "Look at the preview again."
         raise Conflict("votes_changed", "The disputes or their answers changed since the preview.", hint=hint)
+    _lock([item.pk for item, _ in seen.items])
     for item, payload in seen.items:
         decisions.decide(
             item,
@@ -183,6 +190,7 @@ def undo(project: Project, bulk: UUID, *, by: User, preview: bool = False) -> in
         raise NotAllowed("not_yours", "Somebody else decided these sentences.", hint=hint)
     if preview:
         return len(made)
+    _lock([decision.item_id for decision in made])
     for decision in made:
         decisions.reopen(decision.item, by=by)
     before = {"reason": made[0].reason, "decided": len(made)}

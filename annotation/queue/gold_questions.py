@@ -200,11 +200,18 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
     return Feedback(right, choices, known.explains, n_done, _round_size(project), passed)
 
 
-def rehearse_grade(item: Item, participant: Participant, payload: Payload | None, *, first: bool) -> None:
+def rehearse_grade(
+    item: Item, participant: Participant, payload: Payload | None, *, first: bool, put_off: bool
+) -> None:
     """Take as long for a sentence as a hidden check takes to be graded, and store nothing.
 
-    Otherwise a reply would come later for checks.
+    Otherwise a reply would come later for checks. One that is put off isn't graded: its state alone is
+    written, and taken back.
     """
+    if put_off:
+        with transaction.atomic():
+            transaction.set_rollback(True)
+        return
     annotator, project = participant.annotator, participant.project
     KnownAnswer.objects.filter(pk=item.pk).first()
     mapping = item_state.Rules(project).mapping

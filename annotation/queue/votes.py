@@ -151,8 +151,9 @@ def _vote(
             item_state.rehearse(item, project=participant.project, records=records)
         graded = reason != "later" if hidden else number == 1
         return VoteResult(vote, feedback=gold_questions.grade(item, participant, payload) if graded else None)
-    if alike and reason != "later":
-        gold_questions.rehearse_grade(item, participant, payload, first=number == 1)
+    if alike:
+        how = {"first": number == 1, "put_off": reason == "later"}
+        gold_questions.rehearse_grade(item, participant, payload, **how)
     item_state.update_state(item, project=participant.project, records=records)
     return VoteResult(vote)
 

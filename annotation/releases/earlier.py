@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from annotation.releases.comparison import Comparison, compare
 from annotation.releases.sides import side_of
-from annotation.testset import TestSet
+from annotation.testset import TestSet, characters_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 
-MAX_ROWS = 50_000  # of both sets: a few seconds of a request
+MAX_ROWS, MAX_CHARACTERS = 50_000, 10_000_000  # of both sets: a few seconds of a request
 
 
 def earlier_sets(test_set: TestSet, user: User) -> list[TestSet]:
@@ -36,7 +36,10 @@ def compare_with(test_set: TestSet, since: str, *, by: User) -> tuple[TestSet, C
         if first is None:
             raise Conflict("no_earlier_set", f"No test set of the same kind was frozen before {test_set}.")
     rows = first.rows + test_set.rows
+    hint = "Use manage.py compare_releases, with the slugs or with two folders."
     if rows > MAX_ROWS:
-        hint = "Use manage.py compare_releases, with the slugs or with two folders."
         raise TooLarge("too_many_rows", f"The sets have {rows:,} lines.", hint=hint, limit=MAX_ROWS)
+    if (size := characters_of(first, test_set)) > MAX_CHARACTERS:
+        detail = f"The lines of the sets have {size:,} characters."
+        raise TooLarge("too_many_rows", detail, hint=hint, limit=MAX_CHARACTERS)
     return first, compare(side_of(first), side_of(test_set))

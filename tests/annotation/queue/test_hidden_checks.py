@@ -309,6 +309,24 @@ def test_answers_to_checks_and_to_sentences_write_and_read_as_much(
     assert len(statements[Item.Use.CHECK]) == 1
 
 
+@pytest.mark.parametrize("reason", ["later", "broken"])
+def test_skipped_checks_and_sentences_write_and_read_as_much(
+    project: Project, people: list[User], reason: str
+) -> None:
+    statements: dict[str, set[tuple[str, ...]]] = {}
+    assert item_state.label_names(item_state.Rules(project.pk).project, "relation")  # read once for all
+    for lease in reserve(project, people[0]):
+        with CaptureQueriesContext(connection) as queries:
+            votes.skip(lease.item, people[0], client_id=uuid4(), reason=reason, comment="why")
+        kinds = (re.match(r"SAVEPOINT|RELEASE|ROLLBACK|\w+ \S+", query["sql"]) for query in queries)
+        statements.setdefault(lease.item.use, set()).add(
+            tuple(sorted(kind.group() for kind in kinds if kind))
+        )
+    assert len(statements) == 2
+    assert statements[Item.Use.CHECK] == statements[Item.Use.WORK]
+    assert len(statements[Item.Use.CHECK]) == 1
+
+
 def test_a_repeated_vote_costs_as_much_on_a_check_as_on_a_sentence(
     project: Project, people: list[User]
 ) -> None:

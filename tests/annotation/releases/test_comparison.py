@@ -16,7 +16,7 @@ from annotation.adjudication import decisions
 from annotation.models import Answer, Project
 from annotation.ontology import inventory
 from annotation.queue import exclusions
-from annotation.releases import folder
+from annotation.releases import earlier, folder
 from annotation.releases.comparison import Cause, Comparison, compare
 from annotation.releases.sides import side_of
 from annotation.testset import TestSet
@@ -181,3 +181,19 @@ def test_page_and_api_show_changes_causes_and_the_boards_that_use_both(client: C
     assert (unknown.status_code, unknown.json()["code"]) == (400, "unknown_set")
     none = client.get(f"/api/v1/test-sets/{first.slug}/changes")
     assert (none.status_code, none.json()["code"]) == (409, "no_earlier_set")
+
+
+def test_sets_with_wide_lines_are_compared_by_the_command_only(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = project_of_pairs()
+    first = frozen(project)
+    decide(project, "A")
+    second = frozen(project, "1.1")
+    client.force_login(curator())
+    address = f"/api/v1/test-sets/{second.slug}/changes?since={first.slug}"
+    assert client.get(address).status_code == 200
+    monkeypatch.setattr(earlier, "MAX_CHARACTERS", 10)
+    rejected = client.get(address)
+    assert (rejected.status_code, rejected.json()["code"]) == (413, "too_many_rows")
+    assert "compare_releases" in rejected.json()["hint"]

@@ -676,6 +676,8 @@ def do_enter(client: Client, arguments: argparse.Namespace) -> int:
         if any(entry["terms"] == terms["number"] for entry in taking_part["entries"]):
             return OK
     if terms and arguments.accept != terms["number"]:
+        if arguments.accept:
+            write(f"Nothing was accepted: version {arguments.accept} of the terms is not in force.")
         write(f"Terms, version {terms['number']}:\n\n{terms['text']}\n")
         write(f"To accept them: enter {arguments.board} --accept {terms['number']}")
         return INVALID

@@ -113,13 +113,15 @@ class Reading:
 
     def systems(self) -> list[SystemRuns]:
         """Sum up the runs of each system, and its distinct files."""
-        files = {
-            system: {run.file_id for run in (*runs, *(run for run, _ in self.equal.get(system, ())))}
+        aggregate_of = {each.run.pk: each.aggregate for each in self.shown.runs}
+        every = {
+            system: (*runs, *(run for run, _ in self.equal.get(system, ())))
             for system, runs in self.runs.items()
         }
-        aggregate_of = {each.run.pk: each.aggregate for each in self.shown.runs}
+        same = {each.run.pk: self._answers(each) for each in self.shown.runs}
+        answers = {system: {same[run.pk] for run in runs} for system, runs in every.items()}
         holders: dict[str, list[int]] = defaultdict(list)
-        for system, digests in files.items():
+        for system, digests in answers.items():
             for digest in digests:
                 holders[digest].append(system)
         entries = self._entries()
@@ -129,10 +131,10 @@ class Reading:
                 n=sum(run.pk in self.values for run in runs),
                 newest=runs[-1].pk,
                 last=max(run.created_at for run in runs),
-                files=len(files[system]),
+                files=len({run.file_id for run in every[system]}),
                 saw_gold=any(run.saw_gold for run in runs),
                 equal=[EqualRuns(run.run, first.run) for run, first in self.equal.get(system, ())],
-                sharing=sorted({other for digest in files[system] for other in holders[digest]} - {system}),
+                sharing=sorted({other for each in answers[system] for other in holders[each]} - {system}),
                 aggregates=sorted({name for run in runs if (name := aggregate_of[run.pk])}),
                 names=[run.run for run in self.shown_runs(system)],
                 chosen=self._chosen_name(system),
@@ -140,6 +142,13 @@ class Reading:
             )
             for system, runs in self.runs.items()
         ]
+
+    def _answers(self, scored: versions.ScoredRun) -> str:
+        """Identify the answers of a run; one file makes other rankings of bags as ONE than as AVG."""
+        if not scored.aggregate:
+            return scored.run.file_id
+        order = "" if self.policy.hidden else scored.digests.order
+        return order or f"{scored.run.file_id} {scored.aggregate}"
 
     def _entries(self) -> dict[int | None, int]:
         """Return the system of the final run of each team, else of its latest."""

@@ -256,12 +256,13 @@ def size_word(d: float) -> str | None:
 
     Examples
     --------
-    >>> size_word(-0.6), size_word(0.001)
-    ('medium', 'none')
+    >>> size_word(-0.6), size_word(0.001), size_word((88.1 - 88.7) / 0.3)
+    ('medium', 'none', 'huge')
     """
     if np.isnan(d):
         return None
-    return next((word for least, word in _WORDS if abs(d) >= least), "none")
+    # .6/.3 is a little less than 2 in binary numbers
+    return next((word for least, word in _WORDS if abs(d) + 1e-9 >= least), "none")
 
 
 def detectable_difference(one: Spread, two: Spread) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, BinaryIO
 
 from django.http import StreamingHttpResponse
@@ -59,8 +60,13 @@ def _blocks(content: BinaryIO) -> Iterator[bytes]:
             yield block
 
 
+def _text(value: object) -> str:
+    """Write a moment as the API does, anything else as text."""
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else str(value)
+
+
 def _json(value: Any, **more: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str, **more).encode()
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=_text, **more).encode()
 
 
 def _line(value: Any) -> bytes:

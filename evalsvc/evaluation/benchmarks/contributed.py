@@ -13,12 +13,13 @@ from django.shortcuts import get_object_or_404
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
-from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.text_validation import require_single_script, require_visible
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
 from evalsvc.evaluation.measures.composition import BASES, Composition, checked, formula
 from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
+from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, ContributedMeasure, Evaluation, Score, Setting
 from evalsvc.evaluation.roles import ORGANISER, VIEWER, require
 
@@ -51,6 +52,9 @@ def propose(benchmark: Benchmark, *, name: str, title: str, composition: Any, by
     title = title.strip()
     require_visible(title, field="title")
     require_single_script(title, field="title")
+    if name in MENU or title.casefold() in {each.title.casefold() for each in MENU.values()}:
+        detail = f"The menu has a measure “{title if name not in MENU else name}” already."
+        raise DomainError("bad_choice", detail, hint="Boards show both. Choose another name.", field="title")
     parts = composed(benchmark, composition)
     with transaction.atomic():
         file_contract.lock_settings(benchmark)

@@ -26,6 +26,7 @@ BAND_HEAD = Head("band", "Ranks by tests", numeric=False)
 EMPTY = Cell("", "")
 
 REPORTED_HEAD = Head("reported", "Reported in", numeric=False)
+BASELINE_HEAD = Head("baseline", "Baseline", numeric=False)
 REPORTED = "Rows marked as reported have the figures of papers as printed; they are not ranked."
 IMPOSSIBLE = "impossible on this gold"
 TESTED = (
@@ -45,16 +46,22 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
     get mean ± deviation, and the team where two systems share a name.
     """
     columns, names = [view.first, *view.columns], system_names(view.board)
-    heads = [*SYSTEM_HEADS, *([TEAM_HEAD, BAND_HEAD, REPORTED_HEAD] if every else []), Head("n", "n")]
+    heads = [
+        *SYSTEM_HEADS,
+        *([TEAM_HEAD, BAND_HEAD, REPORTED_HEAD, BASELINE_HEAD] if every else []),
+        Head("n", "n"),
+    ]
     for column in columns:
         head = Head(column.key, column.title)
         heads += [head, *part_heads(head)] if every else [head]
     rows = []
     for row in view.rows:
         name = row.system.name if every else names[row.system.pk]
+        name += " (baseline)" if row.system.baseline and not every else ""
         cells = [Cell(row.rank, view.rank(row)[0]), Cell(name, name)]
         band = view.first.bands.get(row.system.pk)
         of_program = [Cell(row.system.team_name, ""), Cell(str(band), "") if band else EMPTY, EMPTY]
+        of_program.append(Cell(row.system.baseline, ""))
         cells += of_program if every else []
         cells.append(Cell(row.n, str(row.n)))
         for column in columns:
@@ -71,7 +78,7 @@ def _reported_cells(
     source, figures = f"{row.paper}, {row.table}", figures_of(row)
     name = row.system if every else f"{row.system} (reported, {source})"
     cells = [Cell(None, DASH), Cell(name, name)]
-    cells += [EMPTY, EMPTY, Cell(source, "")] if every else []
+    cells += [EMPTY, EMPTY, Cell(source, ""), Cell(False, "")] if every else []
     cells.append(Cell(row.runs, str(row.runs or "?")))
     for column in columns:
         figure = figures.get(column.measure.key) if column.own else None

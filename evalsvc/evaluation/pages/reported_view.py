@@ -59,7 +59,7 @@ def context_of(setting: Setting, reported: Reported) -> dict[str, Any]:
 def _tests(
     setting: Setting, sides: tuple[str, str], tests: Sequence[tuple[str, str, ReportedTest]]
 ) -> DataTable | None:
-    heads = (*sides, "Measure", "Difference", "p", "range of p", "d", "range of d", "verdict")
+    heads = (*sides, "Measure", "Difference", "p", "Range of p", "d", "Range of d", "Verdict")
     rows = []
     for first, second, test in tests[:TESTS_SHOWN]:
         measure = as_shown(setting, test.measure)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 
+from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.comparison import board_tests
@@ -90,7 +91,12 @@ def requested(request: HttpRequest, slug: str, pk: int) -> SystemPage:
                 return SystemPage(
                     board, row, settings, leaderboard.open_runs(board, pk, request.user), request.user
                 )
-    raise Http404
+    if settings and key:
+        known = [each.key for each in settings]
+        raise Unknown("unknown_setting", "setting with this system", key, where=str(benchmark), known=known)
+    raise Unknown(
+        "unknown_system", "scored system", str(pk), where=str(benchmark), hint="Boards link theirs."
+    )
 
 
 def file_name(page: SystemPage, what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from statistics import stdev
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -10,7 +11,10 @@ from django.utils import timezone
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation import board_figures, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation, final_entries, rules
+from evalsvc.evaluation.benchmarks.versions import ScoredRun
 from evalsvc.evaluation.board_figures import EqualRuns
+from evalsvc.evaluation.board_reading import Reading
+from evalsvc.evaluation.disclosure.distinct_runs import Digests
 from evalsvc.evaluation.leaderboard import BoardRow, board, boards, compared_runs
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission, System
 from evalsvc.evaluation.pages import run_list
@@ -158,6 +162,23 @@ def test_a_final_entry_stands_when_its_phase_has_ended_and_another_begins(cast: 
     settings = {each.key: each for each in benchmark.settings.all()}
     first = {key: board(each, "accuracy").rows[0].system.name for key, each in settings.items()}
     assert first == {"dev": "Net", "main": "Tree"}
+
+
+@pytest.mark.parametrize(
+    ("hidden", "orders", "same"),
+    [(False, ("1", "2"), False), (False, ("1", "1"), True), (True, ("1", "1"), False)],
+)
+def test_one_file_makes_other_answers_as_one_than_as_avg(
+    hidden: bool, orders: tuple[str, str], same: bool
+) -> None:
+    reading = SimpleNamespace(policy=SimpleNamespace(hidden=hidden))
+    run = SimpleNamespace(file_id="f")
+    both = [
+        ScoredRun(run, 1, Digests("a", "", order, "f"), aggregate)  # type: ignore[arg-type]
+        for order, aggregate in zip(orders, ("ONE", "AVG"), strict=True)
+    ]
+    first, second = (Reading._answers(reading, each) for each in both)  # type: ignore[arg-type]
+    assert (first == second) == same
 
 
 def test_no_setting_chooses_its_own_runs(cast: BenchmarkCast) -> None:

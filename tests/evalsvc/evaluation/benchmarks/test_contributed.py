@@ -85,6 +85,13 @@ def test_an_admitted_measure_scores_every_stored_run_and_joins_the_board(
     assert "Person WRF" in page
 
 
+def test_no_contributed_measure_has_the_name_of_another(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    for named in ({"title": "Micro F1"}, {"name": "micro_f1"}):
+        with pytest.raises(DomainError, match="The menu has a measure"):
+            propose(cast, benchmark, **named)
+
+
 def test_a_new_run_is_scored_under_it_at_once(cast: BenchmarkCast) -> None:
     benchmark = cast.entities()
     measure = propose(cast, benchmark, composition={"base": "conll", "beta": 2, "labels": ["PER"]})

@@ -118,12 +118,13 @@ class Columns(Mapping[str, Column]):
 
 
 LINKS = ("paper", "code")
+_WEB_ADDRESS = URLValidator(schemes=["http", "https"])
 
 
 def is_web_address(value: object) -> bool:
     """True for an http or https address that is safe to link."""
     try:
-        URLValidator(schemes=["http", "https"])(value)
+        _WEB_ADDRESS(value)
     except ValidationError:
         return False
     return True

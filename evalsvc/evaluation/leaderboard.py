@@ -142,6 +142,11 @@ class BoardSystem(NamedTuple):
     team_slug: str
 
     @property
+    def named(self) -> str:
+        """Name with the team, as addresses have it."""
+        return f"{self.team_slug}/{self.name}"
+
+    @property
     def declared(self) -> dict[str, Any]:
         """Tags of the team by name; only organisers name a baseline."""
         tags = by_name(msgspec.json.decode(self.tags))

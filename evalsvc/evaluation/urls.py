@@ -39,7 +39,7 @@ ERRORS = ("setting", "a", "b", "text", "line", "order", "kind", "who", "label", 
 SCORES = ("setting", "of", "order")
 PAGE_QUERIES |= {
     "boards": ("page",),
-    "board": (*VIEW, "page"),
+    "board": (*VIEW, "page", "systems"),
     "board-csv": ("setting", "version", "order"),
     "board-json": ("setting", "version", "order"),
     "board-view-file": (*VIEW, "page", "table"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -26,11 +27,11 @@ from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.boards import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.benchmarks.file_contract import public_settings, settings_of
-from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
-from evalsvc.evaluation.leaderboard import Asked, Board, board
+from evalsvc.evaluation.leaderboard import Asked, Board, BoardRow, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
@@ -139,6 +140,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         tests = view.tests.get(shown.setting.pk)
         reported = reported_figures(shown.setting, reader.sees_exact, shown, tests)
         below = reported.with_faults() if pages.number == 1 else ()
+        context |= _marks(shown, rows, request.GET.getlist("systems"))
         context |= board_view.board_context(view, rows=rows, visible=visible, reported=below)
         context |= _links(view, settings) | reported_view.context_of(shown.setting, reported)
     return render(request, "evaluation/board.html", context)
@@ -159,6 +161,20 @@ def requested_view(
     of_board = [each.key for each in board_measures(setting, shown.columns)]
     keys = {*shared, *(each.main for each in rest), *of_board, *scheme_measures(setting, shown.columns)}
     return BoardView(shown, choice, others, board_tests.read([shown, *others], keys))
+
+
+def _marks(shown: Board, rows: Sequence[BoardRow], asked: Sequence[str]) -> dict[str, Any]:
+    """Return the systems marked for a comparison, and those of them that stand on other pages."""
+    if not asked:
+        return {"marked": ()}
+    here = {row.system.named for row in rows}
+    known = {shown.systems.by_key[runs.system].named for runs in shown.figures.runs}
+    marked = [name for name in dict.fromkeys(asked) if name in known][: compared.MOST]
+    return {
+        "marked": marked,
+        "marked_elsewhere": [name for name in marked if name not in here],
+        "marks": urlencode({"systems": marked}, doseq=True),
+    }
 
 
 def _links(view: BoardView, settings: list[Setting]) -> dict[str, Any]:
@@ -235,9 +251,12 @@ def view_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
         raise Http404
     view = requested_view(request, settings, setting, person=request.user)
     name = request.GET.get("table", "systems")
-    if name not in board_tables.TABLES:
-        raise Unknown("unknown_table", "table", name, where="The leaderboard", known=board_tables.TABLES)
+    if name not in (*board_tables.TABLES, "reported"):
+        known = (*board_tables.TABLES, "reported")
+        raise Unknown("unknown_table", "table", name, where="The leaderboard", known=known)
     reported = reported_figures(setting, request.user, view.board, view.tests.get(setting.pk))
+    if name == "reported":
+        return download(reported_view.tests_table(setting, reported), format)
     view = replace(
         view, reported=reported.rows, faults={row.pk: reported.faults(row) for row in reported.rows}
     )

@@ -167,7 +167,7 @@ def _no_outcomes(run: Submission | None) -> str:
 
 
 def system_value(row: BoardRow) -> str:
-    return f"{row.system.team_slug}/{row.system.name}"
+    return row.system.named
 
 
 CHOICES: dict[str, Collection[str]] = {"kind": KINDS, "who": WHO, "order": ORDERS}

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, listed, number, signed
+from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting
 from evalsvc.evaluation.reported import entries
 from evalsvc.evaluation.reported.entries import ReportedTest
 from evalsvc.evaluation.reported.shown import Reported
 
-TESTS_SHOWN = 60
+TESTS_SHOWN, NEAREST = 60, 3  # tests on the page, and of them those of a printed figure
+TEST_HEADS = (
+    Head("system", "Scored here", numeric=False), Head("team", "Team", numeric=False),
+    Head("reported", "Reported", numeric=False), Head("paper", "Paper", numeric=False),
+    Head("measure", "Measure", numeric=False), Head("difference", "Difference"), Head("p", "p"),
+    Head("p_least", "p from"), Head("p_most", "to"), Head("d", "d"), Head("d_least", "d from"),
+    Head("d_most", "to"), Head("verdict", "Verdict", numeric=False),
+)  # fmt: skip
+TESTED = (
+    "Welch’s t and Cohen’s d of the runs scored here and of printed mean, deviation and n. The ranges are"
+    " over all figures that round to these; two systems differ only if even the greatest p is below .05."
+)
 VERDICTS = {"possible": "ok", "impossible": "bad", "undecidable": ""}
 
 
@@ -40,20 +53,47 @@ def context_of(setting: Setting, reported: Reported) -> dict[str, Any]:
         )
         for row, figures in zip(reported.rows, printed, strict=True)
     ]
-    measured = [(system.name, row.system, test) for system, row, test in reported.measured]
+    near = sorted(reported.measured, key=lambda each: abs(each[2].difference or 0.0))
+    beside: Counter[tuple[int, str]] = Counter()
+    measured = []
+    for system, row, test in near:  # the systems beside each printed figure
+        beside[row.pk, test.measure] += 1
+        if beside[row.pk, test.measure] <= NEAREST:
+            measured.append((system.name, row.system, test))
+    order = {row.system: place for place, row in enumerate(reported.rows)}
+    measured.sort(key=lambda each: (order[each[1]], keys.index(each[2].measure)))
     between = [(first.system, second.system, test) for first, second, test in reported.tests]
     return {
         "reported": lines,
         "reported_measures": [as_shown(setting, key) for key in keys],
         "reported_tests": _tests(setting, ("First", "Second"), between),
         "measured_tests": _tests(setting, ("Scored here", "Reported"), measured),
-        "tests_shown": TESTS_SHOWN,
         "untested": [
             (row.system, listed([as_shown(setting, key).title for key in measures]), reason)
             for row in reported.rows
             for reason, measures in entries.untested(row).items()
         ],
     }
+
+
+def tests_table(setting: Setting, reported: Reported) -> PaperTable:
+    """Return every test between a system scored here and a printed mean."""
+    rows = []
+    for system, row, test in reported.measured:
+        measure = as_shown(setting, test.measure)
+        difference = DASH if test.difference is None else signed(test.difference, digits=measure.digits)
+        of_p = [Cell(p, _p(p)) for p in (test.p, test.p_least, test.p_most)]
+        of_d = [Cell(d, _d(d)) for d in (test.d, test.d_least, test.d_most)]
+        texts = (system.name, system.team_name, row.system, f"{row.paper}, {row.table}")
+        cells = [*(Cell(text, text) for text in texts), Cell(test.measure, measure.title)]
+        rows.append(
+            [*cells, Cell(test.difference, difference), *of_p, *of_d, Cell(_verdict(test), _verdict(test))]
+        )
+    return PaperTable(f"{setting.benchmark.slug}-reported", TESTED, TEST_HEADS, rows)
+
+
+def _verdict(test: ReportedTest) -> str:
+    return "differ" if test.called else test.reason or "no difference shown"
 
 
 def _tests(
@@ -63,11 +103,10 @@ def _tests(
     rows = []
     for first, second, test in tests[:TESTS_SHOWN]:
         measure = as_shown(setting, test.measure)
-        verdict = "differ" if test.called else test.reason or "no difference shown"
         p, d = _p(test.p), DASH if test.d is None else f"{number(test.d, digits=2)}, {test.word}"
         ranges = (_range(test.p_least, test.p_most, _p), _range(test.d_least, test.d_most, _d))
         difference = DASH if test.difference is None else signed(test.difference, digits=measure.digits)
-        rows.append((first, second, measure.title, difference, p, ranges[0], d, ranges[1], verdict))
+        rows.append((first, second, measure.title, difference, p, ranges[0], d, ranges[1], _verdict(test)))
     return DataTable(heads, rows) if rows else None
 
 

@@ -539,3 +539,27 @@ def test_a_description_keeps_headings_tables_and_image_texts(client: Client, cas
     assert re.search(r"<td>1</td>\s*<td>&lt;b&gt;2&lt;/b&gt;</td>", page)
     assert "<p>Map</p>" in page
     assert "a.png" not in page
+
+
+def test_marked_systems_stay_marked_on_other_pages(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark = cast.relations()
+    for system, right in (("Alder", 5), ("Birch", 4)):
+        scored(cast, benchmark, system, right)
+    monkeypatch.setattr(boards, "ROWS", 1)
+    marks = {"systems": ["kelpie/Birch", "kelpie/Alder", "kelpie/Lost"]}
+    first = client.get(reverse("board", args=["rel"]), marks)
+    assert (first.context["marked"], first.context["marked_elsewhere"]) == (
+        ["kelpie/Birch", "kelpie/Alder"],
+        ["kelpie/Birch"],
+    )
+    page = first.content.decode()
+    assert len(re.findall(r'name="systems"[^>]* checked', page)) == 2
+    assert "page=2&amp;systems=kelpie%2FBirch&amp;systems=kelpie%2FAlder" in page
+    assert (
+        "?setting=main&amp;systems=kelpie%2FAlder"
+        in client.get(
+            reverse("board-compare", args=["rel"]), {"systems": marks["systems"][:2]}
+        ).content.decode()
+    )

@@ -329,6 +329,10 @@ def test_a_system_scored_here_is_tested_against_printed_moments_by_its_runs(
     client.force_login(cast.kim)
     body = client.get("/api/v1/benchmarks/rel/settings/main/reported").json()
     first = next(test for test in body["measured_tests"] if test["measure"] == "micro_f1")
+    file = client.get(reverse("board-view-file", args=["rel", "json"]), {"table": "reported"}).json()
+    assert len(file["rows"]) == len(body["measured_tests"])
+    assert {row["verdict"] for row in file["rows"] if row["measure"] == "micro_f1"} >= {"differ"}
+    assert file["rows"][0]["paper"] == "Harbecke et al. 2022, Table 3"
     assert (first["system"], first["team"], first["b"]) == ("Net", "Kelpie", setting.reported.all()[0].pk)
     assert round(first["d"], 2) == 2.83
 

@@ -220,7 +220,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "settings_charts": _charts(comparison, beside, query),
         "joint": [(together.sentence(each), each.winner is not None) for each in together.joint],
         "joint_method": JOINT_METHOD,
-        "untested": [each.setting for each in together.others if each.state == compared.ABSENT],
+        "untested": [each.setting.title for each in together.others if each.state == compared.ABSENT],
         "main": comparison.board.ordering,
         "paragraph": (paragraph := " ".join(words.paragraph(comparison))),
         "latex": latex_text(paragraph),

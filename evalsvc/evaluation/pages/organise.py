@@ -110,7 +110,7 @@ class BaselinesForm(PageForm):
     """Systems of a benchmark that the board marks as baselines: those of now, and one more."""
 
     baselines = SystemChoices(
-        System.objects.none(), widget=forms.CheckboxSelectMultiple, required=False, label="Baselines",
+        System.objects.none(), widget=forms.CheckboxSelectMultiple, required=False, label="Marked systems",
         help_text="The board marks these systems. Teams cannot do so themselves.",
     )  # fmt: skip
     system = forms.CharField(

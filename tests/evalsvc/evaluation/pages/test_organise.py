@@ -146,7 +146,7 @@ def test_organisers_are_warned_that_the_gold_of_a_hidden_phase_is_published(
         Setting.objects.update(disclosure=disclosure)
         Publication.objects.filter(pk=publication.pk).update(with_gold=with_gold)
         page = olga.get("/boards/rel/organise/").content.decode()
-        assert (f"The gold of {setting.test_set} is published." in page) is (hidden and with_gold)
+        assert (f"The gold of “{setting.test_set}” is published." in page) is (hidden and with_gold)
 
 
 def test_untouched_fields_keep_the_values_set_by_api(olga: Client, cast: BenchmarkCast) -> None:

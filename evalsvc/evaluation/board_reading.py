@@ -78,13 +78,13 @@ class Reading:
         for run in sorted(own, key=lambda run: (run.system_id, run.run, run.pk)):
             self.runs.setdefault(run.system_id, []).append(run)
 
-    def counted(self, earlier: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
+    def counted(self, earlier: Mapping[int, int | None]) -> Iterator[tuple[int, int, int | None]]:
         """Yield system, run, and the run whose figures it shows, each of a system once.
 
         A near-duplicate shows the figures of an earlier run, of whichever system; beside that run, or another
         that shows it, it counts for nothing.
         """
-        seen: set[tuple[int, int]] = set()
+        seen: set[tuple[int, int | None]] = set()
         for run in sorted(chain.from_iterable(self.runs.values())):
             shown = earlier.get(run.pk, run.pk)
             if (run.system_id, shown) not in seen:
@@ -233,7 +233,7 @@ def read_values(readings: Collection[Reading]) -> None:
     for reading, past in zip(readings, pasts, strict=True):
         evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
         for _, pk, run in reading.counted(past.earlier):
-            at, ladder = evaluation_of.get(run), past.ladder.get(pk)
+            at, ladder = evaluation_of.get(run or 0), past.ladder.get(pk)
             values = withheld_values(reading.policy, waiting=pk in past.waiting)
             if at is not None:
                 values = shown_values(reading.policy, scores.get(at, ()), rows.get(at, []), ladder=ladder)

@@ -115,7 +115,7 @@ def _pasts(
             of_run[link.submission_id, each.setting_id, each.gold_sha256] = each
     shown = []
     for (submission, evaluation), past in zip(scored, pasts, strict=True):
-        run = past.earlier.get(submission.pk, 0)
+        run = past.earlier.get(submission.pk) or 0
         shown.append(of_run.get((run, evaluation.setting_id, evaluation.gold_sha256)))
     return pasts, shown
 

@@ -9,7 +9,7 @@ import numpy as np
 from django.db.models import Exists, OuterRef, Q
 
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
-from evalsvc.evaluation.benchmarks import scoring_identity
+from evalsvc.evaluation.benchmarks import quotas, scoring_identity
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.history import WAITING
 from evalsvc.evaluation.disclosure.policy import is_hidden
@@ -100,6 +100,8 @@ def _is_scored(row: NearDuplicate | None) -> bool:
     """Return whether the run whose figures a row shows has any; true without a row."""
     if row is None:
         return True
+    if row.earlier is None:  # the quota may have been raised
+        return False
     return row.earlier.evaluations.filter(setting=row.setting_id, gold_sha256=row.gold_sha256).exists()
 
 
@@ -109,7 +111,10 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
     if stored is None or not positives:
         return
     claims = stored_claims(*stored, evaluation.options)
+    near: tuple[int | None, int] | None
     near = _nearest(submission, evaluation, claims, positives) or _waiting(submission, evaluation)
+    if near is None and _is_over_quota(submission, evaluation):
+        near = None, 0
     row: dict[str, Any] = {"submission": submission, "setting": evaluation.setting}
     row["gold_sha256"] = evaluation.gold_sha256
     if near is None:
@@ -117,6 +122,26 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
         return
     earlier, changed = near
     NearDuplicate.objects.update_or_create(**row, defaults={"earlier_id": earlier, "claims": changed})
+
+
+def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
+    """True if figures of as many runs of the team are shown as the quota in total allows.
+
+    They may have been sent before the setting was added, when no quota counted them.
+    """
+    most = quotas.most_in_total(evaluation.setting)
+    if most is None:
+        return False
+    gold = {"setting": evaluation.setting_id, "gold_sha256": evaluation.gold_sha256}
+    others = Submission.objects.filter(
+        ~Exists(NearDuplicate.objects.filter(submission=OuterRef("pk"), **gold)),
+        system__team=submission.system.team_id,
+        scored_at__isnull=False,
+        pk__in=Submission.evaluations.through.objects.filter(
+            evaluation__setting=evaluation.setting_id, evaluation__gold_sha256=evaluation.gold_sha256
+        ).values("submission"),
+    )
+    return others.exclude(pk=submission.pk).count() >= most
 
 
 def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:

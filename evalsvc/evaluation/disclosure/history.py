@@ -6,17 +6,18 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.measures.menu import as_shown
-from evalsvc.evaluation.models import NearDuplicate, Setting, Submission
+from evalsvc.evaluation.models import NearDuplicate, Score, Setting, Submission
 
 WAITING = (Submission.State.QUEUED, Submission.State.RUNNING)
 
 
-Near = Mapping[tuple[int, str], Mapping[int, int]]
+Near = Mapping[tuple[int, str], Mapping[int, int | None]]
 Gold = tuple[int, str, str]
 
 
@@ -27,7 +28,7 @@ class History:
     Those of `waiting` submissions come when the earlier run is scored again.
     """
 
-    earlier: Mapping[int, int] = field(default_factory=dict)
+    earlier: Mapping[int, int | None] = field(default_factory=dict)
     waiting: Collection[int] = ()
     ladder: Mapping[int, float] = field(default_factory=dict)
 
@@ -40,7 +41,7 @@ def histories(readings: Sequence[tuple[Policy, Collection[int]]]) -> list[Histor
     hiding = {policy.setting.pk: policy.setting for policy, runs in readings if policy.hidden and runs}
     if not hiding:
         return [History() for _ in readings]
-    near: dict[tuple[int, str], dict[int, int]] = defaultdict(dict)
+    near: dict[tuple[int, str], dict[int, int | None]] = defaultdict(dict)
     waiting: dict[tuple[int, str], set[int]] = defaultdict(set)
     rows = NearDuplicate.objects.filter(setting__in=hiding)
     names = ("setting_id", "gold_sha256", "submission_id", "earlier_id", "earlier__state")
@@ -71,7 +72,7 @@ def _history(
         return History(earlier, waits)
     steps = ladders.get((setting.pk, version.gold_sha256, version.scorer), {})
     return History(
-        earlier, waits, {pk: steps[at] for pk in submissions if (at := earlier.get(pk, pk)) in steps}
+        earlier, waits, {pk: steps[at] for pk in submissions if (at := earlier.get(pk, pk) or 0) in steps}
     )
 
 
@@ -87,6 +88,9 @@ def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, fl
         evaluation__scores__measure=F("evaluation__setting__main"),
         evaluation__scores__value__isnull=False,
     )
+    moving = [each.pk for each in settings if not Policy(each, True).is_over_thresholds(each.main)]
+    at_tau = Score.objects.filter(evaluation=OuterRef("evaluation"), measure=TAU, value__isnull=False)
+    links = links.exclude(Exists(at_tau), evaluation__setting__in=moving)  # they show no figure
     gold = [f"evaluation__{name}" for name in ("setting_id", "gold_sha256", "scorer")]
     rows = links.order_by("submission__scored_at", "submission_id").values_list(
         *gold, "submission__system__team_id", "submission_id", "evaluation__scores__value"

@@ -33,7 +33,10 @@ BESIDE_MAIN, DIRECTION = 2, "(e1,e2)"
 CLASS_FAMILY = {"sentence": "classification", "bag": "bags", "document": "conll", "joint": "conll"}
 RELATION_CLASSES = "relation_strict"
 KEPT_COUNTS = ("missing", "left_out")
-REPEATS = "the file hardly differs from one that was scored on this gold under another setting"
+REPEATS = (
+    "the file hardly differs from one that was scored on this gold under another setting, or figures of as "
+    "many runs of the team are shown as its quota allows"
+)
 WAITS = "an earlier run of the team is being scored again, and the two are compared first"
 
 
@@ -296,7 +299,7 @@ def disclose(
     policy: Policy,
     *,
     created_at: datetime,
-    earlier: tuple[int, Evaluation | None] | None = None,
+    earlier: tuple[int | None, Evaluation | None] | None = None,
     waiting: bool = False,
     ladder: float | None = None,
 ) -> Disclosed:
@@ -353,10 +356,10 @@ def shown_values(
     shown, values, scores = set(policy.measures), list[ShownValue](), list(scores)
     moving = has_threshold(scores)
     for score in scores:
-        if score.measure == policy.setting.main and ladder is not None:
-            values.append(ShownValue(score.measure, ladder))
-        elif score.measure in shown and moving and not policy.is_over_thresholds(score.measure):
+        if score.measure in shown and moving and not policy.is_over_thresholds(score.measure):
             values.append(ShownValue(score.measure, None, policy.withheld_at_tau, withheld=True))
+        elif score.measure == policy.setting.main and ladder is not None:
+            values.append(ShownValue(score.measure, ladder))
         elif score.measure in shown:
             claims = claims_of(rows, score.measure)
             values.append(policy.value(score.measure, score.value, reason=score.reason, claims=claims))

@@ -153,15 +153,16 @@ class FinalEntry(models.Model):
 
 
 class NearDuplicate(models.Model):
-    """Run that shows the figures of an earlier, similar one.
+    """Run that shows the figures of an earlier, similar one, or none of its own.
 
-    It shows none if the setting has not scored that one.
+    It shows none if the setting has not scored that one, or if there is none: then figures of as many runs
+    are shown already as the quota allows.
     """
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="near")
     setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="+")
     gold_sha256 = models.CharField(max_length=64)
-    earlier = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="+")
+    earlier = models.ForeignKey(Submission, on_delete=models.CASCADE, null=True, related_name="+")
     claims = models.PositiveIntegerField(help_text="Number of claims that only one of the two makes.")
 
     class Meta:

@@ -369,6 +369,7 @@ def _mark_repeats(submission: Submission, evaluations: Iterable[Evaluation]) -> 
         earlier = runs.order_by("scored_at", "pk").first()
         if earlier is not None and is_hidden(evaluation.setting):
             gold = {"setting": evaluation.setting, "gold_sha256": evaluation.gold_sha256}
-            shown = earlier.near.filter(**gold).values_list("earlier", flat=True).first()
-            values = {"submission": submission, "earlier_id": shown or earlier.pk, "claims": 0}
+            near = earlier.near.filter(**gold).first()
+            shown = earlier.pk if near is None else near.earlier_id
+            values = {"submission": submission, "earlier_id": shown, "claims": 0}
             NearDuplicate.objects.create(**values, **gold)

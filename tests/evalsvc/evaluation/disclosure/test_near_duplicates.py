@@ -480,3 +480,31 @@ def test_runs_that_show_the_figures_of_one_run_count_as_one_run(cast: BenchmarkC
     assert [
         len(runs) for runs in leaderboard.compared_runs(board, [row.system.pk for row in board.rows]).values()
     ] == [1, 1]
+
+
+@pytest.mark.parametrize("in_total", [2, 3])
+def test_runs_sent_before_a_hidden_setting_show_figures_up_to_its_quota(
+    client: Client, cast: BenchmarkCast, in_total: int
+) -> None:
+    """An open setting takes files without limit; each would ask the hidden gold a question."""
+    benchmark = cast.benchmark("open")
+    labels = {"source": wrong(GOLD, 0.4), "gold": GOLD}
+    sources, gold = (freeze(name, gold_lines(of), by=cast.olga) for name, of in labels.items())
+    fields = {"unit": "sentence", "main": "accuracy", "by": cast.olga}
+    creation.add_setting(benchmark, key="open", title="Open", test_set=sources, disclosure="open", **fields)
+    runs = [sent(cast, benchmark, label(wrong(GOLD, 0.3, seed=seed), 1), run=str(seed)) for seed in range(4)]
+    Benchmark.objects.update(in_total=in_total)
+    benchmark.refresh_from_db()
+    hidden = creation.add_setting(benchmark, key="hid", title="Hidden", test_set=gold, **fields)
+    while run_next("score"):
+        pass
+    shown = []
+    for run in runs:
+        client.force_login(cast.kim)
+        evaluations = client.get(reverse("api-scores", args=[run.pk])).json()["evaluations"]
+        (own,) = (each for each in evaluations if each["setting"] == "hid")
+        shown.append(own["scores"]["accuracy"]["value"] is not None)
+    assert shown == [True] * in_total + [False] * (4 - in_total)
+    assert "quota allows" in client.get(reverse("submission", args=[runs[-1].pk])).content.decode()
+    rows = leaderboard.board(hidden, person=cast.kim).rows
+    assert rows[0].figures["accuracy"].n == in_total

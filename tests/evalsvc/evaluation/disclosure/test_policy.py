@@ -17,7 +17,7 @@ from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import is_hidden, policy_for
 from evalsvc.evaluation.models import Setting
 from tests.cast.basics import jsonl
-from tests.cast.benchmarks import BenchmarkCast, freeze
+from tests.cast.benchmarks import LABELS, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
     gold_labels,
     gold_lines,
@@ -332,6 +332,24 @@ def test_of_scores_no_figure_is_shown_that_is_counted_at_a_threshold(
     board = leaderboard.board(setting_of(benchmark), person=cast.kim)
     figures = next(row.figures for row in board.rows if row.system.name == "ranked")
     assert (figures["micro_f1"].mean is None, figures["accuracy"].mean) == (False, None)
+
+
+def test_a_ladder_neither_shows_nor_climbs_by_figures_counted_at_a_threshold(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = hidden_phase(cast, GOLD, main="accuracy", ladder=0.01)
+    lines = [
+        {"id": name, "scores": dict.fromkeys(LABELS, 0.1) | ({label: 1} if label in LABELS else {})}
+        for name, label in GOLD.items()
+    ]
+    runs = [cast.submit(benchmark, lines, run="1")]
+    while run_next("score"):
+        pass
+    runs.append(scored(cast, benchmark, wrong(GOLD, 0.5), run="2"))
+    client.force_login(cast.kim)
+    first, second = (scores(client, run.pk)["scores"]["accuracy"]["value"] for run in runs)
+    assert first is None
+    assert second == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("again", [False, True])

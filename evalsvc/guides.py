@@ -105,7 +105,8 @@ def _sections(name: str, title: str, lead: str, body: Iterable[Token]) -> Iterat
             yield Section(title, heading, address + anchor, " ".join(texts))
             anchor, texts, opened = f"#{token.attrGet('id')}", [], True
         elif token.type in ("inline", "fence", "code_block"):
-            text = "".join(each.content for each in token.children or [token])
+            parts = token.children or [token]
+            text = "".join(" " if each.type == "softbreak" else each.content for each in parts)
             if opened:
                 heading, opened = text, False
             else:

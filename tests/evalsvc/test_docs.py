@@ -153,6 +153,13 @@ def test_a_search_finds_sections_of_guides_and_references(client: Client, query:
         assert "No section has all of these words" in page
 
 
+def test_lines_of_a_guide_that_are_one_sentence_are_found_with_a_blank_between_them() -> None:
+    texts = [section.text for name in guides.NAMES for section in guides.guide(name).sections]
+    lines = [line.strip() for line in (guides.FOLDER / "api.md").read_text().splitlines()]
+    first = next(place for place, line in enumerate(lines) if line.startswith("Create a token on"))
+    assert any(f"{lines[first][-9:]} {lines[first + 1][:9]}" in text for text in texts)
+
+
 def test_a_search_shows_the_query_as_text(client: Client) -> None:
     page = client.get(reverse("docs"), {"q": "<b>quota</b>"}).content.decode()
     assert "<b>quota" not in page

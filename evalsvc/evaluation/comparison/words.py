@@ -294,7 +294,9 @@ def bibtex(comparison: Comparison, *, address: str) -> str:
         ),
     ]
     sources = (column.measure.source for column in comparison.columns)
-    published = references.entries(sources, tested=bool(comparison.tests))
+    done = {test.test for tests in comparison.tests.values() for test in tests if test.test}
+    over_runs = {name for name in done if name.startswith("Welch")}
+    published = references.entries(sources, over_runs=bool(over_runs), over_items=bool(done - over_runs))
     return "\n".join(
         [*(_entry(key, fields) for key, fields in entries), *(f"{each}\n" for each in published)]
     )

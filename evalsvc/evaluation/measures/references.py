@@ -15,7 +15,9 @@ BY_SOURCE: dict[str, tuple[str, ...]] = {
     "Weber et al., WRF: Weighted Rouge-F1 Metric for Entity Recognition": ("weber2023",),
     "Taillé et al. 2020": ("taille2020",),
 }
-TESTS = ("welch1947", "holm1979", "sawilowsky2009")
+TESTS_OF_RUNS = ("welch1947", "sawilowsky2009")
+TESTS_OF_ITEMS = ("noreen1989", "efron1979")
+OF_TESTS = "holm1979"
 
 ENTRIES = {
     "harbecke2022": r"""@inproceedings{harbecke2022,
@@ -113,6 +115,21 @@ ENTRIES = {
   pages = {65--70},
   year = {1979}
 }""",
+    "noreen1989": r"""@book{noreen1989,
+  author = {Noreen, Eric W.},
+  title = {Computer-Intensive Methods for Testing Hypotheses: An Introduction},
+  publisher = {Wiley},
+  year = {1989}
+}""",
+    "efron1979": r"""@article{efron1979,
+  author = {Efron, Bradley},
+  title = {Bootstrap Methods: Another Look at the Jackknife},
+  journal = {The Annals of Statistics},
+  volume = {7},
+  number = {1},
+  pages = {1--26},
+  year = {1979}
+}""",
     "sawilowsky2009": r"""@article{sawilowsky2009,
   author = {Sawilowsky, Shlomo S.},
   title = {New Effect Size Rules of Thumb},
@@ -124,7 +141,9 @@ ENTRIES = {
 }
 
 
-def entries(sources: Iterable[str], *, tested: bool) -> list[str]:
-    """Return the entries behind sources of measures, and those of the tests."""
+def entries(sources: Iterable[str], *, over_runs: bool, over_items: bool) -> list[str]:
+    """Return the entries behind sources of measures, and those of the tests that there are."""
     keys = [key for source in dict.fromkeys(sources) for key in BY_SOURCE.get(source, ())]
-    return [ENTRIES[key] for key in dict.fromkeys([*keys, *(TESTS if tested else ())])]
+    keys += [*(TESTS_OF_RUNS if over_runs else ()), *(TESTS_OF_ITEMS if over_items else ())]
+    keys += [OF_TESTS] if over_runs or over_items else []
+    return [ENTRIES[key] for key in dict.fromkeys(keys)]

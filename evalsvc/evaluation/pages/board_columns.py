@@ -70,9 +70,10 @@ class Choice:
     def takes(self, row: BoardRow) -> bool:
         """True if a row passes the filters."""
         system, last = row.system, row.runs.last.date()
+        tags = [*system.tag_texts, *system.links] if self.tag else []
         return (
-            self.team.casefold() in system.team_name.casefold()
-            and (not self.tag or any(self.tag.casefold() in tag.casefold() for tag in system.tag_texts))
+            any(self.team.casefold() in name.casefold() for name in (system.team_name, system.team_slug))
+            and (not self.tag or any(self.tag.casefold() in tag.casefold() for tag in tags))
             and (self.since is None or self.since <= last)
             and (self.until is None or last <= self.until)
         )
@@ -93,14 +94,18 @@ def requested(texts: QueryDict, settings: Collection[Setting], setting: Setting)
     if len(columns) > MOST_COLUMNS:
         detail = f"{len(columns)} columns are chosen; a view has at most {MOST_COLUMNS}."
         raise DomainError("too_many_columns", detail, field="columns")
+    since, until = _date(texts.get("since", ""), "since"), _date(texts.get("until", ""), "until")
+    if since and until and since > until:
+        detail = f"No day is from {since} to {until}."
+        raise DomainError("bad_date", detail, hint="Swap the two dates.", field="since")
     return Choice(
         setting,
         order=texts.get("order", ""),
         columns=tuple(columns),
         team=texts.get("team", "").strip()[:100],
         tag=texts.get("tag", "").strip()[:100],
-        since=_date(texts.get("since", ""), "since"),
-        until=_date(texts.get("until", ""), "until"),
+        since=since,
+        until=until,
     )
 
 

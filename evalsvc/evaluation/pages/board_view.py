@@ -317,8 +317,11 @@ def _same_files(board: Board, row: BoardRow) -> str:
     """
     shared = [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]
     others = [board.systems.by_key[system] for system in row.runs.sharing]
-    named = {other.name for other in others if other.team_id == row.system.team_id or not board.held_back} - {
-        row.system.name
+    own = row.system.team_id
+    named = {
+        other.name if other.team_id == own else f"{other.name} ({other.team_name})"
+        for other in others
+        if other.team_id == own or not board.held_back
     }
     return "; ".join([*shared, *([f"same answers as {listed(sorted(named))}"] if named else [])])
 

@@ -129,7 +129,8 @@ def test_tags_are_in_the_order_of_their_names_whatever_the_database_keeps(
     [
         ({"team": "KEL"}, ["Alder", "Birch"]),
         ({"tag": "bert"}, ["Birch"]),
-        ({"tag": "paper"}, []),
+        ({"tag": "paper"}, ["Birch"]),
+        ({"tag": "no such tag"}, []),
         ({"since": "2999-01-01"}, []),
         ({"until": "2999-01-01", "team": "nobody"}, []),
     ],
@@ -159,6 +160,7 @@ def test_filters_keep_the_ranks_of_the_whole_board(
     [
         ({"columns": "main:nonsense"}, "no column &#x27;main:nonsense&#x27;"),
         ({"columns": "nowhere:accuracy"}, "no column &#x27;nowhere:accuracy&#x27;"),
+        ({"since": "2026-03-02", "until": "2026-03-01"}, "No day is from 2026-03-02 to 2026-03-01."),
         ({"since": "31.3.2026"}, "&#x27;31.3.2026&#x27; is not a date"),
         ({"columns": list(MENU)[:41]}, "41 columns are chosen; a view has at most 40"),
     ],

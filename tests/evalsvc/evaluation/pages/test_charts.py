@@ -75,6 +75,7 @@ def test_runs_are_placed_on_the_scale_in_order() -> None:
     scale = charts.run_scale([0.683, 0.713])
     assert scale.low <= 0.683 < 0.713 <= scale.high
     assert scale(0.683) < scale(0.7) < scale(0.713)
+    assert 3 < scale(scale.low) < scale(scale.high) < 115  # a ring at either end is whole
 
 
 def test_equal_runs_still_have_a_scale() -> None:

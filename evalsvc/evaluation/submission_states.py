@@ -112,7 +112,8 @@ def show_measures(benchmark: int) -> None:
         if each.pk in newest.values() or each.key in ranking or each.state == retired
     ]
     Benchmark.objects.filter(pk=benchmark).update(contributed=shown)
-    StoredBoard.objects.filter(setting__benchmark=benchmark, outdated=False).update(outdated=True)
+    for stored in (StoredBoard, BoardTests):
+        stored.objects.filter(setting__benchmark=benchmark, outdated=False).update(outdated=True)
 
 
 def mark_boards(submission: Submission) -> None:

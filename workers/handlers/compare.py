@@ -15,12 +15,13 @@ from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.web.formatting import counted
-from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks import contributed, file_contract
 from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.comparison.run_figures import THIN, class_rows
 from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests, keys_of
 from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, is_hidden, shown_values
 from evalsvc.evaluation.disclosure.shown_tests import AS_SHOWN, StoredTest
+from evalsvc.evaluation.measures.composition import Composition
 from evalsvc.evaluation.measures.families import class_key, label_of
 from evalsvc.evaluation.measures.menu import menu_of
 from evalsvc.evaluation.models import (
@@ -278,7 +279,13 @@ class _Compared:
             return {}
         draws = Draws(numbers, compared.SEED, lambda: self.progress(*self.report))
         case = lambda side, at: self._case((a, b)[side], at)  # noqa: E731
-        return replicates_of(self._common(a, b), self._sides(a, b), case=case, draws=draws)
+        return replicates_of(
+            self._common(a, b), self._sides(a, b), case=case, draws=draws, own=self._compositions
+        )
+
+    @cached_property
+    def _compositions(self) -> dict[str, Composition]:
+        return contributed.admitted(self.setting.benchmark, self.setting.kind)
 
     def _common(self, a: int, b: int) -> list[str]:
         """Return the measures that every run of both has."""

@@ -116,7 +116,7 @@ class Counts:
         """Number of predictions of each class."""
         return self.tp + self.fp
 
-    def select(self, chosen: NDArray[np.bool_]) -> Counts:
+    def select(self, chosen: NDArray[np.bool_] | Ints) -> Counts:
         """Select some classes; *items* stays."""
         return Counts(self.tp[chosen], self.fp[chosen], self.fn[chosen], self.items)
 

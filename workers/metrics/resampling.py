@@ -194,7 +194,14 @@ def link_tallies(gold: Links, predicted: Links, *, mode: str, n_relations: int) 
     return Tallies(item, column, np.ones(len(item)), gold.spans.n_documents, 3 * n_relations)
 
 
-def word_tallies(target: Words, predicted: Words, weights: Sequence[Floats], *, n_labels: int) -> Tallies:
+def word_tallies(
+    target: Words,
+    predicted: Words,
+    weights: Sequence[Floats],
+    *,
+    n_labels: int,
+    figures: Sequence[str] = (),
+) -> Tallies:
     """Make tallies of documents for WRF, pooled and averaged over documents.
 
     Parameters
@@ -204,6 +211,8 @@ def word_tallies(target: Words, predicted: Words, weights: Sequence[Floats], *, 
     weights : sequence of float64 ndarray of shape (K,)
         γ of each mode.
     n_labels : int
+    figures : sequence of {"f1", "precision", "recall"}, default all "f1"
+        What each γ weights.
 
     Returns
     -------
@@ -219,8 +228,8 @@ def word_tallies(target: Words, predicted: Words, weights: Sequence[Floats], *, 
     """
     counts = wrf_counts(target, predicted, n_labels=n_labels, per_document=True)
     columns: list[NDArray[Any]] = [counts.matched, counts.predicted, counts.target]
-    for gamma in weights:
-        scores = wrf(counts.f1, gamma)
+    for gamma, figure in zip(weights, figures or ["f1"] * len(weights), strict=True):
+        scores = wrf(getattr(counts, figure), gamma)
         columns += [np.nan_to_num(scores)[:, None], ~np.isnan(scores)[:, None]]
     table = np.concatenate(columns, axis=1).astype(np.float64)
     row, column = np.nonzero(table)
@@ -228,13 +237,16 @@ def word_tallies(target: Words, predicted: Words, weights: Sequence[Floats], *, 
     return Tallies(document[row], column, table[row, column], target.n_documents, table.shape[1])
 
 
-def wrf_of_sums(sums: Floats, weights: Sequence[Floats]) -> list[tuple[float, float]]:
+def wrf_of_sums(
+    sums: Floats, weights: Sequence[Floats], figures: Sequence[str] = ()
+) -> list[tuple[float, float]]:
     """Compute WRF, pooled and averaged over documents, from summed `word_tallies`.
 
     Parameters
     ----------
     sums : float64 ndarray
     weights : sequence of float64 ndarray of shape (K,)
+    figures : sequence of {"f1", "precision", "recall"}, default all "f1"
 
     Returns
     -------
@@ -247,10 +259,14 @@ def wrf_of_sums(sums: Floats, weights: Sequence[Floats]) -> list[tuple[float, fl
     [(1.0, 0.5)]
     """
     size = len(weights[0])
-    pooled = WrfCounts(*integers(sums[: 3 * size]).reshape(3, size)).f1
+    counts = WrfCounts(*integers(sums[: 3 * size]).reshape(3, size))
+    pooled = [getattr(counts, figure) for figure in figures or ["f1"] * len(weights)]
     ends = sums[3 * size :].reshape(-1, 2)
     means = divide(ends[:, 0], ends[:, 1])
-    return [(float(wrf(pooled, gamma)), float(mean)) for gamma, mean in zip(weights, means, strict=True)]
+    return [
+        (float(wrf(scores, gamma)), float(mean))
+        for scores, gamma, mean in zip(pooled, weights, means, strict=True)
+    ]
 
 
 def differing_items(a: Tallies, b: Tallies, columns: ArrayLike) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,6 @@ from workers.metrics.resampling import (
     randomise,
     span_tallies,
     table_tallies,
-    word_tallies,
-    wrf_of_sums,
 )
 from workers.metrics.semeval2010 import evaluate_confusion, semeval_figures
 from workers.metrics.semeval2013 import muc_figures
@@ -40,31 +38,19 @@ from workers.metrics.text_answers import (
     words_of_answers,
 )
 from workers.metrics.weights import averages
-from workers.metrics.wrf import MODES, gammas, words_of_spans
+from workers.metrics.wrf import words_of_spans
 from workers.scoring.case import ScoringCase, ScoringOptions
+from workers.scoring.composed import ClassCounts
 from workers.scoring.replicates import Replicates
+from workers.scoring.resampled_families import BothTallies, Compositions, Family, of_words
 
-BothTallies = tuple[Tallies, Tallies]
-Figures = Callable[[Floats], dict[str, float]]
 RANKED = ("ap", "auc", "max_f1")
-ENDS = ("", "_mean")
 MUC_RIGHT = {"strict": 5, "exact": 3, "partial": 3, "type": 4}  # places in `PairingCounts`
 
 FAMILIES = {"conll_": "conll", "string_": "entity_texts", "triple_": "triple_texts"}
 """Families of the figures per class of answers without offsets."""
 
 EVERY = 50  # replicates between two reports of progress
-
-
-class Family(NamedTuple):
-    """Measures of the same sums: tallies of both runs by item, figures of their sums.
-
-    `right` returns the columns that count right answers, by measure.
-    """
-
-    tallies: BothTallies
-    figures: Figures
-    right: Callable[[str], Ints]
 
 
 @dataclass(frozen=True)
@@ -90,15 +76,21 @@ class Draws:
 
 
 def resampled(
-    a: ScoringCase, b: ScoringCase, *, measures: Sequence[str], draws: Draws
+    a: ScoringCase, b: ScoringCase, *, measures: Sequence[str], draws: Draws, own: Compositions | None = None
 ) -> dict[str, Replicates]:
-    """Return bootstrap and randomisation replicates of each resampled measure."""
+    """Return bootstrap and randomisation replicates of each resampled measure.
+
+    `own` are the compositions of contributed ones by key.
+    """
     if "ranking" in (a.suite, b.suite):
         ranks = [name for name in measures if name in RANKED]  # none if a side has labels alone
         at_point = [name for name in measures if name not in RANKED]
         by_rank = _ranked(a, b, ranks, draws) if ranks else {}
-        return by_rank | _of_families([_label_sets(a, b)], at_point, draws)
-    return _of_families(_families(a, b), measures, draws)
+        families = [_label_sets(a, b)]
+    else:
+        by_rank, at_point, families = {}, [*measures], _families(a, b, own or {})
+    families = [family.with_composed(own or {}, a) for family in families]
+    return by_rank | _of_families(families, at_point, draws)
 
 
 def _of_families(families: Sequence[Family], measures: Sequence[str], draws: Draws) -> dict[str, Replicates]:
@@ -110,17 +102,25 @@ def _of_families(families: Sequence[Family], measures: Sequence[str], draws: Dra
     return results
 
 
-def _families(a: ScoringCase, b: ScoringCase) -> list[Family]:
+def _families(a: ScoringCase, b: ScoringCase, own: Compositions) -> list[Family]:
     options = a.options
     if a.form in TEXT_FORMS or b.form in TEXT_FORMS:
-        return _texts(a, b)
+        return _texts(a, b, own)
     if a.suite == "entities":
-        return _entities(a, b)
+        return _entities(a, b, own)
     if a.suite == b.suite == "single labels":
         labels = options.labels if options.negative is None else [*options.labels, options.negative]
         rows = _both(a, b, lambda case: label_tallies(*case.answers, n_labels=len(labels)))
         diagonal = np.arange(len(labels)) * (len(labels) + 2)
-        return [Family(rows, lambda sums: _single(sums, labels, options), lambda name: diagonal)]
+        return [
+            Family(
+                rows,
+                lambda sums: _single(sums, labels, options),
+                lambda name: diagonal,
+                "classification",
+                lambda sums: ClassCounts(labels, _confusion(sums, len(labels))[1]),
+            )
+        ]
     return [_label_sets(a, b)]
 
 
@@ -132,6 +132,8 @@ def _label_sets(a: ScoringCase, b: ScoringCase) -> Family:
         _both(a, b, _set_tallies),
         lambda sums: _set_figures(sums, a.options, facts.n_pairs),
         lambda name: exact if name == "accuracy" else places,
+        "classification",
+        lambda sums: ClassCounts(a.options.labels, _set_counts(sums)[0]),
     )
 
 
@@ -149,28 +151,37 @@ def _pairings(tallies: BothTallies) -> Family:
     return Family(tallies, figures, lambda name: np.array([MUC_RIGHT[name.split("_")[1]]]))
 
 
-def _entities(a: ScoringCase, b: ScoringCase) -> list[Family]:
+def _entities(a: ScoringCase, b: ScoringCase, own: Compositions) -> list[Family]:
     truth, options, size = a.gold_spans, a.options, len(a.options.labels)
     exact = _both(a, b, lambda case: span_tallies(truth, case.predicted_spans, n_labels=size))
     pairs = _both(a, b, lambda case: table_tallies(document_pairings(truth, case.predicted_spans)))
     families = [
-        Family(exact, lambda sums: _averages(sums, options, "conll_"), _first(size)),
+        _of_labels(exact, options, "conll_"),
         _pairings(pairs),
     ]
     for mode in RELATION_MODES if options.relations else ():
         families.append(_links(a, b, mode))
     words, _ = a.words
     if words is not None:
-        target, weights = words_of_spans(truth, words), [gammas(size, mode=mode) for mode in MODES]
-
-        def tallies(case: ScoringCase) -> Tallies:
-            return word_tallies(target, words_of_spans(case.predicted_spans, words), weights, n_labels=size)
-
-        families.append(Family(_both(a, b, tallies), lambda sums: _wrf(sums, weights), _first(size)))
+        sides = [words_of_spans(case.predicted_spans, words) for case in (a, b)]
+        families.append(of_words(words_of_spans(truth, words), sides, a, own))
     return families
 
 
-def _texts(a: ScoringCase, b: ScoringCase) -> list[Family]:
+def _of_labels(tallies: BothTallies, options: ScoringOptions, prefix: str) -> Family:
+    """Return the averages over labels or relations from correct, predicted and gold of each."""
+    base = prefix.removesuffix("_")
+    labels = options.relations if base.startswith("relation") else options.labels
+    return Family(
+        tallies,
+        lambda sums: _averages(sums, labels, options, prefix),
+        _first(len(labels)),
+        base,
+        lambda sums: ClassCounts(labels, _counts(sums)),
+    )
+
+
+def _texts(a: ScoringCase, b: ScoringCase, own: Compositions) -> list[Family]:
     """Return tallies of answers without offsets: of sets, of places in the text, and of words.
 
     Places are compared with the spans of another system too.
@@ -183,33 +194,40 @@ def _texts(a: ScoringCase, b: ScoringCase) -> list[Family]:
     exact = _both(a, b, lambda case: span_tallies(truth, case.predicted_in_characters, n_labels=codes))
     pairs = _both(a, b, lambda case: table_tallies(document_pairings(truth, case.predicted_in_characters)))
     families = [
-        Family(exact, lambda sums: _with_foreign(sums, size, options, "conll_"), _first(codes)),
+        _of_answers(exact, size, options, "conll_", _first(codes)),
         _pairings(pairs),
     ]
     if len(forms) > 1:
         return families
     target, *sides = words_of_answers(a.gold_texts, a.predicted_texts, b.predicted_texts)
-    weights = [gammas(size, mode=mode) for mode in MODES]
-    left, right = (word_tallies(target, side, weights, n_labels=size) for side in sides)
-    return [
-        _sets_of_texts(a, b, "string_"),
-        *families,
-        Family((left, right), lambda sums: _wrf(sums, weights), _first(size)),
-    ]
+    return [_sets_of_texts(a, b, "string_"), *families, of_words(target, sides, a, own)]
 
 
 def _sets_of_texts(a: ScoringCase, b: ScoringCase, prefix: str) -> Family:
     size, options = a.gold_texts.n_labels, a.options
-    tallies = _both(a, b, _answer_tallies)
-    return Family(tallies, lambda sums: _with_foreign(sums, size, options, prefix), _first(size + 1))
+    return _of_answers(_both(a, b, _answer_tallies), size, options, prefix, _first(size + 1))
 
 
-def _with_foreign(sums: Floats, size: int, options: ScoringOptions, prefix: str) -> dict[str, float]:
-    correct, predicted, gold = integers(sums).reshape(3, -1)
-    counts = folded(Counts.from_totals(correct, predicted, gold, items=int(gold.sum())), size)
-    labels = options.relations if prefix == "triple_" else options.labels
-    of_classes = _class_f1(inventory(counts), labels, options, FAMILIES[prefix])
-    return _values(averages_with_foreign(counts, prefix=prefix, beta=options.beta)) | of_classes
+def _of_answers(
+    tallies: BothTallies, size: int, options: ScoringOptions, prefix: str, right: Callable[[str], Ints]
+) -> Family:
+    """Return the averages over the inventory, with false claims of foreign labels."""
+    labels, base = options.relations if prefix == "triple_" else options.labels, FAMILIES[prefix]
+
+    def counts(sums: Floats) -> Counts:
+        return folded(_counts(sums), size)
+
+    def figures(sums: Floats) -> dict[str, float]:
+        found = counts(sums)
+        of_classes = _class_f1(inventory(found), labels, options, base)
+        return _values(averages_with_foreign(found, prefix=prefix, beta=options.beta)) | of_classes
+
+    def of_base(sums: Floats) -> ClassCounts:
+        found = counts(sums)
+        known = inventory(found)
+        return ClassCounts(labels, replace(known, items=int(known.gold.sum())), int(found.fp[-1]))
+
+    return Family(tallies, figures, right, base, of_base)
 
 
 def _answer_tallies(case: ScoringCase) -> Tallies:
@@ -225,22 +243,16 @@ def _answer_tallies(case: ScoringCase) -> Tallies:
 
 
 def _links(a: ScoringCase, b: ScoringCase, mode: str) -> Family:
-    size, options = len(a.options.relations), a.options
+    size = len(a.options.relations)
 
     def tallies(case: ScoringCase) -> Tallies:
         return link_tallies(a.gold_links, case.predicted_links, mode=mode, n_relations=size)
 
-    prefix = f"relation_{mode}_"
-    return Family(_both(a, b, tallies), lambda sums: _averages(sums, options, prefix), _first(size))
+    return _of_labels(_both(a, b, tallies), a.options, f"relation_{mode}_")
 
 
 def _both(a: ScoringCase, b: ScoringCase, tallies: Callable[[ScoringCase], Tallies]) -> BothTallies:
     return tallies(a), tallies(b)
-
-
-def _wrf(sums: Floats, weights: list[Floats]) -> dict[str, float]:
-    figures = zip(MODES, wrf_of_sums(sums, weights), strict=True)
-    return {f"wrf_{mode}{end}": value for mode, two in figures for end, value in zip(ENDS, two, strict=True)}
 
 
 def _counted(family: Family, measures: Sequence[str], draws: Draws) -> dict[str, Replicates]:
@@ -291,9 +303,19 @@ def _values(figures: dict[str, Any]) -> dict[str, float]:
     return {key: value.value for key, value in figures.items()}
 
 
+def _confusion(sums: Floats, size: int) -> tuple[Ints, Counts]:
+    matrix = integers(sums).reshape(size, size + 1)
+    return matrix, confusion_counts(matrix)
+
+
+def _counts(sums: Floats) -> Counts:
+    """Make counts from correct, predicted and gold of each label."""
+    correct, predicted, gold = integers(sums).reshape(3, -1)
+    return Counts.from_totals(correct, predicted, gold, items=int(gold.sum()))
+
+
 def _single(sums: Floats, labels: list[str], options: ScoringOptions) -> dict[str, float]:
-    matrix = integers(sums).reshape(len(labels), len(labels) + 1)
-    counts = confusion_counts(matrix)
+    matrix, counts = _confusion(sums, len(labels))
     averaged = averaged_classes(labels, negative=options.negative, include_negative=options.include_negative)
     figures = averages(counts.select(averaged), beta=options.beta, entropy=options.entropy)
     figures |= semeval_figures(evaluate_confusion(matrix, labels=labels))
@@ -302,10 +324,8 @@ def _single(sums: Floats, labels: list[str], options: ScoringOptions) -> dict[st
     return _values(figures) | {"accuracy": accuracy(counts)} | of_classes
 
 
-def _averages(sums: Floats, options: ScoringOptions, prefix: str) -> dict[str, float]:
-    correct, predicted, gold = integers(sums).reshape(3, -1)
-    counts = Counts.from_totals(correct, predicted, gold, items=int(gold.sum()))
-    labels = options.relations if prefix.startswith("relation") else options.labels
+def _averages(sums: Floats, labels: Sequence[str], options: ScoringOptions, prefix: str) -> dict[str, float]:
+    counts = _counts(sums)
     of_classes = _class_f1(counts, labels, options, prefix.removesuffix("_"))
     return _values(averages(counts, prefix=prefix, beta=options.beta)) | of_classes
 
@@ -336,9 +356,14 @@ def _set_tallies(case: ScoringCase) -> Tallies:
     return Tallies(rows, np.concatenate(columns), np.ones(len(rows)), items, 3 * width + 2)
 
 
-def _set_figures(sums: Floats, options: ScoringOptions, items: int) -> dict[str, float]:
+def _set_counts(sums: Floats) -> tuple[Counts, int]:
+    """Return counts, with items of the negative class, and the number of exact sets."""
     *totals, negative, exact = integers(sums).tolist()
     correct, predicted, gold = np.array(totals, dtype=np.int64).reshape(3, -1)
-    counts = Counts.from_totals(correct, predicted, gold, items=int(gold.sum()) + negative)
+    return Counts.from_totals(correct, predicted, gold, items=int(gold.sum()) + negative), exact
+
+
+def _set_figures(sums: Floats, options: ScoringOptions, items: int) -> dict[str, float]:
+    counts, exact = _set_counts(sums)
     of_classes = _class_f1(counts, options.labels, options, "classification")
     return _values(averages(counts, beta=options.beta)) | {"accuracy": exact / items} | of_classes

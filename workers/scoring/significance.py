@@ -12,6 +12,7 @@ from workers.metrics.systems import detectable_difference, spread, welch
 from workers.scoring.case import ScoringCase
 from workers.scoring.replicates import Replicates
 from workers.scoring.resampled_comparison import Draws, resampled
+from workers.scoring.resampled_families import Compositions
 
 UNDEFINED = "the measure is undefined for a run"
 NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
@@ -114,14 +115,22 @@ def compare_sides(
 
 
 def replicates_of(
-    names: Sequence[str], sides: Sides, *, case: Callable[[int, int], ScoringCase], draws: Draws
+    names: Sequence[str],
+    sides: Sides,
+    *,
+    case: Callable[[int, int], ScoringCase],
+    draws: Draws,
+    own: Compositions | None = None,
 ) -> dict[str, Replicates]:
-    """Resample the median runs of two systems; measures with the same runs share the replicates."""
+    """Resample the median runs of two systems; measures with the same runs share the replicates.
+
+    `own` are the compositions of contributed ones by key.
+    """
     medians = sides.medians(names)
     found: dict[str, Replicates] = {}
     for one, other in sorted(set(medians.values())):
         of_pair = [name for name in names if medians[name] == (one, other)]
-        found |= resampled(case(0, one), case(1, other), measures=of_pair, draws=draws)
+        found |= resampled(case(0, one), case(1, other), measures=of_pair, draws=draws, own=own)
     return found
 
 

@@ -43,7 +43,7 @@ from evalsvc.evaluation.disclosure.shown_tests import (
 )
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column
 from evalsvc.evaluation.measures.families import label_of
-from evalsvc.evaluation.measures.menu import board_measures
+from evalsvc.evaluation.measures.menu import MENU, board_measures, scored_of
 from evalsvc.evaluation.models import Setting, StoredComparison, Submission
 from evalsvc.evaluation.roles import Person
 
@@ -113,7 +113,9 @@ class Comparison:
         answers = [(system, [run[1:] for run in runs]) for system, runs in self.runs.items()]
         # the main measure decides which runs are equal, and which one of several is the median
         choices = (FORMAT, version.pk, is_hidden(self.setting), self.setting.main, REPLICATES, SEED)
-        return hashlib.sha256(repr((*choices, answers)).encode()).hexdigest()
+        # one that is admitted later is tested too; retired ones stay
+        contributed = sorted(scored_of(self.setting).keys() - MENU.keys())
+        return hashlib.sha256(repr((*choices, *contributed, answers)).encode()).hexdigest()
 
     @cached_property
     def stored(self) -> StoredComparison | None:

@@ -8,12 +8,14 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evalsvc.evaluation.measures.families import class_key
 from tests.cast.basics import jsonl
 from workers.cli.local_files import Options, read_local_gold
 from workers.scoring.case import ScoringCase
+from workers.scoring.composed import composed
 from workers.scoring.replicates import ResampledMeasure, joined, packed, unpacked
 from workers.scoring.resampled_comparison import Draws, resampled
 from workers.scoring.scorer import report_of
@@ -85,6 +87,67 @@ def test_what_is_resampled_is_the_score_that_pages_show(tmp_path: Path, make: ob
         assert pair == pytest.approx([each.values[name].value for each in reports]), name
     f1 = [next(row.f1 for row in each.classes["classification"] if row.label == "a") for each in reports]
     assert (found[CLASS_A].a, found[CLASS_A].b) == pytest.approx(f1)
+
+
+def entities(folder: Path) -> Cases:
+    gold = [
+        {"id": f"d{at}", "text": "Ada left New Turin", "spans": [[0, 3, "PER"], [9, 18, "LOC"]]}
+        for at in range(12)
+    ]
+    right = [{"id": line["id"], "spans": line["spans"]} for line in gold]
+    wrong = [line | {"spans": [[0, 3, "LOC"], [13, 18, "LOC"]]} for line in right]
+    return cases(folder, "entities", gold, [right[:9] + wrong[9:], wrong[:4] + right[4:]])
+
+
+def entity_texts(folder: Path) -> Cases:
+    gold = [
+        {"id": f"d{at}", "text": "Ada left Turin", "spans": [[0, 3, "PER"], [9, 14, "LOC"]]}
+        for at in range(12)
+    ]
+    right = [{"id": line["id"], "entities": [["Ada", "PER"], ["Turin", "LOC"]]} for line in gold]
+    wrong = [line | {"entities": [["Ada", "LOC"], ["Turin", "city"]]} for line in right]
+    return cases(folder, "entities", gold, [right[:9] + wrong[9:], wrong[:4] + right[4:]])
+
+
+F2 = {"figure": "f1", "beta": 2.0, "scheme": "micro"}
+OF_CLASSES = [F2, {"figure": "precision", "scheme": "entropy"}, {"figure": "recall", "scheme": "dodrans"}]
+OF_WORDS = [
+    {"figure": "precision", "over": "mean", "gamma": "lenient", "scheme": "dodrans"},
+    {"figure": "f1", "over": "pooled", "gamma": "custom"}
+    | {"gammas": {"classes": {"PER": 3.0, "LOC": 0.0}, "combined": 1.0}},
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "base", "labels"),
+    [
+        (single_labels, "classification", "ab"),
+        (label_sets, "classification", "ab"),
+        (ranked, "classification", "a"),
+        (entities, "conll", ["PER", "LOC"]),
+        (entity_texts, "conll", ["PER", "LOC"]),
+        (entity_texts, "entity_texts", ["PER", "LOC"]),
+    ],
+)
+def test_composed_measures_are_resampled_like_those_they_are_composed_of(
+    tmp_path: Path, make: object, base: str, labels: Sequence[str]
+) -> None:
+    two = make(tmp_path)  # type: ignore[operator]
+    weights = {"scheme": "custom", "weights": dict.fromkeys(labels, 1.0) | {labels[0]: 0.5}}
+    parts = [
+        {"base": base} | each for each in (*OF_CLASSES, {"figure": "f1", "labels": [labels[0]]} | weights)
+    ]
+    if "PER" in labels:
+        parts += [{"base": "wrf"} | each for each in OF_WORDS]
+    own = {f"own_{number}_v1": each for number, each in enumerate(parts)}
+    found = resampled(*two, measures=[*own], draws=Draws(range(40)), own=own)
+    assert found.keys() == own.keys()
+    for key, each in found.items():
+        expected = [composed(own[key], report_of(case), case).value for case in two]
+        assert (each.a, each.b) == pytest.approx(expected), own[key]
+        assert np.isfinite([*each.drawn, *each.swapped]).all()
+    [narrow] = [each for key, each in found.items() if own[key].get("labels")]
+    assert narrow.differing <= found["own_0_v1"].differing > 0
 
 
 def verdicts(replicates: Mapping[str, object]) -> dict[str, ResampledMeasure]:

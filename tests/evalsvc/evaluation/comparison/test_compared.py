@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation.benchmarks import contributed
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.sentences import Outcome
@@ -76,6 +77,22 @@ def test_tests_under_another_main_measure_are_computed_anew(
     assert computed(cast, benchmark, "Tree", "Net").state == Job.State.DONE
     benchmark.settings.update(main="macro_f1")
     assert of(cast, benchmark, "Tree", "Net").state == "absent"
+
+
+def test_a_measure_admitted_later_is_tested_too(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    """Over items also, like those that it is composed of."""
+    assert computed(cast, benchmark, "Rules", "Tree").state == Job.State.DONE
+    parts = {"base": "classification", "beta": 2, "scheme": "dodrans"}
+    measure = contributed.propose(benchmark, name="d2", title="Dodrans F2", composition=parts, by=cast.kim)
+    contributed.decide(measure, admit=True, by=cast.olga)
+    assert of(cast, benchmark, "Rules", "Tree").state == Job.State.DONE  # until all runs have it
+    while run_next("score"):
+        pass
+    assert of(cast, benchmark, "Rules", "Tree").state == "absent"
+    [test] = computed(cast, benchmark, "Rules", "Tree").tests[measure.key]
+    assert (test.test, test.reason) == ("paired randomisation over sentences", "")
+    contributed.retire(measure, by=cast.olga)
+    assert of(cast, benchmark, "Rules", "Tree").state == Job.State.DONE
 
 
 def test_a_system_with_one_run_is_tested_over_items(cast: BenchmarkCast, benchmark: Benchmark) -> None:

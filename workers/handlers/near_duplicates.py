@@ -125,23 +125,24 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
 
 
 def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
-    """True if figures of as many runs of the team are shown as the quota in total allows.
+    """True if figures of as many runs of the team are shown as the quota allows, or a member's for another.
 
-    They may have been sent before the setting was added, when no quota counted them.
+    They may have been sent before the setting was added, when neither rule held.
     """
-    most = quotas.most_in_total(evaluation.setting)
-    if most is None:
-        return False
-    gold = {"setting": evaluation.setting_id, "gold_sha256": evaluation.gold_sha256}
-    others = Submission.objects.filter(
-        ~Exists(NearDuplicate.objects.filter(submission=OuterRef("pk"), **gold)),
-        system__team=submission.system.team_id,
-        scored_at__isnull=False,
-        pk__in=Submission.evaluations.through.objects.filter(
-            evaluation__setting=evaluation.setting_id, evaluation__gold_sha256=evaluation.gold_sha256
-        ).values("submission"),
-    )
-    return others.exclude(pk=submission.pk).count() >= most
+    team, most = submission.system.team, quotas.most_in_total(evaluation.setting)
+    names = ("submission", "evaluation__setting", "evaluation__gold_sha256")
+    same = dict(zip(("submission", "setting", "gold_sha256"), map(OuterRef, names), strict=True))
+    shown = Submission.evaluations.through.objects.filter(
+        ~Exists(NearDuplicate.objects.filter(**same)),
+        submission__scored_at__isnull=False,
+        evaluation__gold_sha256=evaluation.gold_sha256,
+        evaluation__setting__disclosure=Setting.Disclosure.HIDDEN,
+    ).exclude(submission=submission)
+    own = shown.filter(submission__system__team=team, evaluation__setting=evaluation.setting_id)
+    if most is not None and own.values("submission").distinct().count() >= most:
+        return True
+    of_members = shown.filter(submission__by__in=team.members.values("user"))
+    return of_members.exclude(submission__system__team=team).exists()
 
 
 def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:

@@ -157,7 +157,10 @@ def _near(submission: Submission) -> Notice | None:
     titles = listed([f"“{near.setting.title}”" for near in hidden])
     earlier, claims = hidden[0].earlier, counted(hidden[0].claims, "changed prediction")
     if earlier is None:
-        detail = "Figures of as many runs of the team are shown as its quota allows. Organisers see them all."
+        detail = (
+            "Figures of as many runs of the team are shown as its quota allows, or a member sent runs for "
+            "another team. Organisers see them all."
+        )
         return Notice("warn", f"Under {titles}, teams see no figure of this run.", detail)
     if earlier.evaluations.filter(setting=hidden[0].setting, gold_sha256=hidden[0].gold_sha256).exists():
         title, named = "teams see the figures of an earlier run", f"run {earlier.run} of {earlier.system}"

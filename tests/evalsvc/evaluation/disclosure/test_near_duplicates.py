@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.accounts.teams import add_member
 from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard, shown_scores, submission_states
@@ -508,3 +509,23 @@ def test_runs_sent_before_a_hidden_setting_show_figures_up_to_its_quota(
     assert "quota allows" in client.get(reverse("submission", args=[runs[-1].pk])).content.decode()
     rows = leaderboard.board(hidden, person=cast.kim).rows
     assert rows[0].figures["accuracy"].n == in_total
+
+
+def test_of_runs_that_a_person_sent_for_two_teams_before_a_hidden_setting_one_team_has_figures(
+    cast: BenchmarkCast,
+) -> None:
+    benchmark, fields = cast.benchmark("open"), {"unit": "sentence", "main": "accuracy", "by": cast.olga}
+    add_member(cast.lugworm, user=cast.kim, by=cast.lars)
+    for key, gold in (("source", wrong(GOLD, 0.4)), ("hid", GOLD)):
+        test_set = freeze(key, gold_lines(gold), by=cast.olga)
+        disclosure = "open" if key == "source" else "hidden"
+        creation.add_setting(
+            benchmark, key=key, title=key, test_set=test_set, disclosure=disclosure, **fields
+        )
+        if key == "source":
+            for team in (cast.kelpie, cast.lugworm):
+                sent(cast, benchmark, label(wrong(GOLD, 0.3, seed=team.pk), 1), team=team, by=cast.kim)
+    while run_next("score"):
+        pass
+    rows = leaderboard.board(benchmark.settings.get(key="hid"), person=cast.kim).rows
+    assert sorted(row.figures["accuracy"].mean is None for row in rows) == [False, True]

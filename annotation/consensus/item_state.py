@@ -177,14 +177,18 @@ def votes_digest(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
 
 
 def update_state(item: Item, *, project: Project | None = None, records: ItemRecords | None = None) -> Item:
-    """Derive and store the item's state; the caller has locked the item."""
+    """Derive and store the item's state; the caller has locked the item.
+
+    A hidden check stays as it is, and is decided all the same: a reply would come sooner without.
+    """
     records = records or ItemRecords(
         list(Answer.objects.filter(item=item).active()),
         list(item.leases.filter(ending="")),
         list(item.adjudications.applicable()),
     )
     changes = DecisionChanges()
-    derive_state(item, records, Rules(project or item.project_id), changes)
+    rules = Rules(project or item.project_id)
+    derive_state(_as_work(item) if item.use == Item.Use.CHECK else item, records, rules, changes)
     _save([item])
     changes.save()
     return item
@@ -196,13 +200,18 @@ def rehearse(item: Item, *, project: Project, records: ItemRecords) -> None:
     Otherwise a reply, to a long answer above all, would come sooner for checks. Answers that are asked again
     stay marked.
     """
-    twin, changes = copy(item), DecisionChanges()
-    twin.use = Item.Use.WORK
+    twin, changes = _as_work(item), DecisionChanges()
     with transaction.atomic():
         derive_state(twin, records, Rules(project), changes)
         _save([twin])
         transaction.set_rollback(True)
     changes.save()
+
+
+def _as_work(item: Item) -> Item:
+    twin = copy(item)
+    twin.use = Item.Use.WORK
+    return twin
 
 
 def answers_needed(item: Item, project: Project) -> int:

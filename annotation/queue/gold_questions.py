@@ -200,18 +200,19 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
     return Feedback(right, choices, known.explains, n_done, _round_size(project), passed)
 
 
-def rehearse_grade(
-    item: Item, participant: Participant, payload: Payload | None, *, first: bool, put_off: bool
-) -> None:
+def rehearse_grade(item: Item, participant: Participant, payload: Payload | None, vote: Vote) -> None:
     """Take as long for a sentence as a hidden check takes to be graded, and store nothing.
 
-    Otherwise a reply would come later for checks. One that is put off isn't graded: its state alone is
-    written, and taken back.
+    Otherwise a reply would come later for checks. The savepoint stands for that in which a check is decided,
+    also when a sentence is put off.
     """
-    if put_off:
-        with transaction.atomic():
-            transaction.set_rollback(True)
-        return
+    with transaction.atomic():
+        if vote.reason != "later":
+            _rehearse_grade(item, participant, payload, vote)
+        transaction.set_rollback(True)
+
+
+def _rehearse_grade(item: Item, participant: Participant, payload: Payload | None, vote: Vote) -> None:
     annotator, project = participant.annotator, participant.project
     KnownAnswer.objects.filter(pk=item.pk).first()
     mapping = item_state.Rules(project).mapping
@@ -219,13 +220,11 @@ def rehearse_grade(
     for _ in ("chosen", "expected"):
         choices_in(mapping.payload(payload or none).payload)
     is_right(payload or none, none, mapping)
-    with transaction.atomic():
-        if first:
-            Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": True})
-            list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
-        else:
-            Mark.objects.filter(item=item, annotator=annotator).first()
-        transaction.set_rollback(True)
+    earlier = Vote.objects.filter(item=item, annotator=annotator, number__lt=vote.number)
+    if not earlier.exclude(reason="later").exists():
+        with transaction.atomic():
+            Mark.objects.create(item=item, annotator=annotator, right=True)
+        list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
 
 
 def is_right(payload: Payload, known: Payload, mapping: LabelMapping) -> bool:

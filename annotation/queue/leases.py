@@ -209,6 +209,7 @@ def _lease_new(participant: Participant, n: int, *, must_find: bool) -> list[Lea
         if gold_question is not None:
             if gold_question.use == Item.Use.CHECK:
                 _next_items(participant, 1, must_find=must_find)  # a check takes as long as a sentence
+                _take([gold_question])
                 gold_questions.count_items(participant, 1)
             leases.append(_grant(participant, gold_question))
             continue

@@ -152,8 +152,7 @@ def _vote(
         graded = reason != "later" if hidden else number == 1
         return VoteResult(vote, feedback=gold_questions.grade(item, participant, payload) if graded else None)
     if alike:
-        how = {"first": number == 1, "put_off": reason == "later"}
-        gold_questions.rehearse_grade(item, participant, payload, **how)
+        gold_questions.rehearse_grade(item, participant, payload, vote)
     item_state.update_state(item, project=participant.project, records=records)
     return VoteResult(vote)
 

@@ -186,22 +186,6 @@ def test_leases_of_one_request_expire_at_one_moment(project: Project, people: li
     assert set(stored.values_list("expires_at", flat=True)) == {held[0].expires_at}
 
 
-def test_a_check_is_leased_by_the_searches_of_a_sentence(
-    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gold_questions, "check_place", lambda annotator, block, every: 2)
-    leases.lease_next(project, people[0])  # makes the row of the annotator
-    searches: dict[str, set[int]] = {}
-    for _ in range(5):
-        with CaptureQueriesContext(connection) as queries:
-            lease = leases.lease_next(project, people[0])
-        assert lease is not None
-        n = sum(query["sql"].lstrip("( ").startswith("SELECT") for query in queries)
-        searches.setdefault(lease.item.use, set()).add(n)
-        answer_item(lease.item, people[0], "A")
-    assert searches[Item.Use.CHECK] == searches[Item.Use.WORK]
-
-
 def test_a_reserve_is_shared_with_no_more_people_than_needed(project: Project, people: list[User]) -> None:
     reserve(project, people[0])
     finish(project, *people[1:])
@@ -276,8 +260,9 @@ def test_an_answer_to_a_check_is_decided_like_one_to_a_sentence_so_that_neither_
     work = {}
     for item in held:
         decided.clear()
-        for user in people[:2]:
-            answer_item(item, user, "A")
+        answer_item(item, people[0], "A")
+        give_back(held[item], people[1])
+        answer_item(item, people[1], "A")
         work.setdefault(item.use, set()).add(tuple(decided))
     assert len(work[Item.Use.CHECK]) == 1
     assert work[Item.Use.CHECK] == work[Item.Use.WORK]
@@ -307,41 +292,6 @@ def test_answers_to_checks_and_to_sentences_write_and_read_as_much(
     assert len(statements) == 2
     assert statements[Item.Use.CHECK] == statements[Item.Use.WORK]
     assert len(statements[Item.Use.CHECK]) == 1
-
-
-@pytest.mark.parametrize("reason", ["later", "broken"])
-def test_skipped_checks_and_sentences_write_and_read_as_much(
-    project: Project, people: list[User], reason: str
-) -> None:
-    statements: dict[str, set[tuple[str, ...]]] = {}
-    assert item_state.label_names(item_state.Rules(project.pk).project, "relation")  # read once for all
-    for lease in reserve(project, people[0]):
-        with CaptureQueriesContext(connection) as queries:
-            votes.skip(lease.item, people[0], client_id=uuid4(), reason=reason, comment="why")
-        kinds = (re.match(r"SAVEPOINT|RELEASE|ROLLBACK|\w+ \S+", query["sql"]) for query in queries)
-        statements.setdefault(lease.item.use, set()).add(
-            tuple(sorted(kind.group() for kind in kinds if kind))
-        )
-    assert len(statements) == 2
-    assert statements[Item.Use.CHECK] == statements[Item.Use.WORK]
-    assert len(statements[Item.Use.CHECK]) == 1
-
-
-def test_a_repeated_vote_costs_as_much_on_a_check_as_on_a_sentence(
-    project: Project, people: list[User]
-) -> None:
-    for lease in reserve(project, people[1]):
-        answer_item(lease.item, people[1], "A")
-    statements: dict[str, set[tuple[str, ...]]] = {}
-    for lease in reserve(project, people[0]):
-        name, payload = uuid4(), {"spans": [], "relations": ["A"]}
-        votes.answer(lease.item, people[0], client_id=name, payload=payload)
-        with CaptureQueriesContext(connection) as queries:
-            assert votes.answer(lease.item, people[0], client_id=name, payload=payload).repeated
-        read = tuple(re.sub(r"'[^']*'|\d+", "?", query["sql"]) for query in queries)
-        statements.setdefault(lease.item.use, set()).add(read)
-    assert len(statements) == 2
-    assert len({read for each in statements.values() for read in each}) == 1
 
 
 def ask_with_the_label(project: Project) -> str:

@@ -1,0 +1,159 @@
+"""Every request on a hidden check runs the statements of one on a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation import projects
+from annotation.models import Item, Lease, Project
+from annotation.ontology import inventory
+from annotation.queue import gold_questions, lease_endings, leases, votes
+from evalsvc.core.accounts.models import User
+from tests.cast.basics import sentence
+from tests.cast.projects import annotators, create_project, curator, import_lines
+
+pytestmark = pytest.mark.django_db
+
+SPANS = [[0, 3, "P"], [16, 21, "P"]]
+PAYLOADS: dict[str, dict[str, Any]] = {
+    "relations": {"spans": [], "relations": ["A"]},
+    "entities": {"spans": SPANS, "relations": []},
+    "joint": {"spans": SPANS, "relations": [[0, "A", 1]]},
+}
+PARTS = {"relation": "relations", "entity": "entities"}
+NAMED = re.compile(r"SAVEPOINT|RELEASE|ROLLBACK|INSERT INTO \S+|UPDATE \S+|DELETE FROM \S+|SELECT")
+
+
+@pytest.fixture(params=PAYLOADS)
+def project(request: pytest.FixtureRequest) -> Project:
+    """Twelve items, every other one a hidden check."""
+    kind = request.param
+    made = create_project(kind, labels=[])
+    for name, part in (("A", "relation"), ("P", "entity")):
+        if kind in ("joint", PARTS[part]):
+            inventory.add_labels(made, [name], by=curator(), part=part)
+    lines = [sentence(at) for at in range(12)]
+    if kind != "relations":
+        lines = [{"id": line["id"], "text": line["text"]} for line in lines]
+    import_lines(made, lines)
+    made = projects.open_for_work(made, by=curator())
+    for item in made.items.order_by("rank")[::2]:
+        gold_questions.make_gold_question(item, payload=PAYLOADS[kind], use="check", by=curator())
+    return gold_questions.set_quality_options(made, by=curator(), check_every=1, least_checks=1_000)
+
+
+Step = Callable[[Lease, User, int], Any]
+
+
+def loaded(lease: Lease) -> Lease:
+    """Return a lease whose rows are read no more."""
+    return Lease.objects.select_related("item__project", "annotator__project").get(pk=lease.pk)
+
+
+def answer(lease: Lease, user: User, base: int) -> None:
+    payload = PAYLOADS[lease.annotator.project.kind]
+    votes.answer(lease.item.key, user, client_id=uuid4(), base=base, payload=payload)
+
+
+def answer_nothing(lease: Lease, user: User, base: int) -> None:
+    payload: dict[str, Any] = {"spans": [], "relations": []}
+    votes.answer(lease.item.key, user, client_id=uuid4(), base=base, payload=payload)
+
+
+def skip(reason: str) -> Step:
+    def skipped(lease: Lease, user: User, base: int) -> None:
+        votes.skip(lease.item.key, user, client_id=uuid4(), base=base, reason=reason)
+
+    skipped.__name__ = reason
+    return skipped
+
+
+def repeat(lease: Lease, user: User, base: int) -> None:
+    vote = lease.item.votes.get(annotator=lease.annotator, number=base)
+    again = votes.skip if vote.reason else votes.answer
+    values = {"reason": vote.reason} if vote.reason else {"payload": vote.payload}
+    assert again(lease.item.key, user, client_id=vote.client_id, **values).repeated
+
+
+def heartbeat(lease: Lease, user: User, base: int) -> None:
+    lease_endings.heartbeat(lease.pk, user)
+
+
+def give_back(lease: Lease, user: User, base: int) -> None:
+    lease_endings.return_lease(lease.pk, user)
+
+
+def lease_again(lease: Lease, user: User, base: int) -> None:
+    held = list(Lease.objects.filter(annotator=lease.annotator, ending="").values_list("pk", flat=True))
+    again = leases.lease_next(lease.item.project, user, current_leases=held)
+    assert again is not None
+    assert again.item_id == lease.item_id
+
+
+later, broken = skip("later"), skip("broken")
+VOTES = (answer, answer_nothing, later, broken)
+
+
+def statements(step: Callable[[], Any]) -> tuple[tuple[str, int], ...]:
+    """Return which statements run, and how many of each."""
+    with CaptureQueriesContext(connection) as queries:
+        step()
+    found = (NAMED.search(query["sql"].replace("\n", " ")) for query in queries)
+    return tuple(sorted(Counter(match.group() for match in found if match).items()))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (answer, repeat, answer_nothing, later, lease_again, answer, broken, answer),
+        (heartbeat, give_back, lease_again, later, repeat, lease_again, later, later, answer, later, answer),
+        (give_back, later, broken, repeat, later, lease_again, broken, answer_nothing),
+    ],
+    ids=("answered", "put off", "skipped"),
+)
+def test_each_step_on_a_check_runs_the_statements_of_one_on_a_sentence(
+    project: Project, steps: tuple[Step, ...]
+) -> None:
+    """Each statement more is a wait, and its time tells a check once it is repeated."""
+    user, other = annotators(project, 2)
+    held = [loaded(lease) for lease in leases.lease_several(project, user, n=12)]
+    assert len({lease.item.use for lease in held}) == 2
+    for lease in held[::4] + held[1::4]:
+        leases.lease_next(project, other)
+        answer(lease, other, 0)
+    assert leases.lease_next(project, user, current_leases=[lease.pk for lease in held]) is None
+    found: dict[str, set[Any]] = {Item.Use.CHECK: set(), Item.Use.WORK: set()}
+    for lease in held:
+        base = 0
+        for at, step in enumerate(steps):
+            found[lease.item.use].add((at, step.__name__, statements(partial(step, lease, user, base))))
+            base += step in VOTES
+    assert found[Item.Use.CHECK] == found[Item.Use.WORK]
+
+
+def test_a_new_check_is_leased_by_the_statements_of_a_new_sentence(project: Project) -> None:
+    (user,) = annotators(project, 1)
+    leases.lease_next(project, user)  # makes the row of the annotator
+    found: dict[str, set[Any]] = {}
+    held: list[int] = list(Lease.objects.values_list("pk", flat=True))
+
+    def lease_new() -> None:
+        new = leases.lease_next(project, user, current_leases=held)
+        assert new is not None
+        held.append(new.pk)
+
+    for _ in range(9):
+        done = statements(lease_new)
+        use = Lease.objects.select_related("item").get(pk=held[-1]).item.use
+        found.setdefault(use, set()).add(done)
+    assert len(found) == 2
+    assert found[Item.Use.CHECK] == found[Item.Use.WORK]

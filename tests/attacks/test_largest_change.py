@@ -1,0 +1,206 @@
+"""No figure that hidden gold lets out moves further by one gold label than its step assumes.
+
+Files are made for it: a claim alone before a tie of all others, two thresholds with the same F1, all right
+but one, one class alone. Weights of words (WRF) move by more; `docs/security.md` says so.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.sensitivity import OVER_THRESHOLDS, GoldCounts, largest_change
+from workers.cli.arguments import Options, add_score
+from workers.cli.local_files import score
+
+LABELS = [f"r{at}" for at in range(8)]
+TYPES, RELATIONS = ["PER", "LOC", "ORG"], ["born_in", "works_for"]
+PROBED = 8  # the item, or document, with the label that changes
+Lines = list[dict[str, Any]]
+Case = tuple[Lines, Lines, dict[str, Lines]]
+
+
+def sentences(changed: list[str]) -> Case:
+    gold = [
+        {"id": f"s{at}", "text": f"t {at}", "relations": [] if at % 4 == 3 else [LABELS[at % 8]]}
+        for at in range(400)
+    ]
+    other = deepcopy(gold)
+    other[PROBED]["relations"] = changed
+
+    def labelled(label: Callable[[int, str], str]) -> Lines:
+        own = ((at, (line["relations"] or ["NA"])[0]) for at, line in enumerate(gold))
+        return [{"id": f"s{at}", "label": label(at, right)} for at, right in own]
+
+    files = {
+        "all right": labelled(lambda _, right: right),
+        "all right but one": labelled(lambda at, right: "r1" if at == PROBED else right),
+        "one claim": labelled(lambda at, _: "r0" if at == PROBED else "NA"),
+        "one class": labelled(lambda _, right: right if right == "r0" else "NA"),
+        "one label for all": labelled(lambda *_: "r0"),
+        "every other right": labelled(lambda at, right: right if at % 2 else LABELS[(at + 3) % 8]),
+    }
+    return gold, other, files
+
+
+def ranked(changed: list[str]) -> Case:
+    gold, other, _ = sentences(changed)
+    every = [(at, label) for at in range(len(gold)) for label in LABELS]
+    right = [(at, label) for at, label in every if gold[at]["relations"] == [label] and at != PROBED]
+    wrong = [(at, label) for at, label in every if gold[at]["relations"] != [label]]
+    guess = (PROBED, "r0")
+
+    def tied(*groups: list[tuple[int, str]]) -> Lines:
+        """Rank the claims of a group behind those of the group before."""
+        scores: list[dict[str, float]] = [{} for _ in gold]
+        for place, group in enumerate(groups):
+            for at, label in group:
+                scores[at][label] = round(1 - 0.0005 * place, 4)
+        return [{"id": f"s{at}", "scores": of_item} for at, of_item in enumerate(scores)]
+
+    files = {
+        "one claim before a tie": tied([guess], [claim for claim in every if claim != guess]),
+        "one claim": tied([guess]),
+        "no tie": tied(*([claim] for claim in (guess, *right, *wrong[:300]))),
+        "all right": tied([guess, *right]),
+    }
+    for first in (60, 120):  # a second threshold with the F1 of the first one
+        f1, more = 2 * first / (first + 300), 60
+        claims = round(2 * (first + more) / f1) - 300 - first
+        files[f"two thresholds, {first}"] = tied(
+            right[:first], [*right[first : first + more - 1], guess, *wrong[: claims - more]]
+        )
+    return gold, other, files
+
+
+def documents(change: Callable[[dict[str, Any]], None], *, joint: bool = False) -> Case:
+    gold: Lines = []
+    for at in range(100):
+        tokens = [f"w{at}x{place}" for place in range(9)]
+        spans = [[3 * place, 3 * place + 2, TYPES[(at + place) % 3]] for place in range(3)]
+        line: dict[str, Any] = {"id": f"g{at}", "tokens": tokens, "spans": spans}
+        if joint:
+            line["relations"] = [[0, RELATIONS[at % 2], 1], [1, RELATIONS[(at + 1) % 2], 2]]
+        gold.append(line)
+    other = deepcopy(gold)
+    change(other[PROBED])
+    none = {"relations": []} if joint else {}
+
+    def kept(keep: Callable[[int, int, str], bool]) -> Lines:
+        return [
+            {"id": line["id"], "spans": [s for n, s in enumerate(line["spans"]) if keep(at, n, s[2])]} | none
+            for at, line in enumerate(gold)
+        ]
+
+    first = gold[PROBED]["spans"][0][2]
+    files = {
+        "all right": [{key: line[key] for key in line if key != "tokens"} for line in gold],
+        "one claim": kept(lambda at, n, _: (at, n) == (PROBED, 0)),
+        "all but one": kept(lambda at, n, _: (at, n) != (PROBED, 0)),
+        "one class": kept(lambda _, __, label: label == first),
+    }
+    if joint:
+        own = [line["relations"] if at == PROBED else [] for at, line in enumerate(gold)]
+        files["relations of one document"] = [
+            {"id": line["id"], "spans": line["spans"], "relations": of_line}
+            for line, of_line in zip(gold, own, strict=True)
+        ]
+    return gold, other, files
+
+
+def another_type(line: dict[str, Any]) -> None:
+    line["spans"][0][2] = next(each for each in TYPES if each != line["spans"][0][2])
+
+
+def other_bounds(line: dict[str, Any]) -> None:
+    line["spans"][0][1] -= 1
+
+
+def no_span(line: dict[str, Any]) -> None:
+    del line["spans"][0]
+
+
+def another_relation(line: dict[str, Any]) -> None:
+    line["relations"][0][1] = RELATIONS[1 - RELATIONS.index(line["relations"][0][1])]
+
+
+def counts_of(gold: Lines, *, joint: bool = False) -> GoldCounts:
+    if "spans" not in gold[0]:
+        classes = Counter(label for line in gold for label in line["relations"])
+        return GoldCounts(len(gold), classes, len(gold) - classes.total(), len(gold))
+    return GoldCounts(
+        len(gold),
+        Counter(span[2] for line in gold for span in line["spans"]),
+        relations=Counter(each[1] for line in gold for each in line.get("relations", ())),
+        relations_of_span=2 if joint else 1,
+    )
+
+
+CASES: dict[str, tuple[Case, list[str]]] = {
+    **{
+        f"labels, {name}": (sentences(changed), ["--task", "classification", "--negative", "NA"])
+        for name, changed in (("another", ["r1"]), ("none", []))
+    },
+    **{
+        f"scores, {name}": (ranked(changed), ["--task", "sentences", "--negative", "NA", "--profile", "both"])
+        for name, changed in (("another", ["r1"]), ("none", []))
+    },
+    **{
+        f"spans, {change.__name__}": (documents(change), ["--task", "entities"])
+        for change in (another_type, other_bounds, no_span)
+    },
+    **{
+        f"joint, {change.__name__}": (documents(change, joint=True), ["--task", "joint"])
+        for change in (another_type, other_bounds, another_relation)
+    },
+}
+
+
+def figures(folder: Path, gold: Lines, predictions: Lines, arguments: list[str]) -> dict[str, float | None]:
+    for name, lines in {"gold": gold, "file": predictions}.items():
+        (folder / name).with_suffix(".jsonl").write_text("\n".join(map(json.dumps, lines)))
+    for name, labels in {
+        "labels": LABELS if "spans" not in gold[0] else TYPES,
+        "relations": RELATIONS,
+    }.items():
+        (folder / name).with_suffix(".txt").write_text("\n".join(labels))
+    inventory = ["--labels", str(folder / "labels.txt")]
+    inventory += ["--relations", str(folder / "relations.txt")] if "joint" in arguments else []
+    parser = ArgumentParser()
+    add_score(parser)
+    files = [str(folder / "gold.jsonl"), str(folder / "file.jsonl")]
+    parsed = parser.parse_args([*arguments, *inventory, *files])
+    report = score(parsed.gold, parsed.predictions, Options.of(parsed)).report
+    return {key: value.value for key, value in report.values.items()}
+
+
+def excesses(name: str, tmp_path: Path) -> Iterator[str]:
+    """Yield the shown measures that the changed label moves too far."""
+    (gold, other, files), arguments = CASES[name]
+    counts = counts_of(gold, joint=name.startswith("joint"))
+    for made, lines in files.items():
+        before, after = (figures(tmp_path, of, lines, arguments) for of in (gold, other))
+        for key in before.keys() & after.keys():
+            change = largest_change(key, counts, {})
+            if change is None or rules.step_for(change) is None or key.startswith("wrf_"):
+                continue
+            if name.startswith("scores") and not OVER_THRESHOLDS.fullmatch(key) and key != "micro_f1":
+                continue
+            one, two = before[key], after[key]
+            if one is not None and two is not None and abs(one - two) > change + 1e-9:
+                yield f"{made}: {key} moves by {abs(one - two):.4f}, not {change:.4f}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_gold_label_moves_no_shown_figure_further_than_its_step_assumes(
+    name: str, tmp_path: Path
+) -> None:
+    assert list(excesses(name, tmp_path)) == []

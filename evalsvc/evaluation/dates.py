@@ -23,6 +23,11 @@ def zone_title(benchmark: Benchmark) -> str:
     return "AoE" if benchmark.time_zone == ANYWHERE else benchmark.time_zone.replace("_", " ")
 
 
+def zone_key(benchmark: Benchmark) -> str:
+    """Return the zone as people name it; the sign of Etc/GMT+12 reads as UTC+12."""
+    return "AoE" if benchmark.time_zone == ANYWHERE else benchmark.time_zone
+
+
 def stated(at: datetime, benchmark: Benchmark) -> str:
     """Write a moment in the zone of the benchmark, and in UTC if that is another."""
     in_utc = f"{at.astimezone(ZoneInfo('UTC')):%Y-%m-%d %H:%M} UTC"

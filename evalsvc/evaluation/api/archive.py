@@ -16,6 +16,7 @@ from evalsvc.core.web.zip_stream import with_sums, zip_stream
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.api.scores import EvaluationSerializer
 from evalsvc.evaluation.benchmarks import final_entries
+from evalsvc.evaluation.dates import zone_key
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission
 from evalsvc.evaluation.submissions.file_store import open_file
@@ -114,6 +115,7 @@ def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
         for each in benchmark.announcements.order_by("pk")
     ]
     return {name: getattr(benchmark, name) for name in fields} | {
+        "time_zone": zone_key(benchmark),
         "settings": settings,
         "terms": terms,
         "announcements": announcements,

@@ -25,6 +25,7 @@ from evalsvc.evaluation.api.lookups import organised
 from evalsvc.evaluation.api.settings import SettingSerializer
 from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, rules
 from evalsvc.evaluation.benchmarks.old_names import SwitchEffect
+from evalsvc.evaluation.dates import zone_key
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark
 
@@ -46,6 +47,10 @@ class LabelSerializer(serializers.Serializer[dict[str, Any]]):
 class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):
     labels = LabelSerializer(many=True)
     settings = SettingSerializer(many=True, read_only=True)
+    time_zone = serializers.SerializerMethodField()
+
+    def get_time_zone(self, benchmark: Benchmark) -> str:
+        return zone_key(benchmark)
 
     class Meta:
         model = Benchmark

@@ -16,6 +16,7 @@ from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.handlers import problems
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract, quotas
+from evalsvc.evaluation.dates import zone_key
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import model_intake
 from evalsvc.evaluation.submissions.file_check import accepted_formats
@@ -80,7 +81,7 @@ def benchmark_limits(benchmark: Benchmark, team: Team) -> dict[str, Any]:
     return {
         **service_limits(),
         **{name: file_contract.limit(benchmark, name) for name in file_contract.LIMITS},
-        "time_zone": benchmark.time_zone,
+        "time_zone": zone_key(benchmark),
         "team": team.slug,
         "quotas": quotas.allowances(benchmark, team, now=now),
         "formats": list(accepted_formats(benchmark)),

@@ -23,6 +23,7 @@ from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Claims, Outcome
 from evalsvc.evaluation.pages.error_request import KIND_TITLES, WHO_ALONE, Browser
 
 OF_BAG = 3  # sentences shown of a bag
+BATCH = 200  # items whose lines a file reads at once
 LANES = {"A": "lane--a", "B": "lane--b"}
 
 
@@ -70,6 +71,17 @@ def shown_items(browser: Browser, places: Sequence[int]) -> list[ShownItem]:
     outcomes = browser.sides[0].outcomes
     lines = _lines(browser, [name for at in places for name in _shown_sentences(outcomes, at)])
     return [_item(browser, at, lines) for at in places]
+
+
+def texts_of(browser: Browser, places: Sequence[int]) -> Iterator[str]:
+    """Yield the text of each item, as its first sentences have it; tokens stand apart."""
+    outcomes = browser.sides[0].outcomes
+    for first in range(0, len(places), BATCH):
+        batch = places[first : first + BATCH]
+        lines = _lines(browser, [name for at in batch for name in _shown_sentences(outcomes, at)])
+        for at in batch:
+            names = (name for name in _shown_sentences(outcomes, at) if name in lines)
+            yield " | ".join(" ".join(lines[name].tokens or ()) or lines[name].text or "" for name in names)
 
 
 def _item(browser: Browser, at: int, lines: dict[str, ItemLine]) -> ShownItem:

@@ -12,7 +12,7 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Claims, Outcomes
 from evalsvc.evaluation.pages.board_tables import file_computation
 from evalsvc.evaluation.pages.error_filters import changed
-from evalsvc.evaluation.pages.error_items import answers_of, ratio
+from evalsvc.evaluation.pages.error_items import answers_of, ratio, texts_of
 from evalsvc.evaluation.pages.error_request import Browser
 
 
@@ -42,7 +42,7 @@ def against(request: HttpRequest, browser: Browser) -> dict[str, Any] | None:
 def table(browser: Browser) -> PaperTable:
     """List the chosen items with gold and claims."""
     sides = browser.sides
-    heads = [Head("id", "Id", numeric=False), Head("gold", "Gold", numeric=False)]
+    heads = [Head(key, key.capitalize(), numeric=False) for key in ("id", "text", "gold")]
     for side in sides:
         low = side.letter.lower()
         heads += [
@@ -50,10 +50,11 @@ def table(browser: Browser) -> PaperTable:
             Head(f"{low}_errors", f"Errors of {side.letter}", numeric=False),
             Head(f"{low}_f1", f"F1 of {side.letter}"),
         ]
-    rows = []
-    for at in browser.selection.items:
+    rows, items = [], browser.selection.items
+    for at, text in zip(items, texts_of(browser, items), strict=True):
         outcomes = sides[0].outcomes
-        cells = [_text_cell(outcomes.ids[at]), _text_cell(_claims(outcomes, outcomes.gold, at, 0))]
+        first = (outcomes.ids[at], text, _claims(outcomes, outcomes.gold, at, 0))
+        cells = [_text_cell(each) for each in first]
         for side in sides:
             mask, f1 = side.outcomes.masks[at], side.outcomes.f1_scores[at]
             kinds = [KINDS[code] for code in range(len(KINDS)) if mask >> code & 1 and code != RIGHT]

@@ -88,7 +88,8 @@ def test_the_api_reads_dates_in_the_zone_of_the_benchmark_and_questions_past_one
         address = reverse(name, args=["rel", *key])
         return client.patch(address, body, content_type="application/json")
 
-    assert patch("api-benchmark", time_zone="AoE").json()["time_zone"] == ANYWHERE
+    assert patch("api-benchmark", time_zone="AoE").json()["time_zone"] == "AoE"
+    assert Benchmark.objects.get().time_zone == ANYWHERE
     assert (
         patch("api-setting", "main", closes_at="2031-12-01T23:59").json()["closes_at"]
         == "2031-12-02T11:59:00Z"

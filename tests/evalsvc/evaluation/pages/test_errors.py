@@ -159,6 +159,7 @@ def test_the_chosen_items_leave_as_a_table(client: Client, cast: BenchmarkCast, 
     response = client.get(reverse("board-errors-file", args=["ner", "json"]), query)
     first = json.loads(response.content)["rows"][0]
     assert (first["id"], first["gold"], first["a_errors"]) == ("d1", "PER 0–1; LOC 2–4", "bounds")
+    assert first["text"].split()[:1] == ["Ada"]
     assert (first["a_f1"], first["b_f1"]) == (0.5, 1.0)
     assert client.get(reverse("board-errors-file", args=["ner", "xls"]), query).status_code == 404
 
@@ -289,7 +290,7 @@ def test_a_bag_shows_its_sentences_and_the_claims_of_both_systems(
     both, _ = page(client, a="kelpie/A", item="Q1 → Q2")
     assert len(both["shown"][0].texts) == 2  # s1 and s2
     file = client.get(reverse("board-errors-file", args=["rel", "csv"]), {"a": "kelpie/A"}).content.decode()
-    assert "Q3 → Q4,works_for,,missed,0" in file
+    assert 'Q3 → Q4,"Ada was seen in Turin, canary-s3.",works_for,,missed,0' in file
     chart = client.get(reverse("system", args=["rel", benchmark.systems.get(name="A").pk])).content.decode()
     assert "errors/?setting=main" in chart
 

@@ -75,7 +75,7 @@ def compared(submission: Submission) -> set[tuple[int, str]]:
 def keep_claims(evaluation: Evaluation, claims: ClaimCodes) -> None:
     texts = None if claims.texts is claims.codes else claims.texts
     values = {"codes": claims.codes.tobytes(), "texts": None if texts is None else texts.tobytes()}
-    EvaluationClaims.objects.get_or_create(evaluation=evaluation, defaults=values)
+    EvaluationClaims.objects.update_or_create(evaluation=evaluation, defaults=values)
 
 
 def record(submission: Submission, evaluation: Evaluation, before: set[tuple[int, str]]) -> None:
@@ -168,13 +168,17 @@ def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] 
 
 
 def without_claims(submission: Submission, setting: Setting) -> list[tuple[Submission, Evaluation]]:
-    """Return the team's runs from before the setting was hidden."""
+    """Return the team's runs from before the setting was hidden, or before spans were kept as texts."""
     runs = Submission.objects.filter(system__team=submission.system.team_id, scored_at__isnull=False)
+    lacking = Q(evaluation__claims__isnull=True)
+    if setting.unit == Setting.Unit.DOCUMENT:
+        as_text = Q(evaluation__options__form__in=TEXT_FORMS)
+        lacking |= Q(evaluation__claims__texts__isnull=True) & ~as_text
     links = Submission.evaluations.through.objects.filter(
+        lacking,
         submission__in=runs.exclude(pk=submission.pk),
         evaluation__setting=setting,
         evaluation__gold_sha256=setting.test_set.sha256,
-        evaluation__claims__isnull=True,
     )
     related = ("submission__benchmark", "submission__file", "submission__system", "evaluation")
     by_evaluation = {link.evaluation_id: link for link in links.select_related(*related).order_by("-pk")}
@@ -196,7 +200,8 @@ def _nearest(
             changed = None if both is None else changed_claims(*both, positives)
             if both is None or changed is None:
                 continue
-            if here or not _is_repeat(submission, earlier, *both):
+            as_text = {evaluation.options["form"], earlier.options["form"]} & {*TEXT_FORMS}
+            if here or not _is_repeat(submission, earlier, *both, exact=not as_text):
                 return earlier.submission, changed
     return None
 
@@ -225,9 +230,14 @@ def _earlier(submission: Submission, evaluation: Evaluation, *, here: bool) -> I
     yield from map(Earlier._make, rows)
 
 
-def _is_repeat(submission: Submission, earlier: Earlier, claims: ClaimCodes, theirs: ClaimCodes) -> bool:
-    """True for the same file, or the same labels in another one."""
+def _is_repeat(
+    submission: Submission, earlier: Earlier, claims: ClaimCodes, theirs: ClaimCodes, *, exact: bool
+) -> bool:
+    """True for the same file, or the same labels in another one, if claims are all that counts.
+
+    Of answers without offsets the order and repeats decide where they are found.
+    """
     sent = (submission.file_id, submission.aggregate, submission.columns)
     if sent == (earlier.file, earlier.aggregate, earlier.columns):
         return True
-    return not (claims.ranked or theirs.ranked) and np.array_equal(claims.codes, theirs.codes)
+    return exact and not (claims.ranked or theirs.ranked) and np.array_equal(claims.codes, theirs.codes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -15,6 +16,8 @@ from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Setting, SettingVersion
+
+WORD = re.compile(r"\w+|[^\w\s]")
 
 
 class Mention(msgspec.Struct):
@@ -30,6 +33,7 @@ class GoldLine(msgspec.Struct):
     """Labels of a gold line, and the pair of its bag."""
 
     id: str
+    text: str = ""
     relations: tuple[Any, ...] | None = None
     spans: tuple[tuple[int, int, str], ...] | None = None
     h: Mention | None = None
@@ -70,13 +74,15 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         relations_of_span=read.relations_of_span,
         documents=read.documents,
         documents_of_relations=read.documents_of_relations,
+        words=read.words,
+        longest=read.longest,
     )
 
 
 class _Sizes(NamedTuple):
     """Numbers of units, labels, units without a label, relations, and the most of them at one span.
 
-    The last two are documents by label and by relation.
+    Then documents by label and by relation; words in entities by label, and in the longest one.
     """
 
     items: int
@@ -86,6 +92,8 @@ class _Sizes(NamedTuple):
     relations_of_span: int
     documents: Counter[str]
     documents_of_relations: Counter[str]
+    words: Counter[str]
+    longest: int
 
 
 @lru_cache(maxsize=1024)
@@ -108,12 +116,17 @@ def _read(
     relations_of_span = 1
     documents: Counter[str] = Counter()
     documents_of_relations: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    longest = 1
     for line in _lines(pk, only):
         if part is not None and not part.has(key_of(unit, line.id, line.pair)):
             continue
         of_unit = labels.setdefault(line.pair or line.id if unit == Setting.Unit.BAG else line.id, set())
         if unit == Setting.Unit.DOCUMENT:
-            spans.update(label for _, _, label in set(line.spans or ()))
+            for start, end, label in set(line.spans or ()):
+                spans[label] += 1
+                words[label] += (n := len(WORD.findall(line.text[start:end])))
+                longest = max(longest, n)
             links = [link for link in line.relations or () if not isinstance(link, str)]
             relations.update(name for _, name, _ in links)
             documents.update({label for _, _, label in line.spans or ()})
@@ -124,7 +137,7 @@ def _read(
             of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
     counts = spans or Counter(name for names in labels.values() for name in names)
     negative = sum(not names for names in labels.values())
-    of_span = (relations_of_span, documents, documents_of_relations)
+    of_span = (relations_of_span, documents, documents_of_relations, words, longest)
     return _Sizes(len(labels), counts, negative, relations, *of_span)
 
 

@@ -27,7 +27,8 @@ class GoldCounts:
     """Sizes of a gold: units, and labels of averaged classes.
 
     Joint gold has relations besides; one label of a span moves as many of them as end at it. Documents by
-    label and by relation are the least that distinct answers as text can number.
+    label and by relation are the least that distinct answers as text can number. `longest` is the most words
+    of an entity.
     """
 
     items: int
@@ -39,6 +40,8 @@ class GoldCounts:
     relations_of_span: int = 1
     documents: Mapping[str, int] = field(default_factory=dict)
     documents_of_relations: Mapping[str, int] = field(default_factory=dict)
+    words: Mapping[str, int] = field(default_factory=dict)
+    longest: int = 1
 
     @cached_property
     def labels(self) -> int:
@@ -135,7 +138,9 @@ def _of_classes(name: str, gold: GoldCounts) -> float:
         return _of_average(dict.fromkeys(stems, 1 / len(stems)), "f1", stems, {}, 2)
     if name.startswith("wrf_"):
         share = 1 / (len(gold.classes) + 1) if len(gold.classes) > 1 else 0.0
-        of_classes = _of_average(dict.fromkeys(gold.present, share), "f1", gold.present, {}, 2) + micro
+        words = {label: max(gold.words.get(label, 0), 1) for label in gold.present}
+        of_classes = _of_average(dict.fromkeys(gold.present, share), "f1", words, {}, 2 * gold.longest)
+        of_classes += 2 * gold.longest / sum(words.values())
         return max(of_classes, 1 / max(gold.items, 1)) if name.endswith("_mean") else of_classes
     return micro
 

@@ -169,6 +169,31 @@ def test_one_change_is_counted_between_answers_with_and_without_offsets(
     assert [(near.earlier, near.claims) for near in runs[1].near.all()] == [(runs[0], 1)]
 
 
+def test_spans_from_before_they_were_kept_as_texts_are_read_again(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    Setting.objects.update(disclosure=Setting.Disclosure.HIDDEN)
+    before = sent(cast, benchmark, SPANS, run="1")
+    EvaluationClaims.objects.update(texts=None)
+    after = sent(cast, benchmark, TEXTS, run="2")
+    assert [(near.earlier, near.claims) for near in after.near.all()] == [(before, 1)]
+
+
+def test_a_repeated_answer_is_no_repeat_of_the_file_under_another_setting(cast: BenchmarkCast) -> None:
+    """Where an answer without offsets is found depends on its repeats."""
+    benchmark = cast.entities()
+    values = {name: getattr(benchmark, name) for name in ("task", "labels")}
+    other = cast.benchmark("other", **values)
+    setting = setting_of(benchmark)
+    fields = {"key": "test", "title": "Other", "unit": "document", "main": setting.main, "by": cast.olga}
+    creation.add_setting(other, test_set=setting.test_set, **fields)
+    Setting.objects.update(disclosure=Setting.Disclosure.HIDDEN)
+    twice = [TEXTS[0] | {"entities": [*TEXTS[0]["entities"], ["Ada", "PER"]]}, *TEXTS[1:]]
+    before = sent(cast, benchmark, TEXTS, run="1")
+    assert sent(cast, benchmark, twice, run="2").near.get().earlier == before
+    assert sent(cast, other, twice, run="1").near.get().earlier == before
+    assert not sent(cast, other, TEXTS, run="2").near.exists()
+
+
 def same_gold(
     cast: BenchmarkCast, benchmark: Benchmark, *, slug: str = "other", labels: Any = LABELS, **fields: Any
 ) -> Benchmark:

@@ -87,6 +87,12 @@ def test_areas_under_the_curve_move_by_more_than_a_label(
     assert rules.step_for(moved) == step
 
 
+def test_wrf_moves_by_the_words_of_the_longest_entity() -> None:
+    gold = GoldCounts(100, {"a": 50, "b": 50}, words={"a": 100, "b": 140}, longest=20)
+    # of a label, 2 · 20 / 100 with a weight of 1/3, and 2 · 20 / 240 of all
+    assert largest_change("wrf_strict", gold, {}) == pytest.approx(40 / 300 + 40 / 240)
+
+
 @pytest.mark.parametrize("key", [key for key in MENU if "tau" in key or key in ("auc", "auc_under_ties")])
 def test_figures_that_a_file_can_make_depend_on_few_labels_are_never_shown(key: str) -> None:
     """With one claim before a tie of the others, half the precision there is the AUC: right or wrong."""

@@ -10,7 +10,7 @@ BY_CHOICE = (ENTRY, FINAL)
 TITLES = {
     MEAN: "mean of all runs",
     LATEST: "latest run",
-    ENTRY: "final entry of the team, one of all its systems, else its latest run",
+    ENTRY: "final entry of the team, else its latest run; its other systems have no rank",
     FINAL: "run that the team chose as final for the system, else the latest",
 }
 

@@ -87,7 +87,7 @@ def chosen(request: HttpRequest, slug: str) -> tuple[Benchmark, list[Setting], S
     if settings := public_settings(slug):
         benchmark = settings[0].benchmark
     else:  # absent or hidden: the same work
-        benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+        benchmark = roles.benchmark_for(request.user, slug)
         settings = settings_of(benchmark)
     key = request.GET.get("setting", "")
     matching = [setting for setting in settings if key in ("", setting.key)]

@@ -41,6 +41,11 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
     def frozen(self) -> TestSetQuerySet:
         return self.filter(state=TestSet.State.FROZEN)
 
+    def with_public_gold(self) -> TestSetQuerySet:
+        """Return the sets that anybody may download with their gold, perhaps by accepting terms."""
+        public = self.filter(publication__with_gold=True, publication__withdrawn_at=None)
+        return public.exclude(publication__access="named")
+
     def visible_to(self, user: User) -> TestSetQuerySet:
         """Return the sets listed for a person.
 

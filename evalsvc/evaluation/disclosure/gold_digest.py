@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Collection
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.testset import TestSet
@@ -19,11 +19,16 @@ from evalsvc.evaluation.models import Setting, SettingVersion
 
 
 def secret_versions(at: datetime | None = None) -> QuerySet[SettingVersion]:
-    """Return the versions of settings that hide gold, seal scores or are yet to open."""
+    """Return the versions of settings that hide gold, seal scores or are yet to open.
+
+    Gold that anybody may download is no secret, whoever hides a copy of it.
+    """
     now = at or timezone.now()
     hiding = Q(setting__disclosure=Setting.Disclosure.HIDDEN) | Q(setting__sealed=True)
     running = Q(setting__closes_at=None) | Q(setting__closes_at__gt=now)
-    return SettingVersion.objects.filter(hiding & running | Q(setting__opens_at__gt=now))
+    public = TestSet.objects.with_public_gold().filter(sha256=OuterRef("gold_sha256"))
+    secret = hiding & running | Q(setting__opens_at__gt=now)
+    return SettingVersion.objects.filter(secret).exclude(Exists(public))
 
 
 def secret_golds(golds: Collection[str] | None = None) -> set[str]:

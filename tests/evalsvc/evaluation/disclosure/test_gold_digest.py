@@ -13,6 +13,7 @@ from django.apps import apps
 from django.test import Client, override_settings
 from django.utils import timezone
 
+from annotation.releases import publishing
 from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Setting, SettingVersion
@@ -75,6 +76,22 @@ def test_one_setting_that_keeps_a_gold_secret_holds_its_digest_back_everywhere(
     other = cast.benchmark("other", settings=[("main", again, "bag", "micro_f1")], public=False)
     change(other.settings.get(), fields)
     assert ("gold_sha256" in shown(open_one)) is not held_back
+
+
+@pytest.mark.parametrize(("access", "public"), [("anybody", True), ("named", False)])
+def test_public_gold_stays_public_when_somebody_hides_a_copy_of_it(
+    cast: BenchmarkCast, access: str, public: bool
+) -> None:
+    open_one = changed(cast)
+    open_one.test_set.statistics = {}  # as its job leaves them
+    open_one.test_set.save(update_fields=["statistics"])
+    names = [cast.kim.username]
+    publishing.publish(open_one.test_set, access=access, with_gold=True, usernames=names, by=cast.olga)
+    again = freeze("again", RELATION_GOLD, by=cast.olga)
+    cast.benchmark("other", settings=[("main", again, "bag", "micro_f1")], public=False)
+    assert "gold_sha256" in shown(open_one)
+    Setting.objects.filter(benchmark__slug="other").update(disclosure=HIDDEN)
+    assert ("gold_sha256" in shown(open_one)) is public
 
 
 def test_the_former_gold_of_a_hidden_setting_is_held_back_too(cast: BenchmarkCast) -> None:

@@ -239,7 +239,9 @@ class Heartbeat(APIView):
 
 
 class Return(APIView):
-    @extend_schema(operation_id="lease_return", request=None, responses={204: None} | problems(401, 403, 404))
+    @extend_schema(
+        operation_id="lease_return", request=None, responses={204: None} | problems(401, 403, 404, 409)
+    )
     def post(self, request: Request, pk: int) -> Response:
         """End a lease without an answer."""
         lease_endings.return_lease(pk, person(request))

@@ -14,6 +14,17 @@ from annotation.roles import MAY_LABEL, role_in
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 
+MOST_TIMES = (
+    20  # that one person defers, or returns, one item: hundreds of replies might tell checks by their time
+)
+
+
+def require_not_too_often(times: int) -> None:
+    """Reject deferring or returning an item more often than anybody needs to."""
+    if times > MOST_TIMES:
+        detail = f"You have had this sentence {MOST_TIMES} times already."
+        raise Conflict("put_off_too_often", detail, hint="Answer it, or skip it for another reason.")
+
 
 def extend(lease: Lease, project: Project) -> bool:
     """Renew an active lease to its full time; False if ended."""
@@ -37,7 +48,9 @@ def heartbeat(pk: int, user: User) -> Lease:
 
 def return_lease(pk: int, user: User) -> None:
     """Return an item without an answer; anybody may lease it again."""
-    _end(_own(pk, user), Lease.Ending.RETURNED)
+    lease = _own(pk, user)
+    require_not_too_often(Lease.objects.filter(item=lease.item_id, annotator=lease.annotator_id).count())
+    _end(lease, Lease.Ending.RETURNED)
 
 
 def _own(pk: int, user: User) -> Lease:

@@ -12,7 +12,7 @@ from django.http import Http404
 
 from annotation.consensus import item_state
 from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Project, Vote
-from annotation.queue import gold_questions, sql
+from annotation.queue import gold_questions, lease_endings, sql
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.exclusions import NOT_EXCLUDED, Exclusion, inherited_exclusion
 from annotation.queue.gold_questions import Feedback
@@ -120,6 +120,8 @@ def _vote(
     if payload is not None:
         payload = validate_answer(payload, item=item, project=participant.project)
     number = _next_number(participant.last_number, request.base)
+    if reason == "later":
+        lease_endings.require_not_too_often(number)
     records = _load_records(item, participant.annotator)
     if number > 1:
         records.exclusion = inherited_exclusion(item, participant.annotator, records.answers)
@@ -130,6 +132,9 @@ def _vote(
             hint="Request the next one; the server assigns it.",
         )
     _keep_in_work(item)
+    before = None
+    if gold_questions.keeps_leases(participant.project):  # for sentences, too, as it takes time
+        before = item_state.decided_as_work(item, project=participant.project, records=records)
     (vote,) = sql.fetch(
         Vote,
         sql.ADD_VOTE,
@@ -144,17 +149,27 @@ def _vote(
         **request.stored(participant.project),
     )
     _update_answer(item, participant.annotator, vote, payload, records)
-    alike = gold_questions.keeps_leases(participant.project)
+    return VoteResult(vote, feedback=_decide(item, before, participant, vote, payload, records))
+
+
+def _decide(
+    item: Item,
+    before: Item | None,
+    participant: Participant,
+    vote: Vote,
+    payload: Payload | None,
+    records: _VoteRecords,
+) -> Feedback | None:
+    """Decide the item anew, or grade the answer; in a project with checks (`before`) at the cost of both."""
+    if before and item.use == Item.Use.CHECK:
+        item_state.rehearse(item, before, project=participant.project, records=records)
+        return None if vote.reason == "later" else gold_questions.grade(item, participant, payload)
     if item.use:
-        hidden = item.use == Item.Use.CHECK
-        if hidden:
-            item_state.rehearse(item, project=participant.project, records=records)
-        graded = reason != "later" if hidden else number == 1
-        return VoteResult(vote, feedback=gold_questions.grade(item, participant, payload) if graded else None)
-    if alike:
+        return gold_questions.grade(item, participant, payload) if vote.number == 1 else None
+    if before:
         gold_questions.rehearse_grade(item, participant, payload, vote)
     item_state.update_state(item, project=participant.project, records=records)
-    return VoteResult(vote)
+    return None
 
 
 def _keep_in_work(item: Item) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -14,12 +14,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
+from annotation.consensus import item_state
 from annotation.models import Item, Lease, Project
 from annotation.ontology import inventory
 from annotation.queue import gold_questions, lease_endings, leases, votes
 from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, create_project, curator, import_lines
+from tests.errors import code
 
 pytestmark = pytest.mark.django_db
 
@@ -157,3 +160,49 @@ def test_a_new_check_is_leased_by_the_statements_of_a_new_sentence(project: Proj
         found.setdefault(use, set()).add(done)
     assert len(found) == 2
     assert found[Item.Use.CHECK] == found[Item.Use.WORK]
+
+
+@pytest.mark.parametrize(
+    "steps", [(later, later, answer, answer, answer_nothing, later), (broken, later, answer, broken, later)]
+)
+def test_a_vote_changes_the_indexed_columns_of_a_check_that_it_changes_in_a_sentence(
+    project: Project, steps: tuple[Step, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row is written in half the time if no indexed column changes."""
+    names = sorted(set(item_state.FIELDS) - {"gold", "votes_key"})
+    user, other = annotators(project, 2)
+    held = [loaded(lease) for lease in leases.lease_several(project, user, n=12)]
+    for lease in held[::4] + held[1::4]:
+        answer(lease, other, 0)
+    written: list[list[str]] = []
+    save = item_state._save
+
+    def noting(items: Sequence[Item]) -> None:
+        stored = Item.objects.values(*names).get(pk=items[0].pk)
+        written.append([name for name in names if getattr(items[0], name) != stored[name]])
+        save(items)
+
+    monkeypatch.setattr(item_state, "_save", noting)
+    found: dict[str, set[Any]] = {Item.Use.CHECK: set(), Item.Use.WORK: set()}
+    for lease in held:
+        written.clear()
+        for base, step in enumerate(steps):
+            step(lease, user, base)
+        found[lease.item.use].add(tuple(map(tuple, written)))
+    assert found[Item.Use.CHECK] == found[Item.Use.WORK]
+
+
+def test_nobody_defers_or_returns_an_item_hundreds_of_times(project: Project) -> None:
+    (user,) = annotators(project, 1)
+    for lease in leases.lease_several(project, user, n=2):
+        for base in range(lease_endings.MOST_TIMES):
+            later(lease, user, base)
+        with pytest.raises(Conflict, check=code("put_off_too_often")):
+            later(lease, user, lease_endings.MOST_TIMES)
+        answer(lease, user, lease_endings.MOST_TIMES)
+    lease, *others = leases.lease_several(project, user, n=12)
+    for _ in range(lease_endings.MOST_TIMES):
+        give_back(lease, user, 0)
+        (lease,) = leases.lease_several(project, user, n=1, current_leases=[other.pk for other in others])
+    with pytest.raises(Conflict, check=code("put_off_too_often")):
+        give_back(lease, user, 0)

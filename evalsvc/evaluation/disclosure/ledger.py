@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from evalsvc.core.accounts.models import Team
 from evalsvc.evaluation.disclosure import rules
-from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
+from evalsvc.evaluation.disclosure.policy import Policy, has_closed, hidden_among
 from evalsvc.evaluation.measures.computation import f_title
 from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Benchmark, NearDuplicate, Setting, Submission
@@ -109,7 +109,12 @@ class Ledger:
 
 
 def ledgers(benchmark: Benchmark) -> list[Ledger]:
-    """Return the ledgers of the settings that hide their gold now."""
+    """Return the ledgers of the settings that hide their gold, and of those that did until they closed."""
     settings = list(benchmark.settings.select_related("test_set", "only", "benchmark"))
     hidden = hidden_among(settings)
-    return [Ledger(setting) for setting in settings if setting.pk in hidden]
+    return [Ledger(each) for each in settings if each.pk in hidden or did_hide(each)]
+
+
+def did_hide(setting: Setting) -> bool:
+    """True for a hidden setting that has closed: what its figures gave away before stays on record."""
+    return setting.disclosure == Setting.Disclosure.HIDDEN and has_closed(setting)

@@ -182,6 +182,10 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
     confirmed = sum(pair.confirmed for pair in pairs)
     among = f" among the first {COMPARED} systems" if systems > COMPARED else ""
     shown = f", the first {SHOWN} shown" if len(pairs) > SHOWN else ""
+    of_pairs = len({frozenset((pair.first, pair.second)) for pair in pairs})
+    counts = counted(of_pairs, "pair")
+    if of_pairs < len(pairs):  # several orders reverse one pair
+        counts = f"{counted(len(pairs), 'reversal')} of {counts}"
     tests = f"For {confirmed:,} of them tests confirm both orders." if confirmed else NONE_CONFIRMED
     rows = [
         {
@@ -198,7 +202,7 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
     ]
     return {
         "reversals": rows,
-        "reversals_lead": f"{counted(len(pairs), 'pair')}{among}{shown}. {tests}",
+        "reversals_lead": f"{counts}{among}{shown}. {tests}",
         "agreements": agreements(view.board.ordering, orders, every) if systems > 1 else [],
     }
 

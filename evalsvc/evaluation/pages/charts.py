@@ -310,10 +310,12 @@ def _system(
         parts.append(element("path", title, class_=f"f{series} halo", d=f"M{x:.0f} {y:.0f}{MARKS[style]}"))
     (x, y), (x2, y2) = points[0], points[-1]
     text = {"class_": "lab-b" if series else "lab"}
-    first = clip(name, letters=10) if narrow else f"{clip(name, letters=16)}  {scores[0]}"
+    first = clip_middle(name, letters=10) if narrow else f"{clip_middle(name, letters=16)}  {scores[0]}"
     parts.append(element("text", first, x=x - 12, y=y + 4, text_anchor="end", **text))
     if not narrow:
-        parts.append(element("text", f"{scores[-1]}  {clip(name, letters=16)}", x=x2 + 12, y=y2 + 4, **text))
+        parts.append(
+            element("text", f"{scores[-1]}  {clip_middle(name, letters=16)}", x=x2 + 12, y=y2 + 4, **text)
+        )
     return element("g", *parts, class_="mark-g")
 
 

@@ -36,7 +36,7 @@ from evalsvc.evaluation.benchmarks import (
 )
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
-from evalsvc.evaluation.disclosure.ledger import Ledger, ledgers
+from evalsvc.evaluation.disclosure.ledger import Ledger, did_hide, ledgers
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
@@ -364,7 +364,10 @@ def _ledger_section(ledger: Ledger) -> dict[str, Any]:
 
 
 def _ledger_lead(ledger: Ledger, most: int | None) -> str:
-    gold = f"The labels hold {count(round(ledger.gold_bits))} bits; each file gives away at most "
+    closed = (
+        "It has closed; this is what its figures gave away until then. " if did_hide(ledger.setting) else ""
+    )
+    gold = f"{closed}The labels hold {count(round(ledger.gold_bits))} bits; each file gives away at most "
     per_file = f"{number(ledger.bits_per_file)}"
     if most is None:
         return f"{gold}{per_file}. The number of files of a team is not limited."

@@ -429,3 +429,12 @@ def test_the_effect_names_other_settings_whose_figures_change_with_it(
     assert (effect["elsewhere"], effect["after"]["figures"], effect["at_closing"]) == (1, "exact", None)
     assert "The setting is closed then." in effect["effect"]
     assert "1 other setting on this gold also changes" in effect["effect"]
+
+
+def test_the_ledger_of_a_hidden_phase_stays_when_it_has_closed(client: Client, cast: BenchmarkCast) -> None:
+    cast.relations()
+    Setting.objects.update(disclosure="hidden", closes_at=timezone.now())
+    client.force_login(cast.olga)
+    page = client.get(reverse("board-ledger", args=["rel"])).content.decode()
+    assert "It has closed; this is what its figures gave away until then." in page
+    assert "No phase of this benchmark hides its gold" not in page

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from math import comb
 
 import msgspec
 from django.db import transaction
@@ -33,7 +34,7 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     withheld,
 )
 from evalsvc.evaluation.leaderboard import Board, BoardRow
-from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
+from evalsvc.evaluation.measures.menu import as_shown, board_measures, scheme_measures
 from evalsvc.evaluation.models import (
     BoardTests,
     MeasureTests,
@@ -46,8 +47,9 @@ from evalsvc.evaluation.models import (
 from evalsvc.evaluation.roles import Person
 
 KIND = "board tests"
-FORMAT = 1
+FORMAT = 2
 FIRST = 50  # systems by the main measure that are tested against each other
+MOST = 2_000  # tests for which those by all measures are computed, not only by those of the board; seconds
 PAUSE_SECONDS = 5.0
 QUEUED_AT_ONCE = 20
 _next_look = 0.0
@@ -290,6 +292,9 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
     several = {system: sorted(of_system) for system, of_system in sorted(runs.items()) if len(of_system) > 1}
     shown = [measure.key for measure in board_measures(setting, board.columns) if measure.ranks]
     measures = list(dict.fromkeys([setting.main, *shown, *scheme_measures(setting, board.columns)]))
+    every = dict.fromkeys([*measures, *(key for key in board.columns if as_shown(setting, key).ranks)])
+    if comb(len(several), 2) * len(every) <= MOST:
+        measures = list(every)
     row = StoredComparison(
         setting=setting,
         version=board.version,

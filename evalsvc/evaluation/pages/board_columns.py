@@ -15,7 +15,7 @@ from django.http import QueryDict
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import DASH
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.board_figures import RunStatistics, SystemRuns
 from evalsvc.evaluation.board_reading import NOT_COMPUTED
 from evalsvc.evaluation.comparison.board_tests import FIRST, Band, BoardComparison
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column
@@ -26,6 +26,12 @@ MOST_COLUMNS = 40
 NOT_ENTERED = "not ranked: another system has the final entry of its team"
 ONE_RUN = "one run: no test, so no rank"
 NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems with several runs are"
+ALONE = "no other system has several runs, so no test and no rank"
+NOT_YET = "not tested yet: a job tests the runs"
+EARLIER = "only the present version is tested, so no rank"
+UNTESTED = "this measure is not among those that the board tests, so no rank"
+NOT_LET_OUT = "while the gold is hidden, no test of it is let out, so no rank"
+NO_FIGURE = "no figure to rank by"
 NOT_SHOWN = "not shown under this setting"
 FILTERS = ("team", "tag", "since", "until")
 ColumnKey = tuple[str, str]  # of the setting and of the measure
@@ -247,19 +253,31 @@ class BoardView:
         return [row for row in rows if self.choice.takes(row)] if self.choice.filters else rows
 
     def rank(self, row: BoardRow) -> tuple[str, str]:
-        """Return the rank of a row, or the reason why it has none.
+        """Return the ranks that tests leave open to a row, or the reason why it has none.
 
-        It is a band where the ordering measure is tested, else the rank by the figure alone.
+        Its figure alone is no rank.
         """
-        bands = self.first.bands
         if not row.runs.entered:
             return DASH, NOT_ENTERED
-        if not bands:
-            return (str(row.rank), "") if row.rank else (DASH, "no figure to rank by")
-        if row.system.pk in bands:
-            return str(bands[row.system.pk]), ""
-        reason = ONE_RUN if len(row.runs.names) < 2 or row.runs.chosen else NOT_AMONG_FIRST
-        return DASH, reason
+        if not row.rank:
+            return DASH, NO_FIGURE
+        if band := self.first.bands.get(row.system.pk):
+            return str(band), ""
+        return DASH, ONE_RUN if _shows_one(row.runs) else self._unranked
+
+    @cached_property
+    def _unranked(self) -> str:
+        """Why a system with several runs has no band."""
+        board, tests = self.board, self.first.tests
+        if board.policy.hidden and tests:
+            return NOT_LET_OUT
+        if self.first.bands:
+            return NOT_AMONG_FIRST
+        if tests:
+            return UNTESTED
+        if sum(not _shows_one(runs) for runs in board.figures.runs) < 2:
+            return ALONE
+        return EARLIER if board.version.number < board.setting.version else NOT_YET
 
     @cached_property
     def boards(self) -> dict[str, Board]:
@@ -318,6 +336,10 @@ class BoardView:
         return [
             ColumnGroup(setting.title, size, setting.pk != self.board.setting.pk) for setting, size in sizes
         ]
+
+
+def _shows_one(runs: SystemRuns) -> bool:
+    return len(runs.names) < 2 or bool(runs.chosen)
 
 
 # ---- what can be chosen --------------------------------------------------------------------------

@@ -8,30 +8,26 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from annotation.testset import label_titles
 from evalsvc.core.formats import npy
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
-from evalsvc.core.web.formatting import DASH, counted, measured, number
+from evalsvc.core.web.formatting import counted, measured, number
 from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
-from evalsvc.evaluation.measures.composition import WORDS
 from evalsvc.evaluation.measures.computation import in_words
 from evalsvc.evaluation.measures.families import (
     MICRO_ABOVE_MACRO,
     micro_above_macro,
 )
 from evalsvc.evaluation.measures.menu import as_shown, scored_of, submission_measures
-from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.class_view import operating_point_of
 
 TABLE_POINTS = 11
 CURVE = "Precision against recall"
-BESIDE_WORDS = ("conll_micro_f1", "conll_macro_f1")
-COMBINED_WORDS = "*"  # the label of all types together
 
 
 @dataclass(frozen=True)
@@ -64,37 +60,8 @@ class Sheet:
         return self.evaluation.setting
 
 
-@dataclass(frozen=True)
-class WordRow:
-    """Words of a type, or of all types together, and the γ given and used, strict and lenient.
-
-    `means` are R1-P, R1-R and R1-F1 over the `documents` in which the type is defined.
-    """
-
-    title: str
-    target: int
-    predicted: int
-    matched: int
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    exact: float | None
-    gammas: list[tuple[float, float]]
-    documents: int | None = None
-    means: tuple[float | None, ...] = ()
-
-
-@dataclass(frozen=True)
-class WordTable:
-    """Words by type, as WRF weights them."""
-
-    key: str
-    caption: str
-    rows: list[WordRow]
-    foot: str
-    rescaled: bool
-    own: list[str]
-    mean_foot: str
+MACRO = {"classification": "macro_f1", "conll": "conll_macro_f1"}
+"""Macro F of the family whose counts tell how far one example moves it."""
 
 
 # ---- scores --------------------------------------------------------------------------------------
@@ -110,9 +77,9 @@ def sheet(evaluation: Disclosed) -> Sheet:
     notes += [f"{counted(missing, 'item')} without a prediction"] if missing else []
     notes = [point, *notes] if (point := operating_point_of(evaluation)) else notes
     note = "; ".join([*notes, *evaluation.detail.get("notes", ())])
-    shown, more = ([_shown(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
+    shown, more = ([shown_score(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
     values = {key: score.value for key, score in scores.items()}
-    remarks = micro_above_macro_in_words(values, evaluation.setting)
+    remarks = [*micro_above_macro_in_words(values, evaluation.setting), *macro_flip_in_words(evaluation)]
     return Sheet(evaluation, shown, more, main_score(evaluation), note, remarks)
 
 
@@ -129,7 +96,23 @@ def micro_above_macro_in_words(values: Mapping[str, float | None], setting: Sett
     return found
 
 
-def _shown(setting: Setting, score: ShownValue) -> ShownScore:
+def macro_flip_in_words(evaluation: Disclosed) -> list[str]:
+    """Say how far one example of the rarest class moves macro F."""
+    flip = evaluation.detail.get("counts", {}).get("macro_flip")
+    family = next((name for name in MACRO if any(row["family"] == name for row in evaluation.classes)), "")
+    values = evaluation.values
+    if evaluation.policy.hidden or not flip or values.get(MACRO.get(family, "")) is None:
+        return []
+    measure = as_shown(evaluation.setting, MACRO[family])
+    left_out = "" if evaluation.options.get("include_negative") else evaluation.setting.benchmark.negative
+    gold = [row["gold"] for row in evaluation.classes if row["family"] == family and row["label"] != left_out]
+    rarest = min(filter(None, gold))
+    points = f"{measured(flip, measure)} points"
+    size = counted(rarest, "example")
+    return [f"One changed answer in the rarest class, of {size}, moves {measure.title} by {points}."]
+
+
+def shown_score(setting: Setting, score: ShownValue) -> ShownScore:
     measure = as_shown(setting, score.measure)
     if score.value is None:
         reason = score.reason if score.withheld else f"undefined: {score.reason}"
@@ -205,81 +188,6 @@ def curve_figure(
         svg_url=svg_url,
         csv_url=csv_url,
     )
-
-
-# ---- words by type -------------------------------------------------------------------------------
-def word_tables(evaluations: Sequence[Disclosed], benchmark: Benchmark) -> list[WordTable]:
-    """Build a table of words by type for each setting that shows them."""
-    return [
-        _word_table(evaluation, benchmark, rows)
-        for evaluation in evaluations
-        if not evaluation.policy.hidden
-        and (rows := [row for row in evaluation.classes if row["family"] == "wrf"])
-    ]
-
-
-def _word_table(evaluation: Disclosed, benchmark: Benchmark, rows: list[dict[str, Any]]) -> WordTable:
-    """Build the table of R1 figures by type, the combined class last, and of their means."""
-    titles = label_titles(benchmark.labels) | {COMBINED_WORDS: "All types together"}
-    exact = {row["label"]: row["f1"] for row in evaluation.classes if row["family"] == "conll"}
-    given = [_gammas(len(rows), together) for together in (1, 2)]
-    totals = [sum(g for g, row in zip(of, rows, strict=True) if row["f1"] is not None) for of in given]
-    means = {row["label"]: row for row in evaluation.classes if row["family"] == "wrf_mean"}
-    shown = [
-        WordRow(
-            titles.get(row["label"], row["label"]),
-            row["gold"],
-            row["predicted"],
-            row["correct"],
-            row["precision"],
-            row["recall"],
-            row["f1"],
-            exact.get(row["label"]),
-            [
-                (of[at], of[at] / total if row["f1"] is not None else 0.0)
-                for of, total in zip(given, totals, strict=True)
-            ],
-            *_means(means.get(row["label"])),
-        )
-        for at, row in enumerate(rows)
-    ]
-    scores = {score.measure: _shown(evaluation.setting, score) for score in evaluation.scores}
-
-    def named(*keys: str, before: str = "") -> str:
-        parts = (scores[key] for key in keys if key in scores)
-        return ", ".join(f"{before}{part.title} {part.text or DASH}" for part in parts)
-
-    foot = ", ".join(
-        filter(None, (named("wrf_strict", "wrf_lenient"), named(*BESIDE_WORDS, before="CoNLL ")))
-    )
-    own = [
-        f"{measure['title']} {scores[measure['key']].text or DASH}: {measure['formula']}"
-        for measure in benchmark.contributed
-        if measure["base"] == WORDS and measure["key"] in scores
-    ]
-    return WordTable(
-        evaluation.setting.key,
-        evaluation.setting.title,
-        shown,
-        foot,
-        any(row.f1 is None for row in shown),
-        own,
-        named("wrf_strict_mean", "wrf_lenient_mean"),
-    )
-
-
-def _means(row: dict[str, Any] | None) -> tuple[int | None, tuple[float | None, ...]]:
-    """Return the documents in which a type is defined, and its means over them."""
-    if row is None:
-        return None, ()
-    documents = row["gold"] + row["predicted"] - row["correct"]
-    return documents, (row["precision"], row["recall"], row["f1"])
-
-
-def _gammas(rows: int, together: int) -> list[float]:
-    """Return γ of each type, and of all together `together` times as much."""
-    shares = [1] * (rows - 1) + [together] if rows > 1 else [1]
-    return [share / sum(shares) for share in shares]
 
 
 # ---- provenance ----------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from evalsvc.evaluation.benchmarks import file_contract, final_entries, row_rule
 from evalsvc.evaluation.disclosure.history import WAITING
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
-from evalsvc.evaluation.pages import charts, class_view, run_list, score_view
+from evalsvc.evaluation.pages import charts, class_view, run_list, score_view, word_view
 from evalsvc.evaluation.pages.confusion import confusion_for
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
@@ -218,7 +218,7 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "curves": [figure for figure in figures if figure],
         "equal": Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None,
         "errors": class_view.error_charts(evaluations[0], submission.benchmark) if evaluations else [],
-        "word_tables": score_view.word_tables(evaluations, submission.benchmark),
+        "word_tables": word_view.word_tables(evaluations, submission.benchmark),
         "class_tables": class_view.class_tables(evaluations, submission.benchmark, key=key, order=order),
         "confusion": confusion_for(evaluations[0], request.user) if evaluations else None,
         "errors_address": "" if oldest else _errors_address(submission, evaluations),

@@ -22,7 +22,7 @@ from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.words import with_deviation
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import Measure, board_measures
-from evalsvc.evaluation.pages import board_view, charts, class_view, score_view, system_figures
+from evalsvc.evaluation.pages import board_view, charts, class_view, score_view, system_figures, word_view
 from evalsvc.evaluation.pages.board_tables import board_computation, file_computation
 from evalsvc.evaluation.pages.system_request import SystemPage, file_name, requested
 
@@ -48,6 +48,8 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
         f"classes-{each.anchor}": system_figures.class_file(each)
         for each in system_figures.classes(page, request)
     }
+    if words_ := system_figures.word_table(page):
+        tables["words"] = word_view.words_file(words_, file_name(page, "words"))
     if name == "curve" and page.median:
         tables[name] = system_figures.curve_table(page, page.median[1])
     if name == "confusion" and (confusion := system_figures.confusion(page, request)):
@@ -78,7 +80,10 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "computation": board_computation(board),
         "beside": _neighbours(page, names) if page.runs else None,
         "groups": _groups(page, names),
-        "remarks": score_view.micro_above_macro_in_words(_means(page), page.setting),
+        "remarks": [
+            *score_view.micro_above_macro_in_words(_means(page), page.setting),
+            *(score_view.macro_flip_in_words(page.median[1]) if page.median else ()),
+        ],
         "version": board.version,
         "main": board.ordering.measure,
         "formats": FORMATS,
@@ -89,6 +94,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "visible": set(seen.values_list("pk", flat=True)),
         "curve": system_figures.curve(page, files),
         "errors": class_view.error_charts(page.median[1], benchmark) if page.median else [],
+        "words": system_figures.word_table(page),
         "class_tables": system_figures.classes(page, request),
         "confusion": system_figures.confusion(page, request),
         "median": page.median[0] if page.median else None,
@@ -116,8 +122,8 @@ def _lead(page: SystemPage) -> str:
         rest = _beside(page)
     else:
         systems = counted(len(page.board.rows), "system")
-        place = f"rank {page.row.rank} of {systems}" if page.row.rank else "not ranked"
-        rest = ["The rank alone claims no difference."]
+        place = f"figure {page.row.rank} of {systems}" if page.row.rank else "not ranked"
+        rest = ["No test gives it a rank."]
     return " ".join([f"{shown}, {runs}: {place} on “{page.setting.title}”.", *rest])
 
 
@@ -197,9 +203,9 @@ def _groups(page: SystemPage, names: Mapping[int, str]) -> list[tuple[str, list[
         figure = page.row.figure(measure.key)
         text = with_deviation(figure, measure)
         remark = measure.explains if text != DASH or figure is None else f"undefined: {figure.reason}"
-        band, rank = page.band(measure.key), page.row.rank_by(measure.key)
+        band = page.band(measure.key)
         best = _best(page, measure, names)
-        row = FamilyRow(measure, text, str(band or rank or DASH), remark, bool(band and band.leads), best)
+        row = FamilyRow(measure, text, str(band or DASH), remark, bool(band and band.leads), best)
         shown, rest = families.setdefault(measure.family, ([], []))
         (shown if measure.key in first else rest).append(row)
     ordered = sorted(families.items(), key=lambda each: not each[1][0])

@@ -18,7 +18,7 @@ from evalsvc.evaluation.comparison.board_tests import FIRST
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.measures.menu import board_measures
-from evalsvc.evaluation.pages import board_view, class_view, score_view
+from evalsvc.evaluation.pages import board_view, class_view, score_view, word_view
 from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
 from evalsvc.evaluation.pages.system_request import SystemPage, file_name
 
@@ -88,6 +88,13 @@ def confusion(page: SystemPage, request: HttpRequest) -> Confusion | None:
     if page.median is None:
         return None
     return confusion_for(page.median[1], request.user, name=file_name(page, "confusion"))
+
+
+def word_table(page: SystemPage) -> word_view.WordTable | None:
+    """Return the words by type of the median run, if it has any."""
+    if page.median is None:
+        return None
+    return next(iter(word_view.word_tables([page.median[1]], page.setting.benchmark)), None)
 
 
 def classes(page: SystemPage, request: HttpRequest) -> list[class_view.ClassTable]:

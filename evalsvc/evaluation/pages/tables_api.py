@@ -65,7 +65,9 @@ class SystemTables(APIView):
             SETTING,
             OpenApiParameter("order", str, description="Order of the classes."),
             OpenApiParameter(
-                "table", str, description="scores (default), runs, curve, confusion, or classes-FAMILY."
+                "table",
+                str,
+                description="scores (default), runs, curve, confusion, words or classes-FAMILY.",
             ),
         ],
         responses=ANSWER,

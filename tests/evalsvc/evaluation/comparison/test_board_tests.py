@@ -18,6 +18,7 @@ from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.comparison.board_tests import Band
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, BoardTests, Score, Setting, Submission, System
+from evalsvc.evaluation.pages.board_columns import ALONE, NOT_YET, ONE_RUN, UNTESTED
 from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.periodic import look, pause
@@ -125,7 +126,9 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
 ) -> None:
     begin(cast)
     before = client.get(reverse("board", args=["rel"]))
-    assert "ranks by the figures alone, without a test" in before.content.decode()
+    assert "in the order of the figures: no test gives a rank" in before.content.decode()
+    waiting = before.context["table"].rows
+    assert [(line.rank, line.no_rank) for line in waiting] == [("–", ONE_RUN), *[("–", NOT_YET)] * 3]
     compute()
     summary = overviews([Benchmark.objects.get()])[0].summary
     assert (summary.front, summary.band) == ("Alder, Birch", "1–2")
@@ -137,7 +140,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
         ("Solo", "–", False), ("Alder", "1–2", True), ("Birch", "1–2", True), ("Cedar", "3", False),
     ]  # fmt: skip
     assert [line.others[0].leads for line in lines] == [False, False, False, True]
-    assert lines[0].no_rank == "one run: no test, so no rank"
+    assert lines[0].no_rank == ONE_RUN
     assert [[(rail.lane, rail.end) for rail in line.rails] for line in lines] == [
         [], [(1, " from")], [(1, " to")], [],
     ]  # fmt: skip
@@ -169,6 +172,31 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     [macro] = [row for row in tables["orders"] if row["order"] == "macro F1"]
     assert (macro["systems"], macro["confirmed"]) == (4, 2)
     assert macro["kept"] + macro["turned"] + macro["equal"] == 6
+
+
+def test_figures_alone_give_no_rank(client: Client, cast: BenchmarkCast) -> None:
+    """A board of single runs showed 1, 2, 3; by another measure so did systems that no test told apart."""
+    begin(cast)
+    for system in ("Birch", "Cedar"):
+        Submission.objects.filter(system__name=system).update(withdrawn_at=timezone.now())
+    lines = client.get(reverse("board", args=["rel"])).context["table"].rows
+    assert [(line.rank, line.no_rank) for line in lines] == [("–", ONE_RUN), ("–", ALONE)]
+
+
+@pytest.mark.parametrize("most", [2_000, 0])
+def test_measures_beside_those_of_the_board_are_tested_if_the_tests_are_few(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(board_tests, "MOST", most)
+    begin(cast)
+    rows = Score.objects.filter(measure="micro_f1", evaluation__submissions__isnull=False)
+    Score.objects.bulk_create(
+        Score(evaluation_id=each.evaluation_id, measure="entropy_recall", value=each.value) for each in rows
+    )
+    compute()
+    lines = client.get(reverse("board", args=["rel"]), {"order": "entropy_recall"}).context["table"].rows
+    tested = [(line.rank, line.no_rank) for line in lines[1:]]
+    assert tested == ([("1–2", ""), ("1–2", ""), ("3", "")] if most else [("–", UNTESTED)] * 3)
 
 
 def test_a_comparison_shows_the_tests_of_the_board_until_its_own_are_computed(

@@ -198,7 +198,7 @@ def test_a_view_is_downloaded_as_it_is_shown(client: Client, cast: BenchmarkCast
     assert r"\toprule" in latex
     assert r"Alder \& Co & 2 & 83.3 $\pm$ 23.6 &" in latex
     assert r"\textbf" not in latex
-    assert r"| 1 | Alder & Co | 2 | 83.3 ± 23.6 |" in file("md")
+    assert r"| – | Alder & Co | 2 | 83.3 ± 23.6 |" in file("md")
     runs = json.loads(file("json", table="runs"))["rows"]
     assert [(run["system"], run["run"], run["accuracy"]) for run in runs] == [
         ("Alder & Co", "1", 1.0),

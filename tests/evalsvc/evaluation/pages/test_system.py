@@ -18,6 +18,8 @@ from evalsvc.evaluation.pages import system_figures
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from workers.runner import run_next
 
+EMPTY_DOCUMENTS = [{"id": name, "spans": []} for name in ("d2", "d3")]
+
 
 def address(benchmark: Benchmark, name: str, view: str = "system", **query: str) -> str:
     args: list[object] = ["rel", System.objects.get(benchmark=benchmark, name=name).pk]
@@ -30,7 +32,7 @@ def test_every_reader_sees_scores_runs_classes_and_what_to_compare_with(
 ) -> None:
     System.objects.filter(name="Net").update(tags={"trained_on": "train 1.1", "external_data": True})
     page = client.get(address(benchmark, "Net")).content.decode()
-    assert "Micro F1 75.0 ± 25.0, the mean of 3 runs: rank 1 of 4 systems" in page
+    assert "Micro F1 75.0 ± 25.0, the mean of 3 runs: figure 1 of 4 systems" in page
     assert "every label has equal weight" in page
     assert "Trained on" in page
     assert "train 1.1" in page
@@ -58,6 +60,26 @@ def test_tables_of_a_system_leave_as_files(client: Client, cast: BenchmarkCast, 
     for unknown in ({"format": "xls"}, {"format": "csv", "table": "claims"}):
         url = address(benchmark, "Net", "system-file", **unknown)
         assert client.get(url).status_code == 404
+
+
+def test_words_by_type_are_for_every_reader(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    cast.submit(benchmark, [{"id": "d1", "spans": [[0, 1, "PER"], [2, 3, "LOC"]]}, *EMPTY_DOCUMENTS])
+    assert run_next("score")
+    args = ["ner", benchmark.systems.get().pk]
+    page = client.get(reverse("system", args=args)).content.decode()
+    assert "Words by type" in page
+    moved = "One changed answer in the rarest class, of 1 example, moves macro F1 by 33.3 points."
+    assert moved in page
+    file = client.get(reverse("system-file", args=[*args, "json"], query={"table": "words"}))
+    person, place, together = json.loads(file.content)["rows"]
+    assert (person["gold"], person["r1_p"], round(person["r1_r"], 3)) == (3, 1.0, 0.333)
+    assert (place["type"], place["gamma_strict"]) == ("LOC", pytest.approx(1 / 3))
+    assert together["shared"] == person["shared"] + place["shared"]
+    Setting.objects.update(disclosure="hidden", measures=["conll_micro_f1"])
+    page = client.get(reverse("system", args=args)).content.decode()
+    assert "Words by type" not in page
+    assert "rarest class" not in page
 
 
 def test_each_class_has_its_mean_and_deviation_over_the_runs(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
@@ -22,7 +22,7 @@ from annotation.splits.splitting import uniform
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
-from evalsvc.core.database import in_batches
+from evalsvc.core.database import atomic_again, in_batches
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.label_mapping import is_empty
 from evalsvc.core.formats.negative_class import USUAL
@@ -182,7 +182,7 @@ def is_chosen_at_once(project: Project) -> bool:
     return sum(of_project(project).values()) <= AT_ONCE
 
 
-@transaction.atomic
+@atomic_again
 def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False) -> Chosen:
     """Make the chosen sentences work, in their order, and keep the others beside it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -96,6 +97,17 @@ def require_organiser(user: User) -> None:
 NAME_FIELDS = ("username", "first_name", "last_name")  # of users; their rows are wide
 
 
+class Names(dict[str, str]):
+    """Names of the people of a project; who begins to label after they were read has one, too."""
+
+    def __init__(self, names: Mapping[str, str], later: str = "") -> None:
+        super().__init__(names)
+        self.later = later
+
+    def __missing__(self, name: str) -> str:
+        return self.later or name
+
+
 def display_names(project: Project, *members: User) -> dict[str, str]:
     """Map the names in downloads to display names, unique within the project.
 
@@ -107,13 +119,16 @@ def display_names(project: Project, *members: User) -> dict[str, str]:
     names = {row.name: row.user.shown_name if row.user else f"{row.name} (imported)" for row in annotators}
     names |= {user.username: user.shown_name for user in members}
     uses = Counter(names.values())
-    return {
-        name: f"{shown} ({name})" if uses[shown] > 1 and shown != name else shown
-        for name, shown in names.items()
-    }
+    return Names(
+        {
+            name: f"{shown} ({name})" if uses[shown] > 1 and shown != name else shown
+            for name, shown in names.items()
+        }
+    )
 
 
 def numbered_names(project: Project) -> dict[str, str]:
     """Map the names in downloads to numbers, to prevent bias."""
     names = Annotator.objects.filter(project=project).order_by("pk").values_list("name", flat=True)
-    return {name: f"Annotator {number}" for number, name in enumerate(names, start=1)}
+    numbers = {name: f"Annotator {number}" for number, name in enumerate(names, start=1)}
+    return Names(numbers, later="Annotator")

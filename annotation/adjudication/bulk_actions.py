@@ -21,6 +21,7 @@ from annotation.queue import gold_questions
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 
 MAX_ITEMS = 5_000
@@ -74,7 +75,7 @@ def require_same(effects: Sequence[ItemEffect], previewed: str) -> None:
         raise Conflict("votes_changed", detail, hint="Look at the effect again.")
 
 
-@transaction.atomic
+@atomic_again
 def apply(
     project: Project,
     keys: Collection[UUID],
@@ -112,11 +113,11 @@ def _why(action: str, values: Mapping[str, Any]) -> str:
     return f": {'; '.join(filter(None, words))}"
 
 
+@atomic_again
 def preview(project: Project, keys: Collection[UUID], action: str, *, by: User) -> list[ItemEffect]:
     """Change the items, return what changed, and roll it back."""
-    with transaction.atomic():
-        effects = _apply(project, keys, action, by, PREVIEW_VALUES.get(action, {}))
-        transaction.set_rollback(True)
+    effects = _apply(project, keys, action, by, PREVIEW_VALUES.get(action, {}))
+    transaction.set_rollback(True)
     return effects
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.db import transaction
 from django.db.models import Count
 
 from annotation.adjudication import decisions, dispute_list
@@ -23,6 +22,7 @@ from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.web.formatting import counted
@@ -126,7 +126,7 @@ def _lock(keys: Sequence[int]) -> None:
     list(items.values_list("pk", flat=True))
 
 
-@transaction.atomic
+@atomic_again
 def decide_all(
     project: Project,
     filters: DisputeFilters,
@@ -177,7 +177,7 @@ def sizes(made: Sequence[Adjudication]) -> dict[UUID | None, int]:
     return dict(rows.order_by().values_list("bulk").annotate(n=Count("pk")))
 
 
-@transaction.atomic
+@atomic_again
 def undo(project: Project, bulk: UUID, *, by: User, preview: bool = False) -> int:
     """Reopen all decisions made together that still count; those of others only as a curator."""
     role = require_to_change(project, by, *MAY_DECIDE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, BinaryIO
@@ -26,6 +26,7 @@ from evalsvc.core.jobs.transitions import Store
 
 Line = tuple[int, VoteLine]
 Valid = tuple[int, VoteLine, Payload]
+MOST_MARKS_OF_ITEM = 20_000  # spans and relations of all its answers, as of a line of a release
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
@@ -62,6 +63,7 @@ class _Staging(Staging):
         self.exclusions: dict[int, int] = {}
         self.positions: dict[int, int] = {}
         self.last_positions: dict[int, int] = {}  # of items of the chunk that have answers
+        self.marks: dict[int, int] = {}  # of all answers to an item
         self.repeats = self.without_label = 0
 
     @fenced()
@@ -182,6 +184,11 @@ class _Staging(Staging):
         In a re-imported export the same answer by a local person of that name is a repeat as well.
         """
         before = Answer.objects.filter(item__in=self.last_positions).exclude(vote__batch=self.batch)
+        known = Counter[int]()
+        for row in before:
+            if row.item_id not in self.marks:
+                known[row.item_id] += _marks(row.payload)
+        self.marks = known | self.marks
         answered = {(row.item_id, row.annotator_id): row.payload for row in before}
         fresh = []
         for line, vote, payload in votes:
@@ -191,7 +198,8 @@ class _Staging(Staging):
             if payload in (stored, local):
                 self.repeats += 1
             elif stored is None:
-                fresh.append((line, vote, payload))
+                if self._fits(line, item, payload):
+                    fresh.append((line, vote, payload))
             else:
                 self.problems.add(
                     "duplicate_vote",
@@ -200,6 +208,14 @@ class _Staging(Staging):
                     hint="Remove this line: another answer of this annotator is stored.",
                 )
         return fresh
+
+    def _fits(self, line: int, item: int, payload: Payload) -> bool:
+        """Report an answer with which those to the item have too many marks to be decided in a request."""
+        n = self.marks[item] = self.marks.get(item, 0) + _marks(payload)
+        if n > MOST_MARKS_OF_ITEM:
+            expected = f"at most {MOST_MARKS_OF_ITEM:,} spans and relations of all answers to an item"
+            self.problems.add("too_many_in_line", line=line, value=f"{n:,}", expected=expected)
+        return n <= MOST_MARKS_OF_ITEM
 
     def _insert(self, votes: Sequence[Valid], items: dict[str, Item]) -> None:
         rows = [
@@ -253,3 +269,7 @@ class _Staging(Staging):
         below_k = sum(len(item_keys) for n, item_keys in by_count.items() if n < self.project.k)
         self.batch.counts |= {"surplus_answers": len(late), "items_below_k": below_k}
         item_state.recompute_after_change(self.project)
+
+
+def _marks(payload: Payload) -> int:
+    return len(payload["spans"]) + len(payload["relations"])

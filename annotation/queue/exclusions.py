@@ -17,6 +17,7 @@ from annotation.queue import gold_questions
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict
 
 CHUNK = 1_000
@@ -61,7 +62,7 @@ def exclude_answer(answer: Answer, *, by: User, excluded: bool = True) -> Item:
     return item_state.update_state(item)
 
 
-@transaction.atomic
+@atomic_again
 def exclude_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
     """Exclude all answers of a person; pause a person with an account."""
     require_to_change(annotator.project, by, CURATOR)
@@ -77,7 +78,7 @@ def exclude_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Ov
     return oversight
 
 
-@transaction.atomic
+@atomic_again
 def include_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
     """Include a person's answers again; a pause remains."""
     require_to_change(annotator.project, by, CURATOR)

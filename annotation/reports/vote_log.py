@@ -11,6 +11,7 @@ from annotation.models import Answer, Project, Vote
 from annotation.models.voting import ACTIVE_ANSWERS
 from annotation.reports.agreement import judgment
 from annotation.roles import CURATOR, numbered_names, require
+from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.database import in_batches
 from evalsvc.core.formats.records import canonical_line
@@ -23,7 +24,7 @@ COLUMNS = (
     *("item", "annotator", "number", "act", "current", "counted", "order", "answer", "reason", "comment"),
     *("flagged", "seconds", "at", "guideline", "imported", "suggestion_shown"),
 )
-ROWS = 2_000
+ROWS, ROWS_OF_SPANS = 2_000, 50  # an answer with many spans takes a megabyte
 
 
 def rows(project: Project, *, by: User) -> Iterator[dict[str, Any]]:
@@ -41,9 +42,10 @@ def _acts(project: Project) -> Iterator[dict[str, Any]]:
     is_done = Q(batch=None) | Q(batch__state="done")
     acts = Vote.objects.filter(is_done, item__project=project, item__use="", item__batch__state="done")
     waiting: list[tuple[Any, ...]] = []
-    for act in in_batches(acts.order_by("item__rank", "item", "pk"), *FIELDS):
+    size = ROWS if project.kind == Kind.RELATIONS else ROWS_OF_SPANS
+    for act in in_batches(acts.order_by("item__rank", "item", "pk"), *FIELDS, size=size):
         waiting.append(act)
-        if len(waiting) == ROWS:
+        if len(waiting) == size:
             yield from _rows(project, waiting, names)
             waiting = []
     yield from _rows(project, waiting, names)
@@ -74,7 +76,7 @@ def _rows(project: Project, acts: list[tuple[Any, ...]], names: dict[str, str]) 
         position, aside = current.get(key, (None, True))
         row = {
             "item": item,
-            "annotator": names.get(name, "Annotator"),
+            "annotator": names[name],
             "number": number,
             "act": act,
             "current": position is not None,

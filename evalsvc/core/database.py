@@ -7,10 +7,10 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, wraps
 from itertools import count
 from operator import attrgetter, itemgetter
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -20,6 +20,9 @@ from django.db.models import AutoField, JSONField, Model, QuerySet
 from django.db.models.expressions import DatabaseDefault
 
 M = TypeVar("M", bound=Model)
+P = ParamSpec("P")
+R = TypeVar("R")
+DEADLOCK, TRIES = "40P01", 3
 ROWS_PER_READ = 2_000
 CONNECTION_ENDED = ("25P03", "25P04")  # PostgreSQL's limits on idle and long transactions: InternalError
 LIMIT_EXCEEDED = "54"  # PostgreSQL's class of statements beyond its limits
@@ -58,8 +61,26 @@ def insist(write: Callable[[], object], *, most: int | None = None) -> None:
             return
 
 
-def in_batches(rows: QuerySet[Any, Any], *fields: str) -> Iterator[Any]:
-    """Yield rows in order, or tuples of fields; the first read fixes their keys.
+def atomic_again(change: Callable[P, R]) -> Callable[P, R]:
+    """Run a function in a transaction, and again where PostgreSQL ended that as a deadlock."""
+
+    @wraps(change)
+    def repeated(*args: P.args, **kwargs: P.kwargs) -> R:
+        for _ in range(TRIES - 1):
+            try:
+                with transaction.atomic():
+                    return change(*args, **kwargs)
+            except OperationalError as error:
+                if connection.in_atomic_block or getattr(error.__cause__, "sqlstate", None) != DEADLOCK:
+                    raise
+        with transaction.atomic():
+            return change(*args, **kwargs)
+
+    return repeated
+
+
+def in_batches(rows: QuerySet[Any, Any], *fields: str, size: int = 0) -> Iterator[Any]:
+    """Yield rows in order, or tuples of fields; the first read fixes their keys. `size` is that of a batch.
 
     No read stays open meanwhile, so the caller may write between two rows. On SQLite an open read keeps a
     snapshot; writing from it fails with "database is locked" once another connection has written.
@@ -67,8 +88,9 @@ def in_batches(rows: QuerySet[Any, Any], *fields: str) -> Iterator[Any]:
     """
     keys = list(rows.values_list("pk", flat=True))
     by_key = rows.model._default_manager.order_by().values_list("pk", *fields)
-    for at in range(0, len(keys), ROWS_PER_READ):
-        chunk = keys[at : at + ROWS_PER_READ]
+    size = size or ROWS_PER_READ
+    for at in range(0, len(keys), size):
+        chunk = keys[at : at + size]
         if fields:
             found = {row[0]: row[1:] for row in by_key.filter(pk__in=chunk)}
             yield from (found[key] for key in chunk if key in found)

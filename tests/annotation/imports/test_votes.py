@@ -140,6 +140,17 @@ def test_repeated_answers_are_counted_and_different_ones_rejected() -> None:
     assert Answer.objects.count() == 3
 
 
+def test_the_answers_of_all_imports_to_an_item_have_a_bound_of_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_votes, "MOST_MARKS_OF_ITEM", 3)
+    project = with_items()
+    first = [vote("s0", "w1", "A"), vote("s0", "w2", "A"), vote("s1", "w1", "A")]
+    import_lines(project, first, what="votes")
+    fitting = [vote("s1", "w2", "A"), vote("s0", "w3", "A"), *first, vote("s0", "w4")]
+    assert import_lines(project, fitting, what="votes").state == "done"
+    batch = import_lines(project, [vote("s1", "w3", "A"), vote("s0", "w5", "A")], what="votes")
+    assert [(p["line"], p["code"], p["found"]) for p in batch.problems] == [(2, "too_many_in_line", "4")]
+
+
 JUDGMENTS = [
     "unit\tworker\trelations",
     "s0\tw1\tA",

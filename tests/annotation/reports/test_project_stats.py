@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from annotation import projects
-from annotation.models import Project, Vote
+from annotation.models import Annotator, Project, Vote
 from annotation.queue import exclusions, leases, votes
 from annotation.reports import agreement, project_stats, vote_log
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast.basics import compute_agreement, person, run_job
-from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
+from tests.cast.projects import (
+    annotators,
+    answer_item,
+    create_project,
+    curator,
+    import_lines,
+    project_with_items,
+)
 from tests.cast.replay import replayed
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +58,36 @@ def test_counts_by_annotator_add_up_to_the_log() -> None:
         name: (one.answers, one.counted, one.surplus, one.skips, one.flags) for name, one in people.items()
     }
     assert counts == {"ann0": (2, 2, 0, 0, 0), "ann1": (2, 2, 0, 0, 0), "ann2": (1, 0, 1, 1, 1)}
+
+
+@pytest.mark.parametrize("role", ["curator", "viewer"])
+def test_a_person_who_begins_while_names_are_read_is_listed(
+    role: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, read = labelled(), project_stats.figures_of
+    viewer = person("vera")
+    projects.set_member(project, user=viewer, role="viewer", by=curator())
+
+    def begin(of: Project) -> Any:
+        Annotator.objects.create(project=of, name="late")
+        return read(of)
+
+    monkeypatch.setattr(project_stats, "figures_of", begin)
+    people = project_stats.by_annotator(project, for_user=curator() if role == "curator" else viewer)
+    assert len(people) == 4
+    assert people[-1].name == people[-1].display_name == ("late" if role == "curator" else "Annotator")
+
+
+def test_answers_with_spans_are_read_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vote_log, "ROWS_OF_SPANS", 2)
+    project = create_project("entities", labels=["P"])
+    import_lines(project, [{"id": f"s{at}", "text": f"Ada saw Turin, {at}."} for at in range(5)])
+    answers = [{"item": f"s{at}", "annotator": "w", "spans": [[0, 3, "P"]]} for at in range(5)]
+    import_lines(project, answers, what="votes")
+    with CaptureQueriesContext(connection) as queries:
+        rows = list(vote_log.rows(project, by=curator()))
+    assert [row["item"] for row in rows] == ["s0", "s1", "s2", "s3", "s4"]
+    assert sum('"annotation_vote"."payload"' in query["sql"] for query in queries) == 3
 
 
 def test_answers_under_a_third_of_the_median_time_are_rushed(monkeypatch: pytest.MonkeyPatch) -> None:

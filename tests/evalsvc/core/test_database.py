@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.forms.models import model_to_dict
 from django.test.utils import CaptureQueriesContext
+from psycopg.errors import DeadlockDetected
 
-from annotation.models import Annotator, Batch, Item, ItemCount, Vote
+from annotation.models import Annotator, Batch, Item, ItemCount, Project, Vote
 from evalsvc.core import database
-from evalsvc.core.database import in_batches, insert_many
+from evalsvc.core.database import atomic_again, in_batches, insert_many
 from tests.cast.projects import create_project
 
 
@@ -60,3 +62,21 @@ def test_fields_are_read_in_order_and_by_key_alone(monkeypatch: pytest.MonkeyPat
     _, *reads = [query["sql"] for query in queries]
     assert len(reads) == 2
     assert not any("project_id" in read for read in reads)  # its conditions would read the join each time
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("deadlocks", "runs"), [(1, 2), (9, 3)])
+def test_a_transaction_that_ended_as_a_deadlock_runs_again(deadlocks: int, runs: int) -> None:
+    tries: list[str] = []
+
+    @atomic_again
+    def change(slug: str) -> None:
+        tries.append(slug)
+        create_project()
+        if len(tries) <= deadlocks:
+            raise OperationalError("deadlock detected") from DeadlockDetected()
+
+    with nullcontext() if runs > deadlocks else pytest.raises(OperationalError):
+        change("trial")
+    assert tries == ["trial"] * runs
+    assert Project.objects.count() == (runs > deadlocks)

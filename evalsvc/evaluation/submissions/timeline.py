@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 
 from evalsvc.core.jobs.models import JobEvent
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.measures.composition import BASES
+from evalsvc.evaluation.models import Setting, SettingVersion, Submission
 
 TITLES: dict[str, tuple[str, str]] = {
     "queued": ("Waiting for a worker", ""),
@@ -28,6 +30,12 @@ DONE_BEFORE = {
     "check": "Attempt {attempt} checked every number",
     "predict": "Attempt {attempt} ran the model",
 }
+AGAIN = {
+    "done": ("Scored again", "good"),
+    "failed": ("Scoring again failed", "bad"),
+    "cancelled": ("Scoring again was cancelled", "bad"),
+}
+SHOWN_AGAIN = 2  # re-scorings with a step each
 # Teams don't read the detail of a fault, which may name hosts and files.
 DETAILS = {
     "lost": "The worker stopped responding. Your quota is not affected.",
@@ -46,18 +54,77 @@ class Step:
 
 
 def timeline(submission: Submission) -> list[Step]:
-    """Return the steps: received, checked, events of all its jobs, withdrawn."""
+    """Return the steps: received, checked, events of its jobs until it is scored, re-scorings, withdrawn."""
     way = f"by API, token “{submission.token.name}”" if submission.token else f"by {submission.by.shown_name}"
     sent = submission.model or submission.file
     steps = [Step("Received", submission.created_at, f"{_size(sent.size)}, {way}")]
     steps.append(Step("Checked", submission.created_at, _checked(submission)))
-    jobs = JobEvent.objects.filter(job__kind__in=("score", "check", "predict"), job__subject=submission.pk)
-    steps += [_step(event) for event in list(jobs.select_related("job").order_by("job", "id"))]
+    first, *again = _scorings(submission)
+    steps += [_step(event) for event in first]
+    steps += _again(submission, again)
     if submission.job_id is None and submission.state == Submission.State.SCORED and submission.ended_at:
         steps.append(Step("Scored", submission.ended_at, "Scores of the same file were reused.", "good"))
     if submission.withdrawn_at:
         steps.append(Step("Withdrawn", submission.withdrawn_at, "Removed from all boards."))
     return steps
+
+
+def _scorings(submission: Submission) -> list[list[JobEvent]]:
+    """Return the events of all its jobs, parted after each scoring."""
+    events = JobEvent.objects.filter(job__kind__in=("score", "check", "predict"), job__subject=submission.pk)
+    parts: list[list[JobEvent]] = [[]]
+    for event in events.select_related("job").order_by("job", "id"):
+        before = parts[-1][-1] if parts[-1] else None
+        if before and event.job_id != before.job_id and _is_scored(before):
+            parts.append([])
+        parts[-1].append(event)
+    return parts
+
+
+def _is_scored(event: JobEvent) -> bool:
+    return event.what == "done" and event.job.kind not in DONE_BEFORE
+
+
+def _again(submission: Submission, scorings: Sequence[Sequence[JobEvent]]) -> list[Step]:
+    """Return a step for each re-scoring with its causes; older ones are one step."""
+    causes = _causes(submission, scorings) if scorings else []
+    steps = []
+    for events, of_scoring in zip(scorings, causes, strict=True):
+        last = events[-1]
+        ended = last.what if last.what != "done" or _is_scored(last) else ""
+        title, kind = AGAIN.get(ended, ("Being scored again", ""))
+        steps.append(Step(title, last.at, "; ".join(of_scoring), kind))
+    older = steps[:-SHOWN_AGAIN]
+    if len(older) > 1:
+        detail = "; ".join(filter(None, (step.detail for step in older)))
+        steps[: len(older)] = [Step(f"Scored again {len(older)} times", older[-1].at, detail)]
+    return steps
+
+
+def _causes(submission: Submission, scorings: Sequence[Sequence[JobEvent]]) -> list[list[str]]:
+    """Name the versions and measures since it was sent, by the re-scoring that followed."""
+    settings = list(Setting.objects.filter(evaluations__submissions=submission).distinct())
+    made = SettingVersion.objects.filter(setting__in=settings, created_at__gt=submission.created_at)
+    causes = [
+        (
+            each.created_at,
+            f"version {each.number} of “{each.setting.title}”"
+            if each.number > 1
+            else f"“{each.setting.title}” was added",
+        )
+        for each in made.select_related("setting")
+    ]
+    bases = {base for setting in settings for base in BASES[setting.kind]}
+    measures = submission.benchmark.measures.filter(decided_at__gt=submission.created_at)
+    for measure in measures.filter(state__in=("admitted", "retired")):
+        if measure.decided_at and measure.composition["base"] in bases:
+            causes.append((measure.decided_at, f"measure “{measure.title}”"))
+    found: list[list[str]] = [[] for _ in scorings]
+    for at, text in sorted(causes):
+        after = [place for place, events in enumerate(scorings) if events[0].at >= at]
+        if after or scorings[-1][-1].at >= at:  # else it concerned other runs
+            found[after[0] if after else -1].append(text)
+    return found
 
 
 def _step(event: JobEvent) -> Step:

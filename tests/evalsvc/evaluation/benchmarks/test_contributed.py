@@ -11,6 +11,7 @@ from django.urls import reverse
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.benchmarks import contributed, creation
 from evalsvc.evaluation.models import Benchmark, ContributedMeasure, Score, Submission
+from evalsvc.evaluation.submissions.timeline import timeline
 from tests.cast.benchmarks import BenchmarkCast, Line
 from tests.errors import code
 from workers.runner import run_next
@@ -83,6 +84,25 @@ def test_an_admitted_measure_scores_every_stored_run_and_joins_the_board(
     assert "Person WRF" in page
     page = client.get(reverse("submission", args=[runs[0].pk])).content.decode()
     assert "Person WRF" in page
+
+
+def test_the_timeline_has_one_step_for_each_scoring_again_with_its_cause(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    run = cast.submit(benchmark, SPANS)
+    score_all()
+    for number, title in enumerate(("Uno", "Due", "Tre", "Quattro")):
+        measure = propose(cast, benchmark, name=f"m{number}", title=title)
+        contributed.decide(measure, admit=True, by=cast.olga)
+        waiting = timeline(Submission.objects.get())[-1]
+        assert (waiting.title, waiting.detail) == ("Being scored again", f"measure “{title}”")
+        score_all()
+    steps = [(step.title, step.detail, step.kind) for step in timeline(Submission.objects.get(pk=run.pk))]
+    assert steps[4:] == [
+        ("Attempt 1 scored", "", "good"),
+        ("Scored again 2 times", "measure “Uno”; measure “Due”", ""),
+        ("Scored again", "measure “Tre”", "good"),
+        ("Scored again", "measure “Quattro”", "good"),
+    ]
 
 
 def test_no_contributed_measure_has_the_name_of_another(cast: BenchmarkCast) -> None:

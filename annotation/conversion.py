@@ -16,7 +16,7 @@ from typing import IO, cast
 from django.db import transaction
 
 from annotation.models import MadeExport
-from annotation.testset import Kind, TestSet, verified_lines
+from annotation.testset import Kind, TestSet, characters_of, verified_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.documents import UNITS, Document, Unit, document
@@ -31,6 +31,7 @@ from evalsvc.core.jobs.transitions import Store
 
 KIND = "export"
 IN_MEMORY, MOST_MADE = 1 << 22, 64 << 20
+MOST_IN_WEB = 8_000_000  # characters of lines that the web writes in another format: two seconds
 FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # a zip of the same set has the same bytes each time
 NO_TEXT = "lines without text or offsets"
 
@@ -73,11 +74,11 @@ def export(
 ) -> Exported:
     """Write the set to a file: one file as it is, several as a zip.
 
-    The web returns what a job has made, of formats that the web can't write.
+    The web returns what a job has made, of large sets and of formats that the web can't write.
     """
     chosen = choose(test_set, format, scheme=scheme, unit=unit)
-    if in_web and is_made(chosen):
-        made = _require_made(test_set, chosen)
+    if in_web and is_made(test_set, chosen):
+        made = _require_made(test_set, chosen, scheme, unit)
         return Exported(made.name, BytesIO(bytes(made.data or b"")), made.lost)
     if format == own_format().key:
         return _own(test_set)
@@ -110,8 +111,8 @@ def export(
 def losses(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "") -> dict[str, int]:
     """Count what the format can't hold of the set, by writing it to nowhere."""
     chosen = choose(test_set, format, scheme=scheme, unit=unit)
-    if is_made(chosen):
-        return _require_made(test_set, chosen).lost
+    if is_made(test_set, chosen):
+        return _require_made(test_set, chosen, scheme, unit).lost
     target = _target(test_set, scheme, unit)
     if format != own_format().key:
         for _, pieces in _files(test_set, chosen, target):
@@ -121,25 +122,35 @@ def losses(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "") 
 
 
 # ---- formats that only a job writes ---------------------------------------------------------------
-def is_made(format: Format) -> bool:
-    return format.writer is not None and bool(format.writer.loader)
+def is_made(test_set: TestSet, format: Format) -> bool:
+    """True if a job writes the format, or a set as large in any but its own."""
+    assert format.writer is not None
+    if format.key == own_format().key:
+        return False
+    return bool(format.writer.loader) or characters_of(test_set) > MOST_IN_WEB
 
 
-def made_export(test_set: TestSet, format: str) -> MadeExport | None:
+def _made_name(format: str, *options: str) -> str:
+    return " ".join(filter(None, (format, *options)))
+
+
+def made_export(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "") -> MadeExport | None:
     """Return what was asked for, without its bytes."""
-    return MadeExport.objects.filter(test_set=test_set, format=format).defer("data").first()
+    name = _made_name(format, scheme, unit)
+    return MadeExport.objects.filter(test_set=test_set, format=name).defer("data").first()
 
 
 @transaction.atomic
-def make(test_set: TestSet, format: str, *, by: User) -> MadeExport:
+def make(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "", by: User) -> MadeExport:
     """Queue the job that writes the file; one that failed is queued again."""
     test_set.require_reader(by)
-    chosen = choose(test_set, format)
-    if not is_made(chosen):
+    chosen = choose(test_set, format, scheme=scheme, unit=unit)
+    if not is_made(test_set, chosen):
         detail = f"{chosen.title} needs no job: download it."
         raise DomainError("bad_format", detail, field="format")
-    MadeExport.objects.get_or_create(test_set=test_set, format=format, defaults={"by": by})
-    row = MadeExport.objects.select_for_update().defer("data").get(test_set=test_set, format=format)
+    name = _made_name(format, scheme, unit)
+    MadeExport.objects.get_or_create(test_set=test_set, format=name, defaults={"by": by})
+    row = MadeExport.objects.select_for_update().defer("data").get(test_set=test_set, format=name)
     waiting = Job.objects.filter(kind=KIND, subject=row.pk, state__in=(Job.State.QUEUED, Job.State.RUNNING))
     if row.size is None and not waiting.exists():
         enqueue(KIND, row.pk)
@@ -149,11 +160,14 @@ def make(test_set: TestSet, format: str, *, by: User) -> MadeExport:
 def build(row: MadeExport, progress: Progress) -> Store:
     """Write the file of a format that only a job writes."""
     progress(0, row.test_set.rows, f"writing {row}")
-    made = export(row.test_set, row.format, in_web=False)
+    format, *options = row.format.split()
+    chosen = {("scheme" if option in SCHEMES else "unit"): option for option in options}
+    made = export(row.test_set, format, **chosen, in_web=False)
     with made.file:
         data = made.file.read(MOST_MADE + 1)
     if len(data) > MOST_MADE:
-        command = f"manage.py export {row.test_set.slug} --format {row.format} --output FILE"
+        named = "".join(f" --{name} {option}" for name, option in chosen.items())
+        command = f"manage.py export {row.test_set.slug} --format {format}{named} --output FILE"
         raise InputFault(
             "too_large", f"The file has more than {MOST_MADE:,} bytes. Write it with: {command}."
         )
@@ -165,8 +179,9 @@ def build(row: MadeExport, progress: Progress) -> Store:
     return store
 
 
-def _require_made(test_set: TestSet, format: Format) -> MadeExport:
-    made = MadeExport.objects.filter(test_set=test_set, format=format.key).exclude(size=None).first()
+def _require_made(test_set: TestSet, format: Format, scheme: str, unit: str) -> MadeExport:
+    name = _made_name(format.key, scheme, unit)
+    made = MadeExport.objects.filter(test_set=test_set, format=name).exclude(size=None).first()
     if made is None:
         hint = "Have it made first, by its page or by POST; a job writes it."
         raise Conflict("not_made", f"{format.title} of {test_set} is not made yet.", hint=hint)

@@ -248,14 +248,14 @@ class Export(APIView):
 
     @extend_schema(
         operation_id="test_set_export_make",
-        parameters=EXPORT_PARAMETERS[:1],
+        parameters=EXPORT_PARAMETERS,
         request=None,
         responses={202: MadeSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str, key: str) -> Response:
-        """Have a job write a format that needs one, such as spacy-docbin. `size` is null until it has."""
+        """Have a job write a large set, or a format that needs one. `size` is null until it has."""
         test_set = visible_test_set(request, slug)
-        made = conversion.make(test_set, key, by=person(request))
+        made = conversion.make(test_set, key, **_export_options(request), by=person(request))
         return Response(MadeSerializer(made).data, status=202)
 
 

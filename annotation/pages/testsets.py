@@ -289,13 +289,14 @@ def _exported(request: HttpRequest, slug: str) -> TestSet:
     return test_set
 
 
-@page("GET", "POST", names=("format",))
+@page("GET", "POST", names=("format", *EXPORT_OPTIONS))
 def export_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Choose a format; before the download, show what it can't hold. Some are made by a job."""
     test_set = _exported(request, slug)
     if request.method == "POST":
-        row = conversion.make(test_set, request.POST.get("format", ""), by=person(request))
-        return redirect(f"{request.path}?{urlencode({'format': row.format})}")
+        sent = {name: request.POST[name] for name in ("format", *EXPORT_OPTIONS) if name in request.POST}
+        conversion.make(test_set, **({"format": ""} | sent), by=person(request))
+        return redirect(f"{request.path}?{urlencode(sent)}")
     form = ExportForm(request.GET or None, kind=test_set.kind)
     context: dict[str, Any] = {"set": test_set, "form": form}
     if form.is_valid():
@@ -304,9 +305,10 @@ def export_page(request: HttpRequest, slug: str) -> HttpResponse:
             name: options[name] or EXPORT_OPTIONS[name][2] for name in EXPORT_OPTIONS if name in options
         }
         chosen = written_formats()[options["format"]]
-        made = conversion.made_export(test_set, chosen.key) if conversion.is_made(chosen) else None
-        if conversion.is_made(chosen) and (made is None or made.size is None):
-            context |= {"chosen": chosen, "to_make": True, "query": urlencode(options)}
+        to_make = conversion.is_made(test_set, chosen)
+        made = conversion.made_export(test_set, **options) if to_make else None
+        if to_make and (made is None or made.size is None):
+            context |= {"chosen": chosen, "to_make": True, "query": urlencode(options), "sent": options}
             context |= job_context(conversion.KIND, made.pk) if made else {}
         elif (lost := attempt(form, lambda: conversion.losses(test_set, **options), "format")) is not None:
             context |= {"chosen": chosen, "lost": lost, "query": urlencode(options)}

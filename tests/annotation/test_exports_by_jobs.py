@@ -13,6 +13,7 @@ from annotation import conversion
 from annotation.imports import batches
 from annotation.models import MadeExport
 from annotation.testset import TestSet
+from evalsvc.core.formats.registry import own_format
 from evalsvc.core.jobs.models import Job
 from tests.cast.basics import run_job
 from tests.cast.projects import curator, import_lines
@@ -80,3 +81,29 @@ def test_a_file_above_the_limit_names_the_command(gold: TestSet, monkeypatch: py
     assert Job.objects.filter(kind="export").count() == 1
     conversion.make(gold, FORMAT, by=curator())
     assert Job.objects.filter(kind="export").count() == 2
+
+
+def test_a_large_set_is_written_and_its_losses_counted_by_a_job(
+    client: Client, gold: TestSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = reverse("api-test-set-export", args=[gold.slug, "conll"])
+    small = b"".join(client.get(address, {"scheme": "BIOES"}).streaming_content)  # type: ignore[attr-defined]
+    lost = client.get(f"{address}/losses", {"scheme": "BIOES"}).json()
+    monkeypatch.setattr(conversion, "MOST_IN_WEB", 10)
+    for of in (address, f"{address}/losses"):
+        assert client.get(of, {"scheme": "BIOES"}).json()["code"] == "not_made"
+    page = reverse("test-set-export", args=[gold.slug])
+    chosen = {"format": "conll", "scheme": "BIOES"}
+    assert "A job writes a set of this size" in client.get(page, chosen).content.decode()
+    assert "waiting for a worker" in client.post(page, chosen, follow=True).content.decode()
+    assert client.post(f"{address}?scheme=BIOES").json() == {
+        "format": "conll BIOES",
+        "size": None,
+        "lost": {},
+    }
+    run()
+    assert b"".join(client.get(address, {"scheme": "BIOES"}).streaming_content) == small  # type: ignore[attr-defined]
+    assert client.get(f"{address}/losses", {"scheme": "BIOES"}).json() == lost
+    assert client.get(address, {"scheme": "IOB2"}).json()["code"] == "not_made"
+    own = reverse("api-test-set-export", args=[gold.slug, own_format().key])
+    assert client.get(own).status_code == 200

@@ -68,7 +68,8 @@ def main_figures(submissions: Sequence[Submission], person: Person) -> list[tupl
 def with_figures(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     """Prefetch what a list of runs reads."""
     versions = SettingVersion.objects.select_related("test_set", "only")
-    settings = Setting.objects.select_related("benchmark").prefetch_related(Prefetch("versions", versions))
+    settings = Setting.objects.select_related("benchmark", "test_set")
+    settings = settings.prefetch_related(Prefetch("versions", versions))
     evaluations = Evaluation.objects.defer("classes", "detail").prefetch_related(
         Prefetch("setting", settings)
     )

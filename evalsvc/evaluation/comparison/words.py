@@ -12,6 +12,7 @@ from itertools import combinations, islice
 from evalsvc.core.web.formatting import DASH, listed, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text, part_heads
 from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.board_reading import NOT_COMPUTED as NO_FIGURE
 from evalsvc.evaluation.comparison import sentences
 from evalsvc.evaluation.comparison.board_tests import FIRST
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -72,7 +73,7 @@ def sentence(comparison: Comparison, column: Column, a: int, b: int) -> str:
 
 def _side(comparison: Comparison, column: Column, place: int) -> Side:
     shown = figure(comparison, column, place)
-    reason = shown.reason if shown else NO_SHARED_MEASURE
+    reason = shown.reason if shown else NO_FIGURE
     return Side(comparison.names[place], shown.mean if shown else None, reason)
 
 
@@ -168,7 +169,7 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
             text = with_deviation(shown, column.measure)
             cells.append(Cell(shown.mean if shown else None, text, is_best(comparison, key, place)))
             if every:
-                sd, n, reason = (shown.sd, shown.n, shown.reason) if shown else (None, 0, NO_SHARED_MEASURE)
+                sd, n, reason = (shown.sd, shown.n, shown.reason) if shown else (None, 0, NO_FIGURE)
                 cells += [Cell(sd, ""), Cell(n, ""), Cell(reason, "")]
         rows.append(cells)
     setting = comparison.setting

@@ -18,6 +18,7 @@ from evalsvc.evaluation.measures.menu import Measure, scheme_measures
 from evalsvc.evaluation.pages.board_columns import BoardView
 
 SHOWN = 12
+UNTESTED = "not tested: a board tests the first systems with several runs, by its measures"
 NONE_CONFIRMED = "No test confirms both orders of a pair."
 Names = Mapping[int, str]
 
@@ -69,11 +70,20 @@ class TestedReversal(Reversal):
     @property
     def p(self) -> tuple[Cell, Cell]:
         """Adjusted p of both orders; its range as text where the number is held back."""
-        here, there = (
+        here, there = self._tests
+        return _p_cell(here), _p_cell(there)
+
+    @property
+    def no_p(self) -> list[str]:
+        """Why an order has no p, empty if it has one."""
+        return [(test.reason or "" if test else UNTESTED) for test in self._tests]
+
+    @property
+    def _tests(self) -> list[ShownTest | None]:
+        return [
             tests.of_systems(column.measure.key, self.first, self.second) if tests is not None else None
             for tests, column in zip(self.tests, (self.here, self.there), strict=True)
-        )
-        return _p_cell(here), _p_cell(there)
+        ]
 
 
 def _p_cell(test: ShownTest | None) -> Cell:
@@ -195,7 +205,7 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
             "there": pair.there.title,
             "gain": _difference(pair.gain, pair.here.measure),
             "loss": _difference(pair.loss, pair.there.measure),
-            "p": [cell.text for cell in pair.p],
+            "p": list(zip((cell.text for cell in pair.p), pair.no_p, strict=True)),
             "confirmed": pair.confirmed,
         }
         for pair in pairs[:SHOWN]

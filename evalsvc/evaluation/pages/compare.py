@@ -290,7 +290,7 @@ def _figures(comparison: Comparison) -> list[list[tuple[str, list[tuple[str, boo
     def cell(column: Column, place: int) -> tuple[str, bool, str]:
         shown = words.figure(comparison, column, place)
         text = words.with_deviation(shown, column.measure)
-        reason = "" if text != DASH else (shown.reason if shown else words.NO_SHARED_MEASURE)
+        reason = "" if text != DASH else (shown.reason if shown else words.NO_FIGURE)
         return text, words.is_best(comparison, column.measure.key, place), reason
 
     places = range(len(comparison.rows))
@@ -298,6 +298,10 @@ def _figures(comparison: Comparison) -> list[list[tuple[str, list[tuple[str, boo
         [(column.title, [cell(column, place) for place in places]) for column in group]
         for group in _groups(comparison)
     ]
+
+
+NO_D = "Cohen’s d needs several runs of both systems"
+D_HELD_BACK = "not shown while the gold is hidden"
 
 
 @dataclass(frozen=True)
@@ -314,6 +318,7 @@ class Difference:
     effect: str
     reason: str
     confirmed: bool
+    no_d: str = ""
 
 
 def _differences(comparison: Comparison, a: int, b: int) -> list[dict[str, Any]]:
@@ -370,4 +375,5 @@ def _difference(tested: words.Tested, test: ShownTest, scale: Scale | None, a: i
         effect=f"{test.word}{'' if test.winner is not None else ' (not confirmed)'}" if test.word else "",
         reason=test.reason,
         confirmed=test.winner is not None,
+        no_d="" if test.d is not None else test.reason or (NO_D if test.p is not None else D_HELD_BACK),
     )

@@ -60,6 +60,15 @@ def ratio(value: float | None) -> str:
 
 
 @register.filter
+def because(text: str, reason: str) -> str:
+    """A dash with its reason to read and to hear; text without one stays."""
+    if not reason:
+        return text
+    dash = '<span class="dash" title="{}">{}<span class="sr"> {}</span></span>'
+    return format_html(dash, reason, text, reason)
+
+
+@register.filter
 def lower_first(text: str) -> str:
     """Lower the first letter, unless it begins an abbreviation."""
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]

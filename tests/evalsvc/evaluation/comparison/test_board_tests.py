@@ -19,6 +19,7 @@ from evalsvc.evaluation.comparison.board_tests import Band
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, BoardTests, Score, Setting, Submission, System
 from evalsvc.evaluation.pages.board_columns import ALONE, NOT_YET, ONE_RUN, UNTESTED
+from evalsvc.evaluation.pages.board_reversals import UNTESTED as NO_P
 from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.periodic import look, pause
@@ -129,6 +130,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     assert "in the order of the figures: no test gives a rank" in before.content.decode()
     waiting = before.context["table"].rows
     assert [(line.rank, line.no_rank) for line in waiting] == [("–", ONE_RUN), *[("–", NOT_YET)] * 3]
+    assert {reason for pair in before.context["reversals"] for _, reason in pair["p"]} == {NO_P}
     compute()
     summary = overviews([Benchmark.objects.get()])[0].summary
     assert (summary.front, summary.band) == ("Alder, Birch", "1–2")

@@ -49,6 +49,19 @@ def test_a_reader_sees_figures_before_and_a_test_after_the_job(
     assert "Tree − Net" in turned.content.decode()
 
 
+def test_each_dash_of_a_difference_has_its_reason(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    scores = [{"id": "s1", "scores": {"born_in": 0.9}}]
+    cast.submit(benchmark, scores, system="Soft")
+    assert run_next("score")
+    page = compute(client, cast, "Rules", "Net")
+    assert "Cohen’s d needs several runs of both systems</span>" in page
+    ranked = reverse("board-compare", args=["rel"], query={"systems": ["kelpie/Soft", "kelpie/Rules"]})
+    benchmark.settings.update(main="ap")
+    assert "is undefined for Rules: not computed for this form" in client.get(ranked).context["paragraph"]
+
+
 def test_a_waiting_comparison_updates_itself_and_can_be_cancelled(
     client: Client,
     cast: BenchmarkCast,

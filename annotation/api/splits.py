@@ -84,7 +84,7 @@ class Split(APIView):
         only_preview = body.pop("preview")
         plan = making.Plan.of(**body)
         most = making.MOST_LINES_IN_WEB
-        counted = only_preview or test_set.rows <= most  # a job splits sets of any length
+        counted = only_preview or making.is_counted_in_web(test_set)  # a job splits sets of any length
         found = making.preview(test_set, plan, by=user, most=most) if counted else None
         made = [] if only_preview else making.make(test_set, plan, by=user)
         slugs: list[str | None] = [part.slug for part in made]

@@ -208,6 +208,11 @@ def rehearse(item: Item, before: Item, *, project: Project, records: ItemRecords
     changes.save()
 
 
+def rewrite(item: Item) -> None:
+    """Write the row as it is, for the time that this takes."""
+    _save([item])
+
+
 def decided_as_work(item: Item, *, project: Project, records: ItemRecords) -> Item:
     """Return the item as it would be as an ordinary one; stores nothing."""
     twin = _as_work(item)

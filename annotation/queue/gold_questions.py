@@ -204,10 +204,12 @@ def rehearse_grade(item: Item, participant: Participant, payload: Payload | None
     """Take as long for a sentence as a hidden check takes to be graded, and store nothing.
 
     Otherwise a reply would come later for checks. The savepoint stands for that in which a check is decided,
-    also when a sentence is put off.
+    also when a sentence is put off: both are then written in it, and once more.
     """
     with transaction.atomic():
-        if vote.reason != "later":
+        if vote.reason == "later":
+            item_state.rewrite(item)
+        else:
             _rehearse_grade(item, participant, payload, vote)
         transaction.set_rollback(True)
 

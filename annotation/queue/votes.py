@@ -163,7 +163,10 @@ def _decide(
     """Decide the item anew, or grade the answer; in a project with checks (`before`) at the cost of both."""
     if before and item.use == Item.Use.CHECK:
         item_state.rehearse(item, before, project=participant.project, records=records)
-        return None if vote.reason == "later" else gold_questions.grade(item, participant, payload)
+        if vote.reason != "later":
+            return gold_questions.grade(item, participant, payload)
+        item_state.rewrite(item)
+        return None
     if item.use:
         return gold_questions.grade(item, participant, payload) if vote.number == 1 else None
     if before:

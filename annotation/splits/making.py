@@ -17,7 +17,7 @@ from annotation.splits.derived import DerivedSet, frozen_lines, referenced, sour
 from annotation.splits.items import SplitItem, split_item
 from annotation.splits.leakage import Shared, leakage
 from annotation.splits.splitting import Unit, split, worst_deviation
-from annotation.testset import Origin, TestSet, record_change, verified_lines
+from annotation.testset import Origin, TestSet, characters_of, record_change, verified_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import jsonl_items
@@ -34,6 +34,7 @@ KIND = "split"
 PART = re.compile(r"[a-z][a-z0-9-]{0,29}")
 MOST_PARTS, LONGEST_SEED = 5, 100
 MOST_LINES_IN_WEB = 50_000  # of a set, and of training data; commands have no bound
+MOST_CHARACTERS_IN_WEB = 30_000_000  # of the lines of a set
 FREQUENT = 10  # items from which on a relation's share is looked at
 EXAMPLE = "dev=0.3,test=0.7"
 
@@ -109,9 +110,17 @@ def _positive(item: SplitItem, negatives: Collection[str]) -> SplitItem:
     )  # fmt: skip
 
 
+def is_counted_in_web(*sets: TestSet) -> bool:
+    """True if a request can read these sets."""
+    lines = sum(each.rows for each in sets)
+    return lines <= MOST_LINES_IN_WEB and characters_of(*sets) <= MOST_CHARACTERS_IN_WEB
+
+
 def _require_few_lines(test_set: TestSet, most: int, command: str) -> None:
-    if most and test_set.rows > most:
-        detail = f"{test_set} has {test_set.rows:,} lines; a request reads {most:,}."
+    if most and not is_counted_in_web(test_set):
+        detail = (
+            f"{test_set} has {test_set.rows:,} lines; a request reads {most:,}, or 30 million characters."
+        )
         raise TooLarge("too_many_rows", detail, hint=f"Use manage.py {command}.", limit=most)
 
 

@@ -24,6 +24,7 @@ from annotation.splits.derived import (
     source_of,
     write_and_seal,
 )
+from annotation.splits.making import is_counted_in_web
 from annotation.testset import Origin, TestSet, TestSetRow, record_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
@@ -158,7 +159,7 @@ class MappingPreview:
 def preview(plan: MappingPlan, *, most: int = 0) -> MappingPreview:
     """Return what a mapping would give, without storing it; `most` bounds the lines (0: no bound)."""
     lines = sum(each.rows for each in plan.sets)
-    if most and lines > most:
+    if most and not is_counted_in_web(*plan.sets):
         hint = "Make the set without a preview, or use manage.py map_labels --preview."
         raise TooLarge("too_many_rows", f"{lines:,} lines are too many to count in a request.", hint=hint)
     found, mapping = MappingPreview(), LabelMapping(plan.names)

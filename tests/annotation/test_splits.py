@@ -229,10 +229,11 @@ def test_training_data_are_compared_on_the_page_and_by_api(client: Client, whole
     assert (by_command["code"], f"leakage {whole.slug} FILE" in by_command["hint"]) == ("bad_format", True)
 
 
+@pytest.mark.parametrize("bound", ["MOST_LINES_IN_WEB", "MOST_CHARACTERS_IN_WEB"])
 def test_requests_read_no_long_set_and_split_it_by_a_job(
-    client: Client, whole: TestSet, monkeypatch: pytest.MonkeyPatch
+    client: Client, whole: TestSet, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
-    monkeypatch.setattr(making, "MOST_LINES_IN_WEB", 1)
+    monkeypatch.setattr(making, bound, 1)
     client.force_login(whole.by)
     url, body = f"/api/v1/test-sets/{whole.slug}/", {"parts": "dev=0.5,test=0.5", "seed": "split-0"}
     assert client.post(f"{url}leakage", {"file": upload(b"{}")}).status_code == 413

@@ -25,6 +25,7 @@ from evalsvc.evaluation.disclosure.sensitivity import (
     GoldCounts,
     largest_change,
 )
+from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion
 from evalsvc.evaluation.roles import Person, organised
@@ -166,7 +167,9 @@ class Policy:
 
     def is_over_thresholds(self, key: str) -> bool:
         """True unless a figure of scores is counted at the best threshold, which a gold label moves."""
-        plain = self.gold.beta == 1.0 and self.setting.benchmark.negative not in self.gold.classes
+        benchmark = self.setting.benchmark
+        options = complete_options(benchmark.options, task=benchmark.task)
+        plain = options["beta"] == 1.0 and not options.get("include_negative")
         return bool(OVER_THRESHOLDS.fullmatch(key)) or (plain and key == "micro_f1")
 
     @property

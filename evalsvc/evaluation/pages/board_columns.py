@@ -21,6 +21,7 @@ from evalsvc.evaluation.comparison.board_tests import FIRST, Band, BoardComparis
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import ReportedSystem, Setting
+from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
 
 MOST_COLUMNS = 40
 NOT_ENTERED = "not ranked: another system has the final entry of its team"
@@ -246,6 +247,13 @@ class BoardView:
     reported: Sequence[ReportedSystem] = ()
     faults: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     """Why figures of these are impossible on the gold, by their key and measure."""
+    elsewhere: Mapping[int, Mapping[int, ReportedSystem]] = field(default_factory=dict)
+    """The rows of other settings, by their key, in which the same papers print the same systems."""
+
+    def printed(self, row: ReportedSystem, setting: Setting) -> Mapping[str, PrintedFigure]:
+        """Return what a paper prints for a system under a setting."""
+        of = row if setting == self.board.setting else self.elsewhere.get(row.pk, {}).get(setting.pk)
+        return figures_of(of) if of else {}
 
     @cached_property
     def rows(self) -> Sequence[BoardRow]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import sqrt
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import COMPARED, Board, Column, Reversal, reversals
-from evalsvc.evaluation.measures.menu import Measure, scheme_measures
+from evalsvc.evaluation.measures.menu import Measure, as_shown, scheme_measures
 from evalsvc.evaluation.pages.board_columns import BoardView
 
 SHOWN = 12
@@ -181,6 +182,31 @@ def agreements(here: Column, orders: Sequence[Order], pairs: Sequence[TestedReve
     return [each for each in found if each.systems > 1]
 
 
+def printed_agreements(view: BoardView) -> list[Agreement]:
+    """Count the pairs of systems that papers print under this setting and another."""
+    found, own = [], view.board.ordering.measure
+    for other in view.others:
+        there = as_shown(other.setting, own.key if own.key in other.policy.measures else other.setting.main)
+        both = [
+            (float(here[own.key].value), float(elsewhere[there.key].value))
+            for row in view.reported
+            if own.key in (here := view.printed(row, view.board.setting))
+            and there.key in (elsewhere := view.printed(row, other.setting))
+        ]
+        signs = [1 if measure.higher_is_better else -1 for measure in (own, there)]
+        products = [
+            (one[0] - two[0]) * signs[0] * (one[1] - two[1]) * signs[1] for one, two in combinations(both, 2)
+        ]
+        kept, turned = (sum(sign * each > 0 for each in products) for sign in (1, -1))
+        tied = [_pairs_in(Counter(pair[side] for pair in both)) for side in (0, 1)]
+        distinct = (len(products) - tied[0]) * (len(products) - tied[1])
+        tau = (kept - turned) / sqrt(distinct) if distinct else None
+        title = f"{there.title} on “{other.setting.title}”, as printed"
+        equal = len(products) - kept - turned
+        found.append(Agreement(title, len(both), kept, turned, 0, equal, tau))
+    return [each for each in found if each.systems > 1]
+
+
 def _pairs_in(groups: Counter[Any]) -> int:
     return sum(n * (n - 1) // 2 for n in groups.values())
 
@@ -213,7 +239,10 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
     return {
         "reversals": rows,
         "reversals_lead": f"{counts}{among}{shown}. {tests}",
-        "agreements": agreements(view.board.ordering, orders, every) if systems > 1 else [],
+        "agreements": [
+            *(agreements(view.board.ordering, orders, every) if systems > 1 else ()),
+            *printed_agreements(view),
+        ],
     }
 
 
@@ -249,7 +278,10 @@ def orders_table(view: BoardView, names: Names) -> PaperTable:
         [Cell(each.title, each.title)]
         + [Cell(value, f"{value:,}") for value in each[1:-1]]
         + [Cell(each.tau_b, each.tau_text)]
-        for each in agreements(view.board.ordering, orders, reversed_of(view, orders))
+        for each in (
+            *agreements(view.board.ordering, orders, reversed_of(view, orders)),
+            *printed_agreements(view),
+        )
     ]
     caption = f"Pairs of systems in the order by {view.board.ordering.title}, and in other orders."
     return PaperTable(f"{view.board.setting.benchmark.slug}-orders", caption, heads, rows)

@@ -18,7 +18,6 @@ from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages import board_reversals
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
 from evalsvc.evaluation.pages.board_view import NOT_PRINTED, notes, system_names
-from evalsvc.evaluation.reported.entries import figures_of
 
 SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
 TEAM_HEAD = Head("team", "Team", numeric=False)
@@ -67,27 +66,27 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         for column in columns:
             cells += _figure_cells(column, row, every=every)
         rows.append(cells)
-    rows += [_reported_cells(columns, row, view.faults.get(row.pk, {}), every=every) for row in view.reported]
+    rows += [_reported_cells(view, columns, row, every=every) for row in view.reported]
     return PaperTable(f"{view.board.setting.benchmark.slug}-board", caption(view), heads, rows)
 
 
 def _reported_cells(
-    columns: Sequence[BoardColumn], row: ReportedSystem, faults: Mapping[str, str], *, every: bool
+    view: BoardView, columns: Sequence[BoardColumn], row: ReportedSystem, *, every: bool
 ) -> list[Cell]:
     """Return the cells of a system of a paper; programs get its shares in the unit of the others."""
-    source, figures = f"{row.paper}, {row.table}", figures_of(row)
+    source, faults = f"{row.paper}, {row.table}", view.faults.get(row.pk, {})
     name = row.system if every else f"{row.system} (reported, {source})"
     cells = [Cell(None, DASH), Cell(name, name)]
     cells += [EMPTY, EMPTY, Cell(source, ""), Cell(False, "")] if every else []
     cells.append(Cell(row.runs, str(row.runs or "?")))
     for column in columns:
-        figure = figures.get(column.measure.key) if column.own else None
+        figure = view.printed(row, column.board.setting).get(column.measure.key)
         if figure is None:
             mean, rest = Cell(None, DASH), [Cell(None, ""), Cell(0, ""), Cell(NOT_PRINTED, "")]
         else:
             unit = 100 if column.measure.unit == "%" else 1
             values = [float(Decimal(text) / unit) if text else None for text in figure]
-            fault = faults.get(column.measure.key, "")
+            fault = faults.get(column.measure.key, "") if column.own else ""
             mean = Cell(values[0], f"{figure}{' *' if fault else ''}")
             reason = f"{IMPOSSIBLE}: {fault}" if fault else ""
             rest = [Cell(values[1], ""), Cell(row.runs, ""), Cell(reason, "")]

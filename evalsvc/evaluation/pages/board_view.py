@@ -294,13 +294,16 @@ def _reported_row(
     if scale and (main := figures.get(view.first.measure.key)):
         sd = _share(main.sd) if main.sd else 0.0
         strip = charts.reported_strip(_share(main.value), sd=sd, scale=scale, text=str(main))
-    first, *others = [_printed_cell(column, figures) for column in (view.first, *view.columns)]
+    first, *others = [
+        _printed_cell(column, view.printed(row, column.board.setting))
+        for column in (view.first, *view.columns)
+    ]
     return ReportedRow(row, fault, first, strip, others)
 
 
 def _printed_cell(column: BoardColumn, figures: Mapping[str, PrintedFigure]) -> ScoreCell:
-    """Format a figure as printed; papers give none under other settings."""
-    figure = figures.get(column.measure.key) if column.own else None
+    """Format a figure as printed."""
+    figure = figures.get(column.measure.key)
     if figure is None:
         return ScoreCell(DASH, reason=NOT_PRINTED, edge=column.edge)
     return ScoreCell(figure.value, f"± {figure.sd}" if figure.sd else "", edge=column.edge)

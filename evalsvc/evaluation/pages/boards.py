@@ -139,6 +139,8 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         visible = {row.runs.newest for row in rows if reader.sees_runs_of(row.system.team_id)}
         tests = view.tests.get(shown.setting.pk)
         reported = reported_figures(shown.setting, reader.sees_exact, shown, tests)
+        if reported.rows:
+            view = replace(view, reported=reported.rows, elsewhere=reported.elsewhere)
         below = reported.with_faults() if pages.number == 1 else ()
         context |= _marks(shown, rows, request.GET.getlist("systems"))
         context |= board_view.board_context(view, rows=rows, visible=visible, reported=below)
@@ -257,9 +259,8 @@ def view_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     reported = reported_figures(setting, request.user, view.board, view.tests.get(setting.pk))
     if name == "reported":
         return download(reported_view.tests_table(setting, reported), format)
-    view = replace(
-        view, reported=reported.rows, faults={row.pk: reported.faults(row) for row in reported.rows}
-    )
+    faults = {row.pk: reported.faults(row) for row in reported.rows}
+    view = replace(view, reported=reported.rows, faults=faults, elsewhere=reported.elsewhere)
     return download(board_tables.TABLES[name](view, every=format in WHOLE), format)
 
 

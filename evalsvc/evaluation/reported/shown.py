@@ -25,13 +25,15 @@ class Reported(NamedTuple):
     """Rows in the order they were entered, checks by row, tests between rows.
 
     `measured` are tests of systems of the board against rows. There are no checks while they would tell the
-    size of secret gold, and no such tests of hidden or sealed runs.
+    size of secret gold, and no such tests of hidden or sealed runs. `elsewhere` are the rows of
+    other settings, by their key, in which the same paper prints the same system.
     """
 
     rows: list[ReportedSystem]
     checks: dict[int, list[Check]]
     tests: Tests
     measured: list[tuple[BoardSystem, ReportedSystem, ReportedTest]]
+    elsewhere: Mapping[int, Mapping[int, ReportedSystem]] = {}
 
     def faults(self, row: ReportedSystem) -> dict[str, str]:
         """Return why figures of a row are impossible on this gold, by measure."""
@@ -53,14 +55,24 @@ def reported(
 
     `board` is the one of now unless it is given, perhaps with its tests.
     """
-    rows = list(setting.reported.all())
+    every = list(ReportedSystem.objects.filter(setting__benchmark=setting.benchmark_id))
+    rows = [row for row in every if row.setting_id == setting.pk]
     if not rows:
         return Reported([], {}, [], [])
     for row in rows:
         row.setting = setting
     board = board or leaderboard.board(setting, person=person)
     checks = checks_of(rows, board.version) if _tells_size(setting, board, person) else {}
-    return Reported(rows, checks, tests_of(rows), _measured(board, rows, tests))
+    return Reported(rows, checks, tests_of(rows), _measured(board, rows, tests), _elsewhere(rows, every))
+
+
+def _elsewhere(
+    rows: Collection[ReportedSystem], every: Collection[ReportedSystem]
+) -> dict[int, dict[int, ReportedSystem]]:
+    printed: dict[tuple[str, str], dict[int, ReportedSystem]] = {}
+    for row in every:
+        printed.setdefault((row.paper, row.system), {}).setdefault(row.setting_id, row)
+    return {row.pk: printed[row.paper, row.system] for row in rows}
 
 
 def _tells_size(setting: Setting, board: Board, person: Person | None) -> bool:

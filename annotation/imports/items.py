@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -86,7 +86,8 @@ class _Staging(Staging):
         by = formats()[self.batch.format].merge_by
         keys = {content_key(entry.item, by=by): entry for entry in chunk}
         present = self.project.items.present()
-        stored = dict(present.filter(content_key__in=keys).values_list("content_key", "pk"))
+        stored = self._same_texts(keys)
+        stored |= dict(present.filter(content_key__in=keys).values_list("content_key", "pk"))
         taken = present.filter(external_id__in=[entry.item.id for entry in chunk])
         names = dict(taken.values_list("external_id", "content_key"))
         fresh: list[tuple[str, MergedItem]] = []
@@ -109,6 +110,19 @@ class _Staging(Staging):
             self.several += len(positive.relations or ()) > 1
             self.repeated_lines += len(entry.repeats)
             self.exact_repeats += entry.exact
+
+    def _same_texts(self, keys: Mapping[str, MergedItem]) -> dict[str, int]:
+        """Return the checks with the texts of new sentences, and any items with those of new checks.
+
+        Items without entities may have equal texts, but whoever gets one twice would know of a check.
+        """
+        texts = {key: entry.item.text or "" for key, entry in keys.items() if entry.item.head is None}
+        items = self.project.items.present().exclude(batch=self.batch)
+        if self.use != Item.Use.CHECK:
+            items = items.filter(use=Item.Use.CHECK)
+        rows = items.filter(text__in=set(texts.values())).values_list("text", "pk") if texts else ()
+        same = dict(rows)
+        return {key: same[text] for key, text in texts.items() if text in same}
 
     @fenced()
     def _insert(self, fresh: Sequence[tuple[str, MergedItem]]) -> None:

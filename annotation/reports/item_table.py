@@ -10,6 +10,7 @@ from annotation.queue.gold_questions import choices_in
 from annotation.reports import item_history, item_search
 from annotation.reports.item_search import ItemFilters
 from annotation.roles import CURATOR, require
+from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.formats.label_mapping import Payload
 
@@ -17,7 +18,7 @@ HEADS = (
     *("id", "text", "head", "tail", "use", "state", "votes", "outcome", "answers"),
     *("n_answers", "n_comments", "n_flags"),
 )
-SIZE, MAX_WORDS = 200, 80  # items a read; characters of a span
+SIZE, SIZE_OF_SPANS, MAX_WORDS = 200, 20, 80  # items a read, with spans; characters of a span
 
 
 def rows(
@@ -30,14 +31,16 @@ def rows(
 
 def _rows(project: Project, filters: ItemFilters, user: User, order: str) -> Iterator[tuple[object, ...]]:
     after: Item | None = None
+    size = SIZE if project.kind == Kind.RELATIONS else SIZE_OF_SPANS
     while True:
-        page = item_search.search(project, filters, for_user=user, order=order, after=after, size=SIZE)
+        page = item_search.search(project, filters, for_user=user, order=order, after=after, size=size)
         answers = item_history.answers_of(project, page.items)
         remarks = item_history.remark_counts(page.items)
         for item in page.items:
             counting = [row.payload for row in answers[item.pk] if not row.answer.set_aside]
-            payloads = {choices_in(payload): payload for payload in counting}
-            numbers = Counter(map(choices_in, counting)).most_common()
+            chosen = [choices_in(payload) for payload in counting]
+            payloads = dict(zip(chosen, counting, strict=True))
+            numbers = Counter(chosen).most_common()
             yield (
                 item.external_id,
                 item.text,

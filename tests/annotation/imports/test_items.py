@@ -132,6 +132,22 @@ def test_a_repeated_item_adds_its_source_labels() -> None:
     assert SourceLabels.objects.get().labels["relations"] == ["A", "B"]
 
 
+@pytest.mark.parametrize("first", ["", "check"])
+def test_a_sentence_with_spans_is_no_check_and_work_at_once(first: str) -> None:
+    """Whoever gets a text twice would know that one of them is a check."""
+    project = create_project("entities", labels=["P"])
+    checks = [{"id": f"c{at}", "text": f"Ada {at}.", "spans": [[0, 3, "P"]]} for at in range(2)]
+    lines = [{"id": f"s{at}", "text": f"Ada {at}."} for at in (1, 2, 2)]
+    lines[-1]["id"] = "s3"
+    files = {"check": checks, "": lines}
+    for known in (first, "check" if first == "" else ""):
+        batch = import_lines(project, files[known], **({"known": known} if known else {}))
+        assert not batch.problems
+    assert batch.counts["repeated_items"] == 1
+    one = "c1" if first else "s1"
+    assert set(project.items.values_list("external_id", flat=True)) == {"c0", one, "s2", "s3"}
+
+
 def test_an_id_of_another_item_is_rejected() -> None:
     project = create_project()
     import_lines(project, [sentence("s0")])

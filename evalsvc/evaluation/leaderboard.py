@@ -40,6 +40,8 @@ from evalsvc.evaluation.measures.menu import (
     Measure,
     as_shown,
     board_measures,
+    contributed_to,
+    offered,
     scheme_measures,
 )
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission, System, by_name
@@ -397,7 +399,8 @@ def _ordering(policy: Policy, key: str) -> str:
     """Return the measure that orders a board, by default the main one."""
     key = key or policy.setting.main
     if key not in policy.measures:
-        known = ", ".join(each for each in policy.measures if as_shown(policy.setting, each).ranks)
+        menu = [*offered(policy.setting.kind), *contributed_to(policy.setting)]
+        known = ", ".join(each.key for each in menu if each.ranks and each.key in policy.measures)
         detail = f"The board has no measure {key[:60]}."
         raise DomainError("unknown_measure", detail, hint=f"Known: {known}.", field="order")
     measure = as_shown(policy.setting, key)

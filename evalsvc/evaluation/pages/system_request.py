@@ -95,7 +95,7 @@ def requested(request: HttpRequest, slug: str, pk: int) -> SystemPage:
         known = [each.key for each in settings]
         raise Unknown("unknown_setting", "setting with this system", key, where=str(benchmark), known=known)
     raise Unknown(
-        "unknown_system", "scored system", str(pk), where=str(benchmark), hint="Boards link theirs."
+        "unknown_system", "scored system", str(pk), where=str(benchmark), hint="The board links its systems."
     )
 
 

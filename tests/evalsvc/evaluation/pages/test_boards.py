@@ -279,6 +279,7 @@ def test_an_unknown_name_is_answered_with_those_that_exist(
     body = response.json() if "/api/" in address else response.context["problem"]
     assert body["detail"] == detail.replace("‘", "'").replace("’", "'")
     assert body["hint"].startswith(hint)
+    assert "conll" not in body["hint"]  # a measure of spans
 
 
 def test_an_undefined_figure_is_a_dash_with_its_reason(client: Client, cast: BenchmarkCast) -> None:

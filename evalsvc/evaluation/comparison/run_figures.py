@@ -15,12 +15,13 @@ from evalsvc.evaluation.models import Evaluation, Setting
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """Figures of one run."""
+    """Figures of one run; `macro_flip` is how far one answer in the rarest class moves macro F."""
 
     pk: int
     values: dict[str, float | None]
     classes: list[dict[str, Any]]
     curve: dict[str, Any]
+    macro_flip: float | None = None
 
 
 def run_figures(comparison: Comparison) -> list[list[RunFigures]]:
@@ -37,6 +38,7 @@ def run_figures(comparison: Comparison) -> list[list[RunFigures]]:
             {score.measure: score.value for score in each.scores.all()},
             each.classes,
             each.detail.get("curve") or {},
+            (each.detail.get("counts") or {}).get("macro_flip"),
         )
         for each in Evaluation.objects.filter(pk__in=keys).prefetch_related("scores")
     }

@@ -137,7 +137,8 @@ def _drawn(comparison: Comparison, held_out: Comparison | None) -> dict[str, Dra
         source = "training data" if comparison.setting.benchmark.training_counts else "gold"
         drawn["classes"] = Drawn(
             compare_figures.finding_of_classes(comparison, classes),
-            f"Frequent classes of the {source} first. {table.caption}",
+            f"Frequent classes of the {source} first. {table.caption}"
+            f"{compare_figures.macro_flip_in_words(comparison, runs)}",
             *_both(partial(compare_figures.draw_classes, comparison, classes)),
             table,
         )

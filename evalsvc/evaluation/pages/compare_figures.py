@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
-from evalsvc.core.web.formatting import DASH, counted, number, percent
+from evalsvc.core.web.formatting import DASH, counted, measured, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -46,6 +46,17 @@ class ClassFigures:
     @property
     def remark(self) -> str:
         return ("" if self.count is None else f" ({self.count:,})") + (" *" if self.thin else "")
+
+
+def macro_flip_in_words(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> str:
+    """Say how far one answer in the rarest class moves macro F, at most."""
+    flips = [run.macro_flip for of_system in runs for run in of_system if run.macro_flip]
+    keys = [key for key in ("macro_f1", "conll_macro_f1") if key in comparison.board.columns]
+    if not flips or not keys:
+        return ""
+    measure = comparison.board.columns[keys[0]].measure
+    most = f"{measured(max(flips), measure)} points"
+    return f" One changed answer in the rarest class moves {measure.title} by up to {most}."
 
 
 # ---- curves --------------------------------------------------------------------------------------

@@ -119,9 +119,10 @@ def is_inputs(where: str) -> bool:
             "GET setting-inputs",
             "GET board-inputs",
             "GET board-errors",
+            "GET api-errors",
         )
     )
-    return named or where.rstrip("/").endswith("/inputs") or "/errors/" in where
+    return named or where.rstrip("/").endswith("/inputs") or re.search(r"/errors[./]", where) is not None
 
 
 def is_own_import(where: str, who: str) -> bool:

@@ -15,7 +15,7 @@ from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
-from evalsvc.evaluation.models import Benchmark, EvaluationClaims, Setting, Submission
+from evalsvc.evaluation.models import Benchmark, EvaluationClaims, NearDuplicate, Setting, Submission
 from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
     NEGATIVE,
@@ -534,6 +534,26 @@ def test_runs_sent_before_a_hidden_setting_show_figures_up_to_its_quota(
     assert "quota allows" in client.get(reverse("submission", args=[runs[-1].pk])).content.decode()
     rows = leaderboard.board(hidden, person=cast.kim).rows
     assert rows[0].figures["accuracy"].n == in_total
+
+
+def test_runs_withdrawn_before_a_new_version_keep_their_place_in_its_quota(cast: BenchmarkCast) -> None:
+    """Each version would else show the figures of as many further runs."""
+    benchmark, fields = cast.benchmark("open"), {"unit": "sentence", "main": "accuracy", "by": cast.olga}
+    golds = {"source": wrong(GOLD, 0.4), "one": GOLD, "two": GOLD | {"s1": NEGATIVE}}
+    sources, one, two = (freeze(name, gold_lines(of), by=cast.olga) for name, of in golds.items())
+    creation.add_setting(benchmark, key="open", title="Open", test_set=sources, disclosure="open", **fields)
+    runs = [sent(cast, benchmark, label(wrong(GOLD, 0.3, seed=seed), 1), run=str(seed)) for seed in range(3)]
+    Benchmark.objects.update(in_total=1)
+    benchmark.refresh_from_db()
+    hidden = creation.add_setting(benchmark, key="hid", title="Hidden", test_set=one, **fields)
+    while run_next("score"):
+        pass
+    submission_states.withdraw(runs[0], by=cast.kim)
+    creation.revise_setting(hidden, test_set=two, by=cast.olga)
+    while run_next("score"):
+        pass
+    without = NearDuplicate.objects.filter(setting=hidden, gold_sha256=two.sha256, earlier=None)
+    assert set(without.values_list("submission", flat=True)) == {run.pk for run in runs[1:]}
 
 
 def test_of_runs_that_a_person_sent_for_two_teams_before_a_hidden_setting_one_team_has_figures(

@@ -188,6 +188,13 @@ def scheme_measures(setting: Setting, present: Collection[str]) -> list[str]:
     return keys if all(key in present for key in keys) else []
 
 
+def other_form(key: str, present: Collection[str]) -> list[str]:
+    """List the mean over documents of a pooled WRF, or the pooled form of such a mean, if it is present."""
+    pooled = key.removesuffix("_mean")
+    other = f"{key}_mean" if pooled == key else pooled
+    return [other] if key.startswith("wrf_") and other in present else []
+
+
 # ---- averages over classes --------------------------------------------------------------------------
 GAO = "Gao et al. 2021"
 HARBECKE = "Harbecke et al. 2022"

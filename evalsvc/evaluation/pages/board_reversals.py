@@ -15,7 +15,7 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import COMPARED, Board, Column, Reversal, reversals
-from evalsvc.evaluation.measures.menu import Measure, as_shown, scheme_measures
+from evalsvc.evaluation.measures.menu import Measure, as_shown, other_form, scheme_measures
 from evalsvc.evaluation.pages.board_columns import BoardView
 
 SHOWN = 12
@@ -40,9 +40,10 @@ def scheme_columns(board: Board) -> list[Column]:
 
 
 def other_orders(view: BoardView) -> list[Order]:
-    """Return the weightings beside the ordering column, and its measure under the other settings."""
+    """Return the weightings beside the ordering column, its other form, and it under the other settings."""
     board, tests = view.board, view.tests
     own = [each.measure.key for each in scheme_columns(board) if each.measure.key != board.order_by]
+    own += other_form(board.order_by, board.columns)
     orders = [Order(board.columns[key], tests.get(board.setting.pk)) for key in own]
     for other in view.others:
         if column := _column_of_other(other, board.order_by):

@@ -34,7 +34,7 @@ from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.leaderboard import Asked, Board, BoardRow, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
-from evalsvc.evaluation.measures.menu import board_measures, scheme_measures
+from evalsvc.evaluation.measures.menu import board_measures, other_form, scheme_measures
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages import (
     board_columns,
@@ -162,6 +162,7 @@ def requested_view(
     shown.columns.load(key for of, key in choice.columns if of == setting.key)
     of_board = [each.key for each in board_measures(setting, shown.columns)]
     keys = {*shared, *(each.main for each in rest), *of_board, *scheme_measures(setting, shown.columns)}
+    keys.update(other_form(shown.order_by, shown.columns))
     return BoardView(shown, choice, others, board_tests.read([shown, *others], keys))
 
 

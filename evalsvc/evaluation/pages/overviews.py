@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import counted, measured
@@ -17,6 +18,7 @@ from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.models import Benchmark, BoardTests, Setting
 from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.roles import is_sealed
 
 KEPT = 2_000
 NAMED = 3  # systems in front by name
@@ -50,15 +52,16 @@ class Overview:
 
 
 def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
-    """Summarise benchmarks by the public board of their first setting.
+    """Summarise benchmarks by the public board of the setting that opened last, else of the first one.
 
     The number of queries is constant; boards are computed only if their rows changed.
     """
     listed = list(benchmarks)
-    settings: dict[int, Setting] = {}
+    of_benchmark: dict[int, list[Setting]] = {}
     rows = Setting.objects.filter(benchmark__in=listed).select_related("test_set", "only", "benchmark")
     for setting in rows.order_by("rank", "pk"):
-        settings.setdefault(setting.benchmark_id, setting)
+        of_benchmark.setdefault(setting.benchmark_id, []).append(setting)
+    settings = {pk: _newest(own) for pk, own in of_benchmark.items()}
     rows_of, tested = changes(settings.values(), as_stored=True), _tested(settings.values())
     stamps = {pk: (stamp, tested.get(pk)) for pk, stamp in rows_of.items()}
     kept = {pk: _kept[pk] for pk in stamps.keys() & _kept.keys()}
@@ -77,6 +80,16 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     return [
         Overview(each, summaries[settings[each.pk].pk] if each.pk in settings else none) for each in listed
     ]
+
+
+def _newest(settings: list[Setting]) -> Setting:
+    """Return the setting whose phase began last and has no sealed scores, else the first."""
+    began = [
+        (setting.opens_at, -place, setting)
+        for place, setting in enumerate(settings)
+        if setting.opens_at and setting.opens_at <= timezone.now() and not is_sealed(setting)
+    ]
+    return max(began)[-1] if began else settings[0]
 
 
 def _tested(settings: Iterable[Setting]) -> dict[int, Stamp]:

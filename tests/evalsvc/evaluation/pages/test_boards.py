@@ -20,7 +20,7 @@ from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
 from evalsvc.evaluation.pages import boards
 from evalsvc.evaluation.pages.overviews import overviews
-from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
+from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from tests.evalsvc.evaluation.test_leaderboard import scored
 from tests.workers.handlers.test_score import SCORE_LINES
 from workers.runner import run_next
@@ -235,6 +235,42 @@ def test_the_list_follows_every_change_of_a_board(cast: BenchmarkCast) -> None:
     assert front() == "Alder, 60.000"
     Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(days=1))
     assert front() == ""
+
+
+def test_the_list_shows_the_phase_that_began_last_unless_its_scores_are_sealed(cast: BenchmarkCast) -> None:
+    benchmark, now = cast.relations(main="accuracy"), timezone.now()
+    scored(cast, benchmark, "Alder", 3)
+    test = creation.add_setting(
+        benchmark, key="test", title="Test", test_set=freeze("test", RELATION_GOLD[:5], by=cast.olga),
+        unit="sentence", main="accuracy", disclosure="open", by=cast.olga,
+    )  # fmt: skip
+    while run_next("score"):
+        pass
+
+    def front(**dates: object) -> str:
+        Setting.objects.filter(pk=test.pk).update(**dates)
+        return overviews([benchmark])[0].summary.front
+
+    assert front() == "Alder, 50.0"
+    assert front(opens_at=now - timedelta(days=2)) == "Alder, 60.0"
+    assert front(opens_at=now + timedelta(days=2)) == "Alder, 50.0"
+    closed = {"opens_at": now - timedelta(days=2), "closes_at": now - timedelta(days=1)}
+    assert front(sealed=True, **closed) == "Alder, 60.0"
+    assert front(closes_at=now + timedelta(days=1)) == "Alder, 50.0"
+
+
+def test_the_orders_of_pooled_wrf_and_of_its_mean_over_documents_are_compared(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.entities()
+    for system, spans in (("Alder", [[0, 1, "PER"]]), ("Birch", [])):
+        cast.submit(benchmark, [{"id": line["id"], "spans": spans} for line in ENTITY_GOLD], system=system)
+    while run_next("score"):
+        pass
+    address = reverse("board-view-file", args=["ner", "json"])
+    for order, other in (("wrf_strict", ", mean of documents"), ("wrf_strict_mean", "WRF strict")):
+        rows = client.get(address, {"table": "orders", "order": order}).json()["rows"]
+        assert [row["order"] for row in rows if row["order"].endswith(other)] != []
 
 
 def test_the_list_has_no_date_of_a_run_that_is_sealed(client: Client, cast: BenchmarkCast) -> None:

@@ -158,7 +158,7 @@ def test_which_run_a_hidden_setting_chooses_tells_nothing_that_the_figures_shown
     step, decided, pairs = oracle.policy.step(KEY) or 1.0, {True: 0, False: 0}, equal_on_the_board(oracle)
     setting = Setting(row_rule=f"{BEST}test", main=KEY, benchmark=oracle.policy.setting.benchmark)
     reading = Reading(Policy(setting, hidden=False), Shown(SettingVersion(), None, []), KEY)
-    runs = [Run(pk, 1, str(pk), "", datetime.now(UTC), False, None, True, False) for pk in (1, 2)]
+    runs = [Run(pk, 1, str(pk), "", datetime.now(UTC), False, True, False) for pk in (1, 2)]
     for first, second in pairs:
         for exact in decided:
             chosen = []

@@ -57,9 +57,8 @@ def test_every_family_names_its_traps() -> None:
 def test_every_source_of_a_measure_has_its_entries_for_bibtex() -> None:
     published = {each.source for each in MEASURES.values() if not each.source.startswith("decided here")}
     assert published == set(references.BY_SOURCE)
-    assert {key for keys in references.BY_SOURCE.values() for key in keys} | set(references.TESTS) == set(
-        references.ENTRIES
-    )
+    of_tests = {*references.TESTS_OF_RUNS, *references.TESTS_OF_ITEMS, references.OF_TESTS}
+    assert {key for keys in references.BY_SOURCE.values() for key in keys} | of_tests == {*references.ENTRIES}
     for key, entry in references.ENTRIES.items():
         assert entry.split("{")[1].rstrip(",\n ").startswith(key)
         assert entry.isascii()

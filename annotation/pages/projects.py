@@ -260,7 +260,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         steps=steps,
         next_step=next_step(steps),
         can_label=projects.annotator_count(project),
-        reserved=Lease.objects.filter(ending="", item__project=project).count(),
+        reserved=Lease.objects.filter(ending="", annotator__project=project).count(),
         batches=project.batches.order_by("-pk")[:5],
         sets=project.test_sets.order_by("-pk")[:6],
         guideline=to_html(project.guideline),

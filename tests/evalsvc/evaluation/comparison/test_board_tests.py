@@ -177,7 +177,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
 
 
 def test_figures_alone_give_no_rank(client: Client, cast: BenchmarkCast) -> None:
-    """A board of single runs showed 1, 2, 3; by another measure so did systems that no test told apart."""
+    """A board of single runs showed 1, 2, 3; by another measure so did untested pairs of systems."""
     begin(cast)
     for system in ("Birch", "Cedar"):
         Submission.objects.filter(system__name=system).update(withdrawn_at=timezone.now())

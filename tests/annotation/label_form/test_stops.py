@@ -10,13 +10,21 @@ import pytest
 from annotation import projects
 from annotation.models import Annotator, Vote
 from annotation.queue import gold_questions
-from tests.annotation.browser_keyboard import Start, chosen, press, see, wait_for_reserve, wait_until_sent
+from tests.annotation.browser_keyboard import (
+    Start,
+    chosen,
+    press,
+    see,
+    wait_for_reserve,
+    wait_until,
+    wait_until_sent,
+)
 from tests.cast.basics import sentence
 from tests.cast.browser import log_in
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -144,6 +152,27 @@ def test_pausing_stops_the_form_and_sends_the_answers_given(page: Page, start: S
     # the form checks by itself once all answers are sent, which may hide the button before a click
     page.locator("#look-again").dispatch_event("click")
     page.locator("#work").wait_for()
+
+
+def test_a_paused_annotator_sees_no_sentence_once_the_answers_are_sent(page: Page, start: Start) -> None:
+    cast = start(*(sentence(at) for at in range(1, 61)))
+    wait_for_reserve(page, 55)
+    gold_questions.pause(Annotator.objects.get(user=cast.people["ann"]), by=cast.curator, reason="Wait.")
+    answers: list[Route] = []
+    page.route("**/items/*/answer", lambda route: answers.append(route))
+    for _ in range(6):
+        press(page, "1", "Enter")
+    page.locator("#finished[data-state=stopped]").wait_for()
+    # the form asks for sentences again, and the server's answer has to wait until the page was looked at
+    requests: list[Route] = []
+    page.route("**/reserve", lambda route: requests.append(route))
+    page.unroute("**/items/*/answer")
+    answers.pop().continue_()
+    wait_until(page, lambda: bool(requests))
+    assert page.locator("#work").is_hidden()
+    requests[0].continue_()
+    wait_until_sent(page, 6)
+    assert page.locator("#finished").get_attribute("data-state") == "stopped"
 
 
 def test_a_sentence_with_a_rejected_answer_is_not_shown_again(page: Page, start: Start) -> None:

@@ -60,10 +60,9 @@ export function clearStop() {
   state.stopReason = "";
 }
 
-export function resume() {
-  clearStop();
-  onResume();
-}
+// Only the server's next answer to a request for sentences ends a stop: a paused person's answers are
+// accepted, and no sentence.
+export const resume = () => onResume();
 
 // ---- status line -----------------------------------------------------------------------------------
 

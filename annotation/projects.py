@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from annotation import roles
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
 from annotation.models import Annotator, Member, Policy, Project
 from annotation.ontology import guideline_versions
@@ -188,7 +188,7 @@ def set_k(project: Project, *, k: int, by: User) -> Project:
     require_to_change(project, by, CURATOR)
     _check_settings(k=k)
     _set(project, "k", k, by=by, action="answers per sentence")
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
     return project
 
 
@@ -198,7 +198,7 @@ def set_policy(project: Project, *, policy: str, by: User) -> Project:
     require_to_change(project, by, CURATOR)
     _check_settings(policy=policy)
     _set(project, "policy", policy, by=by, action="rule")
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
     return project
 
 
@@ -207,7 +207,7 @@ def set_overlap(project: Project, *, may_overlap: bool, by: User) -> Project:
     """Allow or forbid overlapping spans, and recompute all outcomes."""
     require_to_change(project, by, CURATOR)
     _set(project, "spans_may_overlap", may_overlap, by=by, action="overlapping spans")
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
     return project
 
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from annotation.adjudication import decisions
 from annotation.adjudication.unanswerable_items import answerable
-from annotation.consensus import item_state
+from annotation.consensus import item_state, recomputation
 from annotation.models import Adjudication, Item, Project
 from annotation.queue import gold_questions
 from annotation.roles import CURATOR, require_to_change
@@ -132,7 +132,7 @@ def _apply(
     present = Item.objects.present().filter(project=project, key__in=keys)
     # locked in one order, so that two curators never wait for each other
     pks = list(present.order_by("pk").values_list("pk", flat=True))
-    if (fitting := len(item_state.for_one_request(pks))) < len(pks):
+    if (fitting := len(recomputation.for_one_request(pks))) < len(pks):
         detail = f"The answers of {len(pks):,} sentences are too long to be decided again at once."
         raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=fitting)
     items = list(Item.objects.filter(pk__in=pks).order_by("pk").select_for_update(no_key=True))
@@ -186,7 +186,7 @@ def _change(project: Project, items: Sequence[Item], action: str, by: User, valu
     Item.objects.filter(pk__in=[item.pk for item in items if item.state == SETTLED]).update(
         asked=F("extra") + 1
     )
-    item_state.recompute_items(project, pks)
+    recomputation.recompute_items(project, pks)
 
 
 def _make_gold_questions(items: Sequence[Item], by: User, values: dict[str, Any]) -> dict[int, str]:

@@ -16,9 +16,10 @@ from django.utils.crypto import salted_hmac
 from annotation.adjudication import unanswerable_items
 from annotation.adjudication.precedents import Precedent, precedents
 from annotation.adjudication.unanswerable_items import SkipNote
-from annotation.consensus import item_state
-from annotation.consensus.item_state import Rules, counted_answers
+from annotation.consensus import item_state, recomputation
+from annotation.consensus.item_state import counted_answers
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, OpenParts, Verdict
+from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, Project, SecondReading
 from annotation.models.voting import counting_decision
 from annotation.queue.answer_validation import validate_answer
@@ -265,7 +266,7 @@ def exclude_items(
         )
         for item in items
     )
-    item_state.recompute_items(project, pks)
+    recomputation.recompute_items(project, pks)
     return made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation.consensus import item_state
+from annotation.consensus.rules import Rules
 from annotation.models import Answer, Item, OntologyLabel, Project, Vote
 from annotation.ontology.label_usage import HasLabel
 
@@ -26,7 +26,7 @@ def with_label(
     project: Project, items: QuerySet[Item], label: str, unread: Collection[int] = ()
 ) -> QuerySet[Item]:
     """Keep items with the label in an answer, or in their outcome unless they are `unread`."""
-    mapping = item_state.Rules(project).mapping
+    mapping = Rules(project).mapping
     names = OntologyLabel.objects.filter(project=project).values_list("name", flat=True)
     raw = {name for name in names if label in mapping.labels([name])}
     answers = Answer.objects.filter(item=OuterRef("pk")).active()

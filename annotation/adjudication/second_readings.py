@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 
 from annotation.adjudication.decisions import active_decisions, decided_answer
 from annotation.consensus.alpha import nominal_alpha
-from annotation.consensus.item_state import Rules
 from annotation.consensus.majority import choices_of
+from annotation.consensus.rules import Rules
 from annotation.models import Item, Project, SecondReading
 from annotation.models.voting import SecondReadingQuerySet, counting_decision
 from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.api.projects import project_of
-from annotation.consensus import item_state
+from annotation.consensus.rules import Rules
 from annotation.models import Item, Lease, Project
 from annotation.queue import lease_endings, leases, shown_predictions, votes
 from annotation.queue.votes import SKIP_REASONS
@@ -196,7 +196,7 @@ class NextLease(APIView):
 def _lease_body(lease: Lease, project: Project) -> dict[str, Any]:
     """Return a lease with its item and any prediction to show, in present labels."""
     suggestion = shown_predictions.of_lease(lease, project)
-    present = suggestion and item_state.Rules(project).mapping.payload(suggestion.payload)
+    present = suggestion and Rules(project).mapping.payload(suggestion.payload)
     return {
         "lease": lease.pk,
         "item": lease.item,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.models import Adjudication, Item, ItemCount, Project
 from annotation.models.item import ItemQuerySet
 
@@ -55,8 +55,8 @@ class _Outcomes:
     def of(cls, keys: Sequence[int]) -> _Outcomes:
         items: dict[int, tuple[str, object]] = {}
         decisions: dict[int, bool] = {}
-        for start in range(0, len(keys), item_state.CHUNK):
-            chunk = keys[start : start + item_state.CHUNK]
+        for start in range(0, len(keys), recomputation.CHUNK):
+            chunk = keys[start : start + recomputation.CHUNK]
             rows = Item.objects.filter(pk__in=chunk).values_list("pk", "state", "gold")
             items |= {pk: (state, gold) for pk, state, gold in rows}
             made = Adjudication.objects.filter(item__in=chunk).values_list("pk", "reopened_at")
@@ -88,13 +88,13 @@ def preview(
     live = project.items.live()
     with transaction.atomic():
         keys = _sample(live)
-        fitting = len(item_state.for_one_request(keys))  # few where answers have many spans
+        fitting = len(recomputation.for_one_request(keys))  # few where answers have many spans
         keys = [keys[at * len(keys) // fitting] for at in range(fitting)]
         before, changed = _Outcomes.of(keys), Project.objects.get(pk=project.pk)
         look(changed, keys)
         change(changed)
-        for start in range(0, len(keys), item_state.CHUNK):
-            item_state.recompute_items(project, keys[start : start + item_state.CHUNK])
+        for start in range(0, len(keys), recomputation.CHUNK):
+            recomputation.recompute_items(project, keys[start : start + recomputation.CHUNK])
         after = _Outcomes.of(keys)
         look(Project.objects.get(pk=project.pk), keys)
         transaction.set_rollback(True)
@@ -110,3 +110,14 @@ def preview(
         decisions_restored=len(after.active - before.active),
         decisions_dropped=len(before.stored - after.stored),
     )
+
+
+def other_policy_changes(project: Project) -> int:
+    """Count the items that the other policy would decide differently."""
+    return ItemCount.objects.live(project).filter(policy_matters=True).total()
+
+
+def other_policy_settles(project: Project) -> int:
+    """Count the disputes that the other policy would settle."""
+    counts = ItemCount.objects.live(project)
+    return counts.filter(policy_matters=True, state=Item.State.DISPUTED).total()

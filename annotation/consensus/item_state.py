@@ -4,114 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Sum, TextField
-from django.db.models.functions import Cast, Length, Now
+from django.db.models.functions import Now
 
 from annotation.consensus import majority
-from annotation.models import (
-    Adjudication,
-    Answer,
-    GuidelineVersion,
-    Item,
-    ItemCount,
-    Lease,
-    OntologyLabel,
-    OntologyStep,
-    Project,
-)
+from annotation.consensus.rules import Rules, labels_in
+from annotation.models import Adjudication, Answer, Item, Lease, Project
 from evalsvc.core.database import now
-from evalsvc.core.formats.label_mapping import LabelMapping, MappedAnswer, Payload
-from evalsvc.core.jobs.lease import Progress
-from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.formats.label_mapping import MappedAnswer, Payload
 
-RECOMPUTE_AT_ONCE = 1_000
-MOST_IN_REQUEST = 1_500_000  # characters of answers, about 40 texts of 2 × 1,000 spans or 9,000 sentences
-CHUNK = 500
 ANY_VOTES = "any"  # key of a decision that does not depend on the votes
 FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "extra", "free"]
 
 
-# ---- rules ----------------------------------------------------------------------------------------
-@lru_cache(maxsize=256)
-def _mapping(project_id: int, stamp: UUID) -> LabelMapping:
-    """Cache by the stamp, which every change of the inventory renews."""
-    return LabelMapping.from_steps(OntologyStep.objects.filter(project=project_id, undone_at=None))
-
-
-@lru_cache(maxsize=256)
-def _names(project_id: int, stamp: UUID, part: str) -> frozenset[str]:
-    raw = OntologyLabel.objects.filter(project=project_id, derived=False)
-    rows = raw.filter(part=part) if part else raw
-    return frozenset(_mapping(project_id, stamp).inventory(rows.values_list("name", flat=True)))
-
-
-def label_names(project: Project, part: str = "") -> frozenset[str]:
-    """Return the current labels of one inventory, or of all."""
-    return _names(project.pk, project.inventory_stamp, part)
-
-
-@lru_cache(maxsize=256)
-def _asked_again(project_id: int, stamp: UUID) -> dict[int, frozenset[str]]:
-    """Return the guideline versions asked again, with the labels concerned; none: all answers."""
-    rows = GuidelineVersion.objects.filter(project=project_id, asked_again_at__isnull=False)
-    return {number: frozenset(labels) for number, labels in rows.values_list("number", "asked_labels")}
-
-
-class Rules:
-    """The project's decision rules; lock the items before reading the project.
-
-    `labels` is another ontology to try: its mapping and current names.
-    """
-
-    def __init__(
-        self, project: Project | int, labels: tuple[LabelMapping, frozenset[str]] | None = None
-    ) -> None:
-        self.project = project if isinstance(project, Project) else Project.objects.get(pk=project)
-        self.policy = self.project.policy
-        self.labels = labels
-        self.mapping = labels[0] if labels else _mapping(self.project.pk, self.project.inventory_stamp)
-        self.asked_again = _asked_again(self.project.pk, self.project.inventory_stamp)
-
-    @property
-    def names(self) -> frozenset[str]:
-        return self.labels[1] if self.labels else label_names(self.project)
-
-    def is_asked_again(self, answer: Answer) -> bool:
-        """True for an answer with a label that was split, or of a guideline that is asked again."""
-        if not (self.mapping or self.asked_again):
-            return False
-        mapped = self.mapping.payload(answer.payload)
-        labels = self.asked_again.get(answer.guideline or 0)
-        return mapped.unclear or (
-            labels is not None and (not labels or bool(labels & labels_in(mapped.payload)))
-        )
-
-    def verdict(self, payloads: Sequence[Payload], k: int, policy: str) -> majority.Verdict:
-        overlap = self.project.spans_may_overlap
-        return majority.decide(payloads, kind=self.project.kind, policy=policy, k=k, may_overlap=overlap)
-
-    def open_parts(self, payloads: Sequence[Payload]) -> majority.OpenParts:
-        """Return what the answers of spans leave open."""
-        overlap = self.project.spans_may_overlap
-        return majority.open_parts(payloads, kind=self.project.kind, policy=self.policy, may_overlap=overlap)
-
-    @property
-    def other_policy(self) -> str:
-        return majority.MAJORITY_NA if self.policy == majority.MAJORITY else majority.MAJORITY
-
-
-# ---- one item -------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class ItemRecords:
     """Active answers, leases and applicable decisions of an item."""
@@ -189,7 +100,7 @@ def update_state(item: Item, *, project: Project | None = None, records: ItemRec
     changes = DecisionChanges()
     rules = Rules(project or item.project_id)
     derive_state(_as_work(item) if item.use == Item.Use.CHECK else item, records, rules, changes)
-    _save([item])
+    save_states([item])
     changes.save()
     return item
 
@@ -203,14 +114,14 @@ def rehearse(item: Item, before: Item, *, project: Project, records: ItemRecords
     after, changes = _as_work(item), DecisionChanges()
     with transaction.atomic():
         derive_state(after, records, Rules(project), changes)
-        _save([_changed_like(item, before, after)])
+        save_states([_changed_like(item, before, after)])
         transaction.set_rollback(True)
     changes.save()
 
 
 def rewrite(item: Item) -> None:
     """Write the row as it is, for the time that this takes."""
-    _save([item])
+    save_states([item])
 
 
 def decided_as_work(item: Item, *, project: Project, records: ItemRecords) -> Item:
@@ -316,78 +227,7 @@ def decided_payload(decision: Adjudication, rules: Rules) -> Payload | None:
     return mapped.payload if not mapped.unclear and labels_in(mapped.payload) <= rules.names else None
 
 
-def labels_in(payload: Payload) -> set[str]:
-    """Return all labels in an answer."""
-    links = payload["relations"]
-    return {span[2] for span in payload["spans"]} | {x if isinstance(x, str) else x[1] for x in links}
-
-
-# ---- all items ------------------------------------------------------------------------------------
-def recompute_after_change(project: Project) -> None:
-    """Recompute the items at once, or in large projects by a job."""
-    if is_recomputed_at_once(project):
-        recompute(project)
-    elif not is_recompute_queued(project):
-        enqueue("recompute", project.pk)
-
-
-def is_recomputed_at_once(project: Project) -> bool:
-    """True if the project is small enough to recompute within a request."""
-    if ItemCount.objects.filter(batch__project=project).total() > RECOMPUTE_AT_ONCE:
-        return False
-    return fits_in_request([*project.items.order_by().values_list("pk", flat=True)])
-
-
-def is_recompute_queued(project: Project) -> bool:
-    """Lock a queued recomputation for this transaction; True if there is one."""
-    waiting = Job.objects.filter(kind="recompute", subject=project.pk, state=Job.State.QUEUED)
-    return bool(waiting.select_for_update(no_key=True))
-
-
-def is_recomputing(project: Project) -> bool:
-    """True while a recomputation is queued or running."""
-    states = (Job.State.QUEUED, Job.State.RUNNING)
-    return Job.objects.filter(kind="recompute", subject=project.pk, state__in=states).exists()
-
-
-def recompute(project: Project, progress: Progress | None = None) -> None:
-    """Recompute every item, in short transactions."""
-    keys = _in_order(project)
-    for start in range(0, len(keys), CHUNK):
-        recompute_items(project, keys[start : start + CHUNK])
-        if progress:
-            progress(min(start + CHUNK, len(keys)), len(keys), "recomputing items")
-
-
-def _in_order(project: Project) -> list[int]:
-    """Return the items by rank, hidden checks anywhere among them: their turn would tell their number."""
-    rows = list(project.items.order_by("rank", "pk").values_list("pk", "use"))
-    places = (
-        (secrets.randbelow(len(rows)) if use == Item.Use.CHECK else at) for at, (_, use) in enumerate(rows)
-    )
-    return [key for _, (key, _) in sorted(zip(places, rows, strict=True))]
-
-
-@transaction.atomic
-def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
-    """Lock and recompute these items."""
-    items = list(Item.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk"))
-    rules = Rules(project.pk)
-    records = load_records(keys)
-    before = [_values(item) for item in items]
-    changes = DecisionChanges()
-    for item in items:
-        derive_state(item, records[item.pk], rules, changes)
-    _save([item for item, old in zip(items, before, strict=True) if _values(item) != old])
-    changes.save()
-    return items
-
-
-def _values(item: Item) -> list[Any]:
-    return [getattr(item, name) for name in FIELDS]
-
-
-def _save(items: Sequence[Item]) -> None:
+def save_states(items: Sequence[Item]) -> None:
     """Run one UPDATE per item; `bulk_update` takes ten times as long."""
     columns: list[Any] = [Item._meta.get_field(name) for name in FIELDS]
     assignments = ", ".join(f"{connection.ops.quote_name(column.column)} = %s" for column in columns)
@@ -406,49 +246,3 @@ def _save(items: Sequence[Item]) -> None:
             cursor.execute(statement, rows[0])
         else:
             cursor.executemany(statement, rows)
-
-
-def load_records(keys: Sequence[int]) -> dict[int, ItemRecords]:
-    """Load the records of many items in three queries."""
-    records: dict[int, ItemRecords] = defaultdict(ItemRecords)
-    for answer in Answer.objects.filter(item__in=keys).active():
-        records[answer.item_id].answers.append(answer)
-    for lease in Lease.objects.filter(item__in=keys, ending=""):
-        records[lease.item_id].leases.append(lease)
-    for decision in Adjudication.objects.filter(item__in=keys).applicable():
-        records[decision.item_id].decisions.append(decision)
-    return records
-
-
-def for_one_request(keys: Sequence[int]) -> list[int]:
-    """Return the first items whose answers a request can decide; one at least."""
-    return fitting(keys, MOST_IN_REQUEST)[0]
-
-
-def fitting(keys: Sequence[int], most: int) -> tuple[list[int], int]:
-    """Return the first items whose answers have so many characters, one at least; and how many they have."""
-    rows = Answer.objects.filter(item__in=keys).order_by().values_list("item")
-    sizes = dict(rows.annotate(size=Sum(Length(Cast("payload", TextField())))))
-    found, size = list[int](), 0
-    for key in keys:
-        if found and size + sizes.get(key, 0) > most:
-            break
-        size += sizes.get(key, 0)
-        found.append(key)
-    return found, size
-
-
-def fits_in_request(keys: Sequence[int]) -> bool:
-    """True if a request can decide the answers of all these items."""
-    return len(for_one_request(keys)) == len(keys)
-
-
-def other_policy_changes(project: Project) -> int:
-    """Count the items that the other policy would decide differently."""
-    return ItemCount.objects.live(project).filter(policy_matters=True).total()
-
-
-def other_policy_settles(project: Project) -> int:
-    """Count the disputes that the other policy would settle."""
-    counts = ItemCount.objects.live(project)
-    return counts.filter(policy_matters=True, state=Item.State.DISPUTED).total()

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet, Sum
 
 from annotation.adjudication import unanswerable_items
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.consensus.majority import POLICY_VERSION
 from annotation.freezing import writer
 from annotation.freezing.provenance import ProvenanceWriter
@@ -72,7 +72,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
         expected = "two or three numbers with dots, for example 1.0, 1.2.1 or 2.0-draft"
         raise DomainError("bad_version", f"{version!r} is no version. Use {expected}.", field="version")
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    if item_state.is_recomputing(project):
+    if recomputation.is_recomputing(project):
         raise Conflict(
             "recomputing",
             f"The items of {project} are being recomputed.",
@@ -112,7 +112,7 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     """Write the lines of both sets; the returned store seals them together."""
     assert test_set.project is not None
     project = Project.objects.get(pk=test_set.project.pk)
-    if item_state.is_recomputing(project):
+    if recomputation.is_recomputing(project):
         raise RetryLater(f"The items of {project} are being recomputed; the freeze follows.")
     if project.choosing:
         raise RetryLater(f"The candidates of {project} are being changed; the freeze follows.")
@@ -147,7 +147,7 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     def store() -> None:
         now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         changed = any(getattr(now, name) != getattr(project, name) for name in RULES)
-        if changed or item_state.is_recomputing(now):
+        if changed or recomputation.is_recomputing(now):
             raise RetryLater(f"Labels or rules of {project} changed in the meantime; it is frozen again.")
         for part, count, manifest in parts:
             writer.seal(part, count=count, labels=labels, manifest=manifest)

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotation.consensus import majority
-from annotation.consensus.item_state import Rules, answers_needed, counted_answers
+from annotation.consensus.item_state import answers_needed, counted_answers
+from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Annotator, Answer, Item, Project
 
 

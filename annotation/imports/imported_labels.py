@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from annotation.consensus import item_state
-from annotation.consensus.item_state import labels_in
+from annotation.consensus import recomputation
+from annotation.consensus.rules import labels_in
 from annotation.models import Adjudication, Batch, KnownAnswer, Project, Vote
 from annotation.ontology import label_usage
 from annotation.ontology.inventory import lock_project, mapping_of, renew_stamp, require_no_running_import
@@ -110,7 +110,7 @@ def remove_labels(project: Project, names: Collection[str], *, part: str, by: Us
     removed, _ = project.labels.filter(part=part, name__in=names).delete()
     renew_stamp(project)
     record(project, "labels removed", by=by, before=sorted(names), after=[])
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
     return removed
 
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from django.db import transaction
 
-from annotation.consensus import item_state
+from annotation.consensus.rules import label_names
 from annotation.imports.imported_labels import label_counts
 from annotation.models import Batch, OntologyLabel
 from annotation.ontology.inventory import add_entries, lock_project, mapping_of, parts_of
@@ -44,7 +44,7 @@ class Staging:
     def _valid_labels(self, part: str) -> set[str] | None:
         """Return the valid labels; None if the file's labels become the inventory."""
         raw = self.project.labels.filter(part=part, derived=False).values_list("name", flat=True)
-        names = {*raw, *item_state.label_names(self.project, part)}
+        names = {*raw, *label_names(self.project, part)}
         return names if names and self.batch.options.get("labels") != "add" else None
 
     def has_valid_labels(self, line: int | Callable[[str], int], payload: Payload | None) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from django.db.models import Count, Max, Q
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.imports.staging import CHUNK, Staging, name_of
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology.inventory import lock_project
@@ -268,7 +268,7 @@ class _Staging(Staging):
         self.add_labels()
         below_k = sum(len(item_keys) for n, item_keys in by_count.items() if n < self.project.k)
         self.batch.counts |= {"surplus_answers": len(late), "items_below_k": below_k}
-        item_state.recompute_after_change(self.project)
+        recomputation.recompute_after_change(self.project)
 
 
 def _marks(payload: Payload) -> int:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.models import Answer, GuidelineVersion, Project
 from annotation.ontology.inventory import lock_project, renew_stamp
 from annotation.ontology.labels import inventory, parts_of
@@ -111,7 +111,7 @@ def ask_again(
     record(
         project, action, by=by, about=f"guideline version {number}", before="", after=asked or "all labels"
     )
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
 
 
 def _old_version(project: Project, number: int) -> QuerySet[GuidelineVersion]:

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Max, Sum
 from django.db.models.functions import Now
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.models import Batch, OntologyLabel, OntologyStep, Project, SourceLabels
 from annotation.ontology import label_usage
 from annotation.ontology.labels import TEXT_FIELDS, LabelNames
@@ -160,7 +160,7 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
     OntologyStep.objects.filter(pk__in=[step.pk for step in made]).update(
         plan=made[0].number if made else None, at=Now()
     )
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
     return inventory(project, preset.part)
 
 
@@ -199,7 +199,7 @@ def _step(
     require_to_change(project, by, CURATOR)
     lock_project(project)
     step = make_step(project, operation, sources, target, by, targets=targets)
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
     return step
 
 
@@ -272,7 +272,7 @@ def undo(step: OntologyStep, *, by: User) -> None:
     require_to_change(step.project, by, CURATOR)
     lock_project(step.project)
     undo_step(step, by=by)
-    item_state.recompute_after_change(step.project)
+    recomputation.recompute_after_change(step.project)
 
 
 def undo_step(step: OntologyStep, *, by: User, kept: Collection[str] = ()) -> None:

@@ -12,8 +12,8 @@ from django.db import connection
 from django.db.models import Aggregate, BooleanField, F, Func, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from annotation.consensus import item_state
-from annotation.consensus.item_state import labels_in
+from annotation.consensus import recomputation
+from annotation.consensus.rules import Rules, labels_in
 from annotation.models import Answer, KnownAnswer, Project, SourceLabels, Vote
 from annotation.testset import Kind
 from evalsvc.core.formats.label_mapping import LabelMapping
@@ -99,7 +99,7 @@ def _joined(lists: list[str]) -> str:
 
 def label_sets_of_items(project: Project, answers: QuerySet[Answer]) -> Iterator[tuple[str, set[str], int]]:
     """Yield item states with chosen labels and the number of items."""
-    mapping = item_state.Rules(project).mapping
+    mapping = Rules(project).mapping
     if project.kind == Kind.JOINT and mapping:  # a relation goes with its deleted span
         chosen: dict[tuple[int, str], set[str]] = defaultdict(set)
         payloads = answers.order_by().values_list("item", "item__state", "payload")
@@ -177,7 +177,7 @@ def wait_for_running_votes(project: Project) -> None:
     recomputed in the same transaction, lock the items, as a vote does before it reads the project. Where a
     job recomputes them, lock the project's row exclusively: votes take a shared lock on it.
     """
-    if item_state.is_recomputed_at_once(project):
+    if recomputation.is_recomputed_at_once(project):
         list(project.items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     else:
         Project.objects.select_for_update().get(pk=project.pk)

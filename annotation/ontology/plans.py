@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.models import OntologyStep, Project
 from annotation.ontology import inventory
 from annotation.ontology.inventory import add_labels, lock_project
@@ -106,7 +106,7 @@ def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> l
     if made:
         keys = [step.pk for step in made]
         OntologyStep.objects.filter(pk__in=keys).update(plan=made[0].number, at=Now())
-        item_state.recompute_after_change(project)
+        recomputation.recompute_after_change(project)
     return list(OntologyStep.objects.filter(pk__in=[step.pk for step in made]))
 
 
@@ -148,5 +148,5 @@ def undo_plan(project: Project, plan: int, *, by: User) -> int:
     for step in active:
         inventory.undo_step(step, by=by)
     project.steps.filter(pk__in=[step.pk for step in active]).update(undone_at=Now())  # one time for all
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
     return len(active)

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models.functions import Now
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.models import OntologyLabel, OntologyStep, Project
 from annotation.ontology import inventory
 from annotation.ontology.inventory import lock_project
@@ -146,7 +146,7 @@ def restore(project: Project, number: int, *, by: User) -> list[OntologyStep]:
     rows = project.steps.filter(number__in=made)
     rows.update(at=changed_at, plan=min(made, default=None))
     record(project, "ontology restored", by=by, about=f"version {number}", before=undone, after=made)
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
     return list(rows)
 
 

@@ -19,7 +19,8 @@ from annotation.adjudication import bulk_decisions, decisions, dispute_list, ite
 from annotation.adjudication.decisions import DisputeDetails, FormerDecision
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
-from annotation.consensus import item_state
+from annotation.consensus import effects
+from annotation.consensus.rules import Rules
 from annotation.models import Item, ItemCount, Project
 from annotation.models.project import RULE_TITLES
 from annotation.pages import span_dispute_view
@@ -192,8 +193,8 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
     )
     if decisions.needs_decision(item):
         context |= form_context(decisions.dispute_details(item, for_user=user), request.POST) | {
-            "settled_by_other": item_state.other_policy_settles(item.project),
-            "other": RULE_TITLES[item_state.Rules(item.project_id).other_policy],
+            "settled_by_other": effects.other_policy_settles(item.project),
+            "other": RULE_TITLES[Rules(item.project_id).other_policy],
             "findings": [
                 (*entry, key) for entry, key in zip(decisions.FINDINGS.items(), FINDING_KEYS, strict=True)
             ],

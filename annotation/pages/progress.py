@@ -8,7 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from annotation import roles
-from annotation.consensus import item_state
+from annotation.consensus import effects
+from annotation.consensus.rules import Rules
 from annotation.models import Project
 from annotation.models.project import RULE_TITLES
 from annotation.pages import progress_view
@@ -63,8 +64,8 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         chart=responsive_chart(days),
         people=[(row, share(row.rushed), *progress_view.state_of(row)) for row in shown],
         n_people=len(people),
-        changes=item_state.other_policy_changes(project),
-        other=RULE_TITLES[item_state.Rules(project).other_policy],
+        changes=effects.other_policy_changes(project),
+        other=RULE_TITLES[Rules(project).other_policy],
         computed_at=figures.computed_at,
     )
     by_frequency = request.GET.get("order") == "frequent"
@@ -125,7 +126,7 @@ def other_policy(request: HttpRequest, slug: str) -> HttpResponse:
     """List the sentences with another outcome under the other policy."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
     items = project_stats.changed_by_other_policy(project, for_user=person(request))
-    shown = page_of(request, items, size=PER_PAGE, count=item_state.other_policy_changes(project))
+    shown = page_of(request, items, size=PER_PAGE, count=effects.other_policy_changes(project))
     titles = label_titles(project)
 
     def text(gold: dict[str, object] | None) -> str:
@@ -135,6 +136,6 @@ def other_policy(request: HttpRequest, slug: str) -> HttpResponse:
         (outcome.item, text(outcome.item.gold), text(None if outcome.disputed else outcome.gold))
         for outcome in project_stats.outcomes_by_other_policy(project, list(shown))
     ]
-    other = RULE_TITLES[item_state.Rules(project).other_policy]
+    other = RULE_TITLES[Rules(project).other_policy]
     context = project_context(project, role, rows=rows, shown=shown, other=other)
     return render(request, "annotation/policy_comparison.html", context)

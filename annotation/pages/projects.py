@@ -14,7 +14,8 @@ from django.shortcuts import redirect, render
 
 from annotation import candidate_choices, projects, roles
 from annotation.adjudication import unanswerable_items
-from annotation.consensus import item_state
+from annotation.consensus import effects, recomputation
+from annotation.consensus.rules import Rules
 from annotation.freezing import builder
 from annotation.models import Batch, Item, ItemCount, Lease, Member, Policy, Project
 from annotation.models.project import RULE_TITLES
@@ -254,9 +255,9 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         varying=limits[0] != limits[1],
         needs_answers=counts["open"] or not counts["all"],
         split=", ".join(f"{title}: {n:,}" for title, n in settled.items()),
-        changes=item_state.other_policy_changes(project),
-        other=RULE_TITLES[item_state.Rules(project).other_policy],
-        recomputing=item_state.is_recomputing(project),
+        changes=effects.other_policy_changes(project),
+        other=RULE_TITLES[Rules(project).other_policy],
+        recomputing=recomputation.is_recomputing(project),
         steps=steps,
         next_step=next_step(steps),
         can_label=projects.annotator_count(project),

@@ -18,7 +18,7 @@ from rest_framework.exceptions import ValidationError
 
 from annotation import roles
 from annotation.adjudication import decisions, second_readings
-from annotation.consensus import item_state
+from annotation.consensus.rules import Rules
 from annotation.models import Answer, Item, KnownAnswer, Project
 from annotation.ontology.inventory import inventory
 from annotation.pages.gold_forms import gold_form
@@ -332,7 +332,7 @@ def _known_answer(item: Item, titles: Mapping[str, str]) -> tuple[str, str] | No
     known = KnownAnswer.objects.filter(item=item).first() if item.use else None
     if known is None:
         return None
-    payload = item_state.Rules(item.project).mapping.payload(known.payload).payload
+    payload = Rules(item.project).mapping.payload(known.payload).payload
     return _text(item, payload, titles), known.explains
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from annotation.consensus.item_state import label_names
 from annotation.consensus.majority import first_overlap
+from annotation.consensus.rules import label_names
 from annotation.models import Item, Project
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError

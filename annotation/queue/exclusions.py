@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 
-from annotation.consensus import item_state
+from annotation.consensus import item_state, recomputation
 from annotation.models import Annotator, Answer, Item, Lease, Oversight, Project, Vote
 from annotation.queue import gold_questions
 from annotation.roles import CURATOR, require_to_change
@@ -129,11 +129,11 @@ def _recompute(project: Project, items: list[int]) -> None:
     """Recompute few items at once, many by a job."""
     for start in range(0, len(items), CHUNK):
         _update_imported_k(items[start : start + CHUNK])
-    if len(items) > item_state.RECOMPUTE_AT_ONCE or not item_state.fits_in_request(items):
-        item_state.recompute_after_change(project)
+    if len(items) > recomputation.RECOMPUTE_AT_ONCE or not recomputation.fits_in_request(items):
+        recomputation.recompute_after_change(project)
         return
-    for start in range(0, len(items), item_state.CHUNK):
-        item_state.recompute_items(project, items[start : start + item_state.CHUNK])
+    for start in range(0, len(items), recomputation.CHUNK):
+        recomputation.recompute_items(project, items[start : start + recomputation.CHUNK])
 
 
 def _update_imported_k(items: list[int]) -> None:

@@ -11,7 +11,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
-from annotation.consensus import item_state
+from annotation.consensus import item_state, recomputation
+from annotation.consensus.rules import Rules
 from annotation.models import (
     Annotator,
     Item,
@@ -178,7 +179,7 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
     """
     annotator, project = participant.annotator, participant.project
     known = KnownAnswer.objects.get(pk=item.pk)
-    mapping = item_state.Rules(project).mapping
+    mapping = Rules(project).mapping
     chosen = None if payload is None else choices_in(mapping.payload(payload).payload)
     expected = choices_in(mapping.payload(known.payload).payload)
     right = payload is not None and is_right(payload, known.payload, mapping)
@@ -217,7 +218,7 @@ def rehearse_grade(item: Item, participant: Participant, payload: Payload | None
 def _rehearse_grade(item: Item, participant: Participant, payload: Payload | None, vote: Vote) -> None:
     annotator, project = participant.annotator, participant.project
     KnownAnswer.objects.filter(pk=item.pk).first()
-    mapping = item_state.Rules(project).mapping
+    mapping = Rules(project).mapping
     none = empty_answer()
     for _ in ("chosen", "expected"):
         choices_in(mapping.payload(payload or none).payload)
@@ -405,7 +406,7 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
         Annotator.objects.filter(project=project).update(searched_at=None, round_since=None)
     project.refresh_from_db()
     if {"most_extra", "calls_extra"} & set(values):
-        item_state.recompute_after_change(project)
+        recomputation.recompute_after_change(project)
     return project
 
 

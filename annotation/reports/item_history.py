@@ -10,6 +10,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from annotation.consensus import item_state
+from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Annotator, Answer, Item, Oversight, Project, Vote
 from annotation.queue.votes import SKIP_REASONS
 from annotation.roles import display_names
@@ -53,7 +54,7 @@ class Event:
 
 def answers_of(project: Project, items: Sequence[Item]) -> dict[int, list[ItemAnswer]]:
     """Return the answers to each of these items, in the server's order."""
-    names, mapping = display_names(project), item_state.Rules(project).mapping
+    names, mapping = display_names(project), Rules(project).mapping
     answers: dict[int, list[Answer]] = defaultdict(list)
     rows = Answer.objects.filter(item__in=items).active().order_by("position")
     for answer in rows.select_related("vote", "annotator"):
@@ -95,7 +96,7 @@ def remark_counts(items: Iterable[Item]) -> dict[int, tuple[int, int]]:
 def history(item: Item, *, decisions: bool = True) -> list[Event]:
     """Return all that happened to an item, oldest first; without what was decided if that is hidden."""
     project = item.project
-    names, mapping = display_names(project), item_state.Rules(project).mapping
+    names, mapping = display_names(project), Rules(project).mapping
     batch = item.batch
     events = [Event(batch.ended_at or batch.created_at, f"imported from {batch.filename}", _shown(batch.by))]
     done = item.votes.filter(Q(batch=None) | Q(batch__state="done")).select_related("annotator")

@@ -24,7 +24,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from annotation.adjudication import bulk_actions, second_readings
 from annotation.adjudication.item_filters import MOST_CHARACTERS, REMARKS, with_label, with_remark
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.models import Annotator, Batch, Item, ItemCount, LastAnswer, Project, Vote
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
@@ -150,7 +150,7 @@ def matching(
             scanned += len(chunk)
             if len(found) > most or scanned >= MAX_SCANNED or not left:
                 break
-    fitting = item_state.for_one_request(found[:most])
+    fitting = recomputation.for_one_request(found[:most])
     keys = [*Item.objects.filter(pk__in=fitting).values_list("key", flat=True)]
     return keys, len(found) > len(fitting) or scanned >= MAX_SCANNED or not left
 
@@ -341,7 +341,7 @@ def _searchable(keys: list[int], filters: ItemFilters, left: int) -> tuple[list[
     """Return the first items whose answers have so many characters, and how many are left to the next."""
     if not filters.label:
         return keys, left
-    found, size = item_state.fitting(keys, left)
+    found, size = recomputation.fitting(keys, left)
     return found, max(0, left - size) if len(found) == len(keys) else 0
 
 

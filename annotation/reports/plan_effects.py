@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.consensus.alpha import nominal_alpha
 from annotation.consensus.effects import WAITING, Effect, preview
 from annotation.consensus.facts import WITH_GOLD, Fact, facts_of
@@ -60,8 +60,8 @@ class Snapshot:
         by_label: Counter[str] = Counter()
         facts: set[Fact] = set()
         na, gold_of = 0, dict[int, set[Fact]]()
-        for start in range(0, len(keys), item_state.CHUNK):
-            for item in Item.objects.filter(pk__in=keys[start : start + item_state.CHUNK]):
+        for start in range(0, len(keys), recomputation.CHUNK):
+            for item in Item.objects.filter(pk__in=keys[start : start + recomputation.CHUNK]):
                 states[item.pk] = item.state
                 if item.state not in WITH_GOLD or item.gold is None:
                     continue
@@ -91,8 +91,8 @@ class Snapshot:
 def _answers(project: Project, keys: Sequence[int]) -> Iterator[list[Any]]:
     """Yield the answers to each item in current labels, without those excluded or asked again."""
     mapping = mapping_of(project)
-    for start in range(0, len(keys), item_state.CHUNK):
-        counting = Answer.objects.filter(item__in=keys[start : start + item_state.CHUNK]).active()
+    for start in range(0, len(keys), recomputation.CHUNK):
+        counting = Answer.objects.filter(item__in=keys[start : start + recomputation.CHUNK]).active()
         by_item: dict[int, list[Any]] = {}
         for item, payload in counting.filter(set_aside=False, again=False).values_list("item", "payload"):
             answer = frozenset(choices_of(mapping.payload(payload).payload))
@@ -103,8 +103,8 @@ def _answers(project: Project, keys: Sequence[int]) -> Iterator[list[Any]]:
 def _quality(project: Project, gold_of: Mapping[int, set[Fact]]) -> Quality:
     mapping, source, gold = mapping_of(project), set[Fact](), set[Fact]()
     keys = list(gold_of)
-    for start in range(0, len(keys), item_state.CHUNK):
-        sealed = SourceLabels.objects.filter(item__in=keys[start : start + item_state.CHUNK])
+    for start in range(0, len(keys), recomputation.CHUNK):
+        sealed = SourceLabels.objects.filter(item__in=keys[start : start + recomputation.CHUNK])
         for row in sealed.select_related("item"):
             source |= facts_of(row.item, mapping.payload(row.labels).payload)
             gold |= gold_of[row.item_id]

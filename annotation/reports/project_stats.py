@@ -12,7 +12,8 @@ from typing import Any
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
-from annotation.consensus import item_state, majority
+from annotation.consensus import effects, item_state, majority, recomputation
+from annotation.consensus.rules import Rules, label_names
 from annotation.models import Annotator, Item, ItemCount, ItemQuerySet, Lease, Mark, Project, Vote
 from annotation.reports import workload
 from annotation.reports.progress import WorkDay
@@ -204,7 +205,7 @@ def by_label(project: Project, *, for_user: User, figures: VoteFigures | None = 
     """Count items and disputes per label, among items with enough answers."""
     require(project, for_user, *MAY_OVERSEE)
     counts = (figures or figures_of(project))["labels"]
-    rows = [LabelStats(name, *counts.get(name, (0, 0))) for name in item_state.label_names(project)]
+    rows = [LabelStats(name, *counts.get(name, (0, 0))) for name in label_names(project)]
     return sorted(rows, key=lambda row: (-row.disputed, -row.items, row.name))
 
 
@@ -215,7 +216,7 @@ def overview(project: Project, *, for_user: User, figures: VoteFigures | None = 
     flagged = votes_here(project).filter(flagged=True).values("item").distinct()
     return {
         "states": {state: n for state, n in counts.items() if n},
-        "other_policy_changes": item_state.other_policy_changes(project),
+        "other_policy_changes": effects.other_policy_changes(project),
         "flagged": flagged.count(),
         "reasons": (figures or figures_of(project))["reasons"],
         "idle": [person.name for person in workload.idle_annotators(project, for_user=for_user)],
@@ -230,8 +231,8 @@ def changed_by_other_policy(project: Project, *, for_user: User) -> ItemQuerySet
 
 def outcomes_by_other_policy(project: Project, items: Sequence[Item]) -> list[PolicyOutcome]:
     """Compute outcomes under the other policy without storing them."""
-    rules = item_state.Rules(project)
-    records = item_state.load_records([item.pk for item in items])
+    rules = Rules(project)
+    records = recomputation.load_records([item.pk for item in items])
     outcomes = []
     for item in items:
         k = item_state.answers_needed(item, project)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from annotation.consensus import item_state
+from annotation.consensus import item_state, recomputation
 from annotation.consensus.effects import WAITING
 from annotation.consensus.facts import WITH_GOLD, Fact, facts_of
-from annotation.consensus.item_state import DecisionChanges, ItemRecords, Rules
+from annotation.consensus.item_state import DecisionChanges, ItemRecords
+from annotation.consensus.rules import Rules, labels_in
 from annotation.models import Item, Project
 from annotation.ontology.plans import PlannedStep, stages
 from evalsvc.core.web.formatting import counted
@@ -49,7 +50,7 @@ def effects_of_steps(project: Project, plan: Sequence[PlannedStep], keys: Sequen
     """Decide the items again after each step that touches them; fewer where answers or the plan are long."""
     rules = [Rules(project, labels) for labels in stages(project, plan)]
     effects, items, spent = [StepEffect() for _ in plan], 0, 0
-    size = min(item_state.CHUNK, max(FEWEST_ITEMS, MOST_LABELS // (4 * len(plan))))
+    size = min(recomputation.CHUNK, max(FEWEST_ITEMS, MOST_LABELS // (4 * len(plan))))
     chunks = -(-len(keys) // size)
     for at in range(chunks):
         chunk = _Chunk.of(keys[at::chunks])  # spread over the order, if it is the last one
@@ -78,7 +79,7 @@ class _Chunk:
 
     @classmethod
     def of(cls, keys: Sequence[int]) -> _Chunk:
-        items, records = Item.objects.in_bulk(keys), item_state.load_records(keys)
+        items, records = Item.objects.in_bulk(keys), recomputation.load_records(keys)
         outcomes, size = dict[int, Outcome](), dict[int, int]()
         having: dict[str, set[int]] = defaultdict(set)
         for pk, item in items.items():
@@ -87,7 +88,7 @@ class _Chunk:
             outcomes[pk] = (item.state, item.gold, active)
             payloads = [each.payload for each in own.answers] + [each.payload for each in own.decisions]
             size[pk] = sum(1 + len(payload["spans"]) + len(payload["relations"]) for payload in payloads)
-            for name in set[str]().union(*map(item_state.labels_in, payloads)):
+            for name in set[str]().union(*map(labels_in, payloads)):
                 having[name].add(pk)
         return cls(items, records, outcomes, having, size)
 

@@ -19,7 +19,8 @@ from django.db.models import Avg, Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce, Length, Now
 from django.utils import timezone
 
-from annotation.consensus import item_state
+from annotation.consensus import item_state, recomputation
+from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Annotator, Answer, Item, ItemCount, Project, ProjectFigures, Vote
 from annotation.ontology import label_usage
 from annotation.ontology.guideline_versions import answers_by_version
@@ -87,9 +88,9 @@ def _surplus(project: Project) -> dict[int, int]:
     )
     keys = [row["item"] for row in crowded]
     surplus: Counter[int] = Counter()
-    for start in range(0, len(keys), item_state.CHUNK):
-        chunk = keys[start : start + item_state.CHUNK]
-        records = item_state.load_records(chunk)
+    for start in range(0, len(keys), recomputation.CHUNK):
+        chunk = keys[start : start + recomputation.CHUNK]
+        records = recomputation.load_records(chunk)
         for item in Item.objects.filter(pk__in=chunk).only("k", "extra", "project_id"):
             answers = [answer for answer in records[item.pk].answers if not answer.set_aside]
             surplus.update(item_state.surplus_annotators(item, answers, project))
@@ -126,7 +127,7 @@ def _profiles(project: Project) -> dict[int, tuple[list[int], dict[str, list[int
     Counts of answers, of N/A among them, of those with an outcome, and of those with its labels; for each
     label how often it was chosen, was in the outcome, and both.
     """
-    mapping = item_state.Rules(project).mapping
+    mapping = Rules(project).mapping
     labels, outcome = (LabelsText(field, kind=project.kind) for field in ("payload", "item__gold"))
     rows = (
         _answers(project)
@@ -154,7 +155,7 @@ def _marks(project: Project) -> dict[int, list[int]]:
     """
     if project.kind == Kind.RELATIONS:
         return {}
-    mapping = item_state.Rules(project).mapping
+    mapping = Rules(project).mapping
     rows = _answers(project).filter(set_aside=False, again=False, item__gold__isnull=False).order_by()
     counts: dict[int, list[int]] = {}
     for annotator, payload, gold in rows.values_list("annotator", "payload", "item__gold").iterator(2_000):

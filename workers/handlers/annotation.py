@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from annotation import candidate_choices, conversion
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
+from annotation.consensus.rules import Rules, label_names
 from annotation.freezing import builder
 from annotation.imports import batches
 from annotation.models import AgreementReport, Batch, CandidateChoice, MadeExport, Project
@@ -60,7 +61,7 @@ def figures(subject: int, progress: Progress) -> Store:
 
 def recompute(subject: int, progress: Progress) -> Store:
     """Recompute every item of a project in transactions of its own."""
-    item_state.recompute(Project.objects.get(pk=subject), progress)
+    recomputation.recompute(Project.objects.get(pk=subject), progress)
     return lambda: None
 
 
@@ -76,14 +77,14 @@ def agree(subject: int, progress: Progress) -> Store:
     report = AgreementReport.objects.select_related("project").get(pk=subject)
     project = report.project
     answers = read_answers(project, progress)
-    labels = sorted(item_state.label_names(project, "relation"))
+    labels = sorted(label_names(project, "relation"))
     figures = agreement_figures(answers, labels, by_label=project.kind == Kind.RELATIONS, progress=progress)
     return lambda: agreement.store_figures(report, figures | {"seconds": round(time.monotonic() - begun, 1)})
 
 
 def read_answers(project: Project, progress: Progress) -> AnswerColumns:
     """Read the answers that count, surplus ones too, in present labels."""
-    mapping = item_state.Rules(project).mapping
+    mapping = Rules(project).mapping
     answers = AnswerColumns()
     fields = ("item", "annotator", "annotator__name", "payload")
     rows = in_batches(agreement.included_answers(project), *fields)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management import CommandParser
 
 from annotation import projects
-from annotation.consensus import item_state
+from annotation.consensus import effects, recomputation
 from annotation.freezing import builder
 from annotation.models import ItemCount, Policy, Project
 from evalsvc.core.jobs.queue import enqueue
@@ -20,7 +20,7 @@ def write_item_states(command: ActingCommand, project: Project) -> None:
     command.write_counts(
         ItemCount.objects.live(project).by_state()
         | {f"settled with {labels}": n for labels, n in settled.items()}
-        | {"different under the other policy": item_state.other_policy_changes(project)}
+        | {"different under the other policy": effects.other_policy_changes(project)}
     )
 
 
@@ -37,7 +37,7 @@ class Command(ActingCommand):
         if options["policy"]:
             with errors_as_messages():
                 projects.set_policy(project, policy=options["policy"], by=self.acting_user(options["by"]))
-        if not item_state.is_recomputing(project):
+        if not recomputation.is_recomputing(project):
             enqueue("recompute", project.pk)
         self.run_job("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:

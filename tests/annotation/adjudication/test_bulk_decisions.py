@@ -14,7 +14,7 @@ from annotation.adjudication import bulk_decisions, decisions, dispute_list
 from annotation.adjudication.bulk_decisions import LEADING, NA
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.freezing.provenance import ProvenanceWriter
 from annotation.models import Adjudication, Item, Project
 from annotation.queue import votes
@@ -174,7 +174,7 @@ def test_disputes_with_many_spans_are_decided_in_parts(monkeypatch: pytest.Monke
     )
     size = len(json.dumps({"spans": [], "relations": ["A"]}))
     for most, n in ((size * 7, 2), (1, 1)):
-        monkeypatch.setattr(item_state, "MOST_IN_REQUEST", most)
+        monkeypatch.setattr(recomputation, "MOST_IN_REQUEST", most)
         part = bulk_decisions.preview(made, chosen, NA, by=curator())
         assert (part.items, part.more) == (whole.items[:n], True)
     for left in (2, 1, 0):
@@ -226,7 +226,7 @@ def test_the_dispute_to_go_on_after_tells_no_hidden_check() -> None:
 def test_bulk_decisions_stand_through_recomputation_and_reach_the_release() -> None:
     made = project()
     decided(made)
-    item_state.recompute_after_change(made)
+    recomputation.recompute_after_change(made)
     assert gold(made)[:3] == [[], [], []]
     items = list(made.items.filter(state="adjudicated"))
     assert all(row["decision"]["in_bulk"] for row in ProvenanceWriter(made).of(items).values())

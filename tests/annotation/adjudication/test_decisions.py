@@ -11,7 +11,7 @@ import pytest
 from annotation import projects
 from annotation.adjudication import decisions, dispute_list
 from annotation.adjudication.dispute_list import DisputeFilters
-from annotation.consensus import item_state
+from annotation.consensus import effects, recomputation
 from annotation.models import Item, Project
 from annotation.ontology import inventory
 from annotation.queue import exclusions
@@ -87,7 +87,7 @@ def test_a_decision_on_outdated_votes_is_rejected() -> None:
 def test_a_decision_survives_a_recomputation_and_a_policy_change() -> None:
     item = decided(disputed(), "C")
     projects.set_policy(item.project, policy="majority-na", by=curator())
-    item_state.recompute_after_change(item.project)
+    recomputation.recompute_after_change(item.project)
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
 
@@ -285,7 +285,7 @@ def test_a_dispute_shows_the_outcome_under_each_policy() -> None:
         "majority-na": "settled",
     }
     assert (shown.na, shown.n, item.policy_matters) == (2, 3, True)
-    assert item_state.other_policy_changes(item.project) == 1
+    assert effects.other_policy_changes(item.project) == 1
 
 
 def test_disputes_are_sorted_and_filtered_by_vote_pattern() -> None:

@@ -8,7 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from annotation.adjudication import bulk_actions
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.models import KnownAnswer
 from evalsvc.core.activity.models import entries
 from tests.cast.basics import sentence
@@ -80,7 +80,7 @@ def test_all_that_match_change_with_the_filters_of_the_list(
 
 
 def test_items_with_many_spans_change_in_parts(cast: ProjectCast, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_state, "MOST_IN_REQUEST", 1)
+    monkeypatch.setattr(recomputation, "MOST_IN_REQUEST", 1)
     assert send(cast, "exclude", 1, 2, finding="broken").json()["code"] == "too_many_items"
     parts = [send(cast, "exclude", all=True, finding="broken").json() for _ in range(3)]
     assert [(part["changed"], part["more"]) for part in parts] == [(2, True), (1, False), (0, False)]

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.adjudication import decisions
-from annotation.consensus import effects, item_state
+from annotation.consensus import effects, recomputation
 from annotation.consensus.effects import preview
 from annotation.models import Item, OntologyStep, Oversight, Project
 from annotation.ontology import inventory
@@ -54,7 +54,7 @@ def raise_k(project: Project) -> None:
 def test_a_preview_counts_what_a_change_would_do_and_keeps_nothing(
     monkeypatch: pytest.MonkeyPatch, change: Callable[[Project], None], counts: tuple[int, ...], at_once: int
 ) -> None:
-    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", at_once)
     project = two_items()
     before = list(project.items.order_by("pk").values()), entries(project).count()
     effect = preview(project, change)
@@ -112,5 +112,5 @@ def test_a_preview_of_a_large_project_counts_a_sample_of_its_whole_order_decided
     effect = preview(project, lambda copy: None, look)
     assert counted[0] == ["s6", "s7", "s0", "s3"]
     assert "a sample of 4 of 8 sentences" in str(effect)
-    monkeypatch.setattr(item_state, "MOST_IN_REQUEST", 1)  # as with many spans
+    monkeypatch.setattr(recomputation, "MOST_IN_REQUEST", 1)  # as with many spans
     assert "a sample of 1 of 8 sentences" in str(preview(project, lambda copy: None))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from annotation import projects
 from annotation.adjudication import bulk_actions, bulk_decisions, decisions, dispute_list, second_readings
 from annotation.consensus import item_state, majority
+from annotation.consensus.rules import label_names
 from annotation.models import Adjudication, Answer, Item, Project
 from annotation.ontology import guideline_versions, inventory, plans, versions
 from annotation.queue import exclusions
@@ -87,19 +88,19 @@ def happen(project: Project, event: str, value: Any) -> None:
             act = inventory.merge if event == "merge" else inventory.delete
             act(project, value, by=by, **({"target": "A"} if event == "merge" else {}))
     elif event == "split":
-        if value in item_state.label_names(project):
+        if value in label_names(project):
             inventory.split(project, value, targets=[f"{value}1", f"{value}2"], by=by)
     elif event == "undo":
         if (steps := list(project.steps.filter(undone_at=None))) and value < len(steps):
             with suppress(Conflict):  # a later step needs it
                 inventory.undo(steps[value], by=by)
     elif event in ("ask again", "count again"):
-        if set(value or ()) <= item_state.label_names(project):
+        if set(value or ()) <= label_names(project):
             again = event == "ask again"
             guideline_versions.ask_again(project, 1, labels=value or (), again=again, by=by)
     elif event == "decide":
         item, payload = project.items.get(external_id=value[0]), {"relations": [value[1]]}
-        known = value[1] in item_state.label_names(project)
+        known = value[1] in label_names(project)
         if item.state == Item.State.DISPUTED and known:
             write = {"by": by, "client_id": uuid4(), "votes_key": item.votes_key}
             decisions.decide(item, payload=payload, **write)

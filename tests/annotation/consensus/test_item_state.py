@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 
 from annotation import projects
-from annotation.consensus import item_state
+from annotation.consensus import item_state, recomputation
 from annotation.models import Item, Project
 from annotation.queue import exclusions, leases
 from evalsvc.core.jobs.models import Job
@@ -36,12 +36,12 @@ def test_a_recomputation_agrees_with_step_by_step_results(either_database: str) 
     answered_item(project, ["A"], item="s2")
     before = state_of(project)
     Item.objects.update(state="open", gold=None, pattern="", votes_key="", policy_matters=False, free=9)
-    item_state.recompute(project, lambda *progress: None)
+    recomputation.recompute(project, lambda *progress: None)
     assert state_of(project) == before
 
 
 def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
     project = create_project(policy="majority-na")
     import_lines(project, [sentence(f"s{n}") for n in range(3)])
     votes = [
@@ -50,7 +50,7 @@ def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monke
         for w in range(3)
     ]
     import_lines(project, votes, what="votes")
-    assert item_state.is_recomputing(project)
+    assert recomputation.is_recomputing(project)
     run_job("recompute", project.pk)
     assert [item.gold and item.gold["relations"] for item in project.items.order_by("rank")] == [
         [],
@@ -65,12 +65,12 @@ def test_few_items_with_many_spans_are_recomputed_by_a_job(monkeypatch: pytest.M
     project = project_with_items(2, k=2)
     for name in ("s0", "s1"):
         answered_item(project, ["A"], ["A"], item=name)
-    monkeypatch.setattr(item_state, "MOST_IN_REQUEST", 1)
+    monkeypatch.setattr(recomputation, "MOST_IN_REQUEST", 1)
     projects.set_k(project, k=3, by=curator())
-    assert item_state.is_recomputing(project)
+    assert recomputation.is_recomputing(project)
     run_job("recompute", project.pk)
     exclusions.exclude_annotator(project.annotators.get(name="ann0"), by=curator())
-    assert item_state.is_recomputing(project)
+    assert recomputation.is_recomputing(project)
     run_job("recompute", project.pk)
     assert {(item.state, item.free) for item in project.items.all()} == {("open", 2)}
 
@@ -86,7 +86,7 @@ def test_leased_items_need_one_answer_fewer(either_database: str) -> None:
 def test_a_policy_changed_while_a_recomputation_starts_applies_to_every_item(
     postgres: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
     project = project_with_items(2, k=3)
     for name in ("s0", "s1"):
         answered_item(project, ["A"], [], [], item=name)
@@ -98,5 +98,5 @@ def test_a_policy_changed_while_a_recomputation_starts_applies_to_every_item(
         in_threads(1, lambda at: run_next(queue))
     while run_next(queue):
         pass
-    assert not item_state.is_recomputing(project)
+    assert not recomputation.is_recomputing(project)
     assert {(item.state, tuple(item.gold["relations"])) for item in project.items.all()} == {("settled", ())}

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection, transaction
 
 from annotation import projects
 from annotation.adjudication import decisions
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.ontology import inventory
@@ -258,8 +258,8 @@ def test_a_cancelled_freeze_marks_its_sets_as_failed() -> None:
 @pytest.mark.django_db
 def test_a_project_being_recomputed_cannot_be_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     project = voting_project()
-    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
-    item_state.recompute_after_change(project)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    recomputation.recompute_after_change(project)
     with pytest.raises(Conflict, check=code("recomputing")):
         frozen(project)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.imports import batches, imported_labels
 from annotation.models import Item, OntologyLabel
 from annotation.ontology import inventory
@@ -262,9 +262,9 @@ def test_only_a_curator_changes_the_ontology() -> None:
 
 
 def test_a_large_project_is_recomputed_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 1)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 1)
     project = project_with_items()
     inventory.delete(project, ["A"], by=curator())
-    assert item_state.is_recomputing(project)
+    assert recomputation.is_recomputing(project)
     assert run_job("recompute", project.pk).state == "done"
-    assert not item_state.is_recomputing(project)
+    assert not recomputation.is_recomputing(project)

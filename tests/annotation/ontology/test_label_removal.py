@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.imports import imported_labels
 from annotation.models import Answer, Project
 from annotation.ontology import inventory
@@ -52,7 +52,7 @@ def labels(project: Project) -> set[str]:
 def test_undoing_a_step_waits_for_an_answer_being_stored(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", at_once)
     project = project_with_items(1, k=1)
     step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
     outcomes = while_somebody_answers(project, "AB", lambda: inventory.undo(step, by=curator()), monkeypatch)
@@ -65,7 +65,7 @@ def test_undoing_a_step_waits_for_an_answer_being_stored(
 def test_removing_a_label_waits_for_an_answer_being_stored(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", at_once)
     project = project_with_items(1, k=1)
 
     def take_out() -> None:
@@ -80,7 +80,7 @@ def test_answers_are_stored_while_a_step_is_made_and_undone(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     """Nobody waits for ever, and each answer is in the inventory in the end."""
-    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", at_once)
     project = project_with_items(12, k=3)
     people, items, boss = annotators(project, 3), list(project.items.all()), curator()
 

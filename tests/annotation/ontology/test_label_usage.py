@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation.consensus import item_state
+from annotation.consensus.rules import Rules, label_names, labels_in
 from annotation.models import Answer, Item, Project, SourceLabels
 from annotation.ontology import inventory, label_usage
 from annotation.reports import project_stats
@@ -19,19 +19,19 @@ ODD = 'l\'été, "B" [x]'  # quotes, a comma and brackets stand in JSON and in S
 
 def read(project: Project) -> tuple[dict[str, tuple[int, int]], Counter[str], int]:
     """The same by reading everything: labels on items, labels in gold, source labels left empty."""
-    mapping = item_state.Rules(Project.objects.get(pk=project.pk)).mapping
+    mapping = Rules(Project.objects.get(pk=project.pk)).mapping
     chosen: dict[int, set[str]] = {}
     for answer in Answer.objects.filter(item__project=project).exclude(item__state="open"):
-        labels = item_state.labels_in(mapping.payload(answer.payload).payload)
+        labels = labels_in(mapping.payload(answer.payload).payload)
         chosen.setdefault(answer.item_id, set()).update(labels)
     hard = set(project.items.filter(state="disputed").values_list("pk", flat=True))
     seen = Counter(name for names in chosen.values() for name in names)
     disputed = Counter(name for item, names in chosen.items() if item in hard for name in names)
     golds = project.items.exclude(gold=None).values_list("gold", flat=True)
-    gold = Counter(name for one in golds for name in item_state.labels_in(one))
+    gold = Counter(name for one in golds for name in labels_in(one))
     sealed = SourceLabels.objects.filter(item__project=project).values_list("labels", flat=True)
     return (
-        {name: (seen[name], disputed[name]) for name in item_state.label_names(project)},
+        {name: (seen[name], disputed[name]) for name in label_names(project)},
         gold,
         sum(mapping.payload(one).emptied for one in sealed),
     )

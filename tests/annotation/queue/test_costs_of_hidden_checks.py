@@ -175,14 +175,14 @@ def test_a_vote_changes_the_indexed_columns_of_a_check_that_it_changes_in_a_sent
     for lease in held[::4] + held[1::4]:
         answer(lease, other, 0)
     written: list[list[str]] = []
-    save = item_state._save
+    save = item_state.save_states
 
     def noting(items: Sequence[Item]) -> None:
         stored = Item.objects.values(*names).get(pk=items[0].pk)
         written.append([name for name in names if getattr(items[0], name) != stored[name]])
         save(items)
 
-    monkeypatch.setattr(item_state, "_save", noting)
+    monkeypatch.setattr(item_state, "save_states", noting)
     found: dict[str, set[Any]] = {Item.Use.CHECK: set(), Item.Use.WORK: set()}
     for lease in held:
         written.clear()

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from annotation.consensus import item_state
+from annotation.consensus import recomputation
 from annotation.imports import votes as imported_votes
 from annotation.models import Annotator, Item, Lease, Oversight, Project, Vote
 from annotation.queue import exclusions, gold_questions, leases
@@ -269,7 +269,7 @@ def test_exclusions_stay_consistent_during_work(postgres: object) -> None:
     in_threads(len(people) + 1, act)
     fields = ("state", "gold", "votes_key", "free")
     before = list(project.items.order_by("pk").values_list(*fields))
-    item_state.recompute_after_change(project)
+    recomputation.recompute_after_change(project)
     assert list(project.items.order_by("pk").values_list(*fields)) == before
     assert not first.answers.filter(aside__isnull=False).exists()
 

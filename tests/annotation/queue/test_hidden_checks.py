@@ -16,8 +16,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
-from annotation.consensus import item_state, majority
+from annotation.consensus import majority
 from annotation.consensus.majority import decide
+from annotation.consensus.rules import Rules, label_names
 from annotation.imports import undoing
 from annotation.models import Answer, Item, Lease, Mark, Project
 from annotation.ontology import guideline_versions, inventory
@@ -283,7 +284,7 @@ def test_answers_to_checks_and_to_sentences_write_and_read_as_much(
     if off:
         switch_checks_off(project)
     label = "A1" if again else "A"
-    assert item_state.label_names(item_state.Rules(project.pk).project, "relation")  # read once for all
+    assert label_names(Rules(project.pk).project, "relation")  # read once for all
     for lease in held:
         with CaptureQueriesContext(connection) as queries:
             answer_item(lease.item, people[0], label, base=votes.last_vote_number(lease))

@@ -1,0 +1,122 @@
+"""Recomputation of the states of many items, within a request or by a job."""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Sum, TextField
+from django.db.models.functions import Cast, Length
+
+from annotation.consensus.item_state import FIELDS, DecisionChanges, ItemRecords, derive_state, save_states
+from annotation.consensus.rules import Rules
+from annotation.models import Adjudication, Answer, Item, ItemCount, Lease, Project
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import enqueue
+
+RECOMPUTE_AT_ONCE = 1_000
+MOST_IN_REQUEST = 1_500_000  # characters of answers, about 40 texts of 2 × 1,000 spans or 9,000 sentences
+CHUNK = 500
+
+
+def recompute_after_change(project: Project) -> None:
+    """Recompute the items at once, or in large projects by a job."""
+    if is_recomputed_at_once(project):
+        recompute(project)
+    elif not is_recompute_queued(project):
+        enqueue("recompute", project.pk)
+
+
+def is_recomputed_at_once(project: Project) -> bool:
+    """True if the project is small enough to recompute within a request."""
+    if ItemCount.objects.filter(batch__project=project).total() > RECOMPUTE_AT_ONCE:
+        return False
+    return fits_in_request([*project.items.order_by().values_list("pk", flat=True)])
+
+
+def is_recompute_queued(project: Project) -> bool:
+    """Lock a queued recomputation for this transaction; True if there is one."""
+    waiting = Job.objects.filter(kind="recompute", subject=project.pk, state=Job.State.QUEUED)
+    return bool(waiting.select_for_update(no_key=True))
+
+
+def is_recomputing(project: Project) -> bool:
+    """True while a recomputation is queued or running."""
+    states = (Job.State.QUEUED, Job.State.RUNNING)
+    return Job.objects.filter(kind="recompute", subject=project.pk, state__in=states).exists()
+
+
+def recompute(project: Project, progress: Progress | None = None) -> None:
+    """Recompute every item, in short transactions."""
+    keys = _in_order(project)
+    for start in range(0, len(keys), CHUNK):
+        recompute_items(project, keys[start : start + CHUNK])
+        if progress:
+            progress(min(start + CHUNK, len(keys)), len(keys), "recomputing items")
+
+
+def _in_order(project: Project) -> list[int]:
+    """Return the items by rank, hidden checks anywhere among them: their turn would tell their number."""
+    rows = list(project.items.order_by("rank", "pk").values_list("pk", "use"))
+    places = (
+        (secrets.randbelow(len(rows)) if use == Item.Use.CHECK else at) for at, (_, use) in enumerate(rows)
+    )
+    return [key for _, (key, _) in sorted(zip(places, rows, strict=True))]
+
+
+@transaction.atomic
+def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
+    """Lock and recompute these items."""
+    items = list(Item.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk"))
+    rules = Rules(project.pk)
+    records = load_records(keys)
+    before = [_values(item) for item in items]
+    changes = DecisionChanges()
+    for item in items:
+        derive_state(item, records[item.pk], rules, changes)
+    save_states([item for item, old in zip(items, before, strict=True) if _values(item) != old])
+    changes.save()
+    return items
+
+
+def _values(item: Item) -> list[Any]:
+    return [getattr(item, name) for name in FIELDS]
+
+
+def load_records(keys: Sequence[int]) -> dict[int, ItemRecords]:
+    """Load the records of many items in three queries."""
+    records: dict[int, ItemRecords] = defaultdict(ItemRecords)
+    for answer in Answer.objects.filter(item__in=keys).active():
+        records[answer.item_id].answers.append(answer)
+    for lease in Lease.objects.filter(item__in=keys, ending=""):
+        records[lease.item_id].leases.append(lease)
+    for decision in Adjudication.objects.filter(item__in=keys).applicable():
+        records[decision.item_id].decisions.append(decision)
+    return records
+
+
+def for_one_request(keys: Sequence[int]) -> list[int]:
+    """Return the first items whose answers a request can decide; one at least."""
+    return fitting(keys, MOST_IN_REQUEST)[0]
+
+
+def fitting(keys: Sequence[int], most: int) -> tuple[list[int], int]:
+    """Return the first items whose answers have so many characters, one at least; and how many they have."""
+    rows = Answer.objects.filter(item__in=keys).order_by().values_list("item")
+    sizes = dict(rows.annotate(size=Sum(Length(Cast("payload", TextField())))))
+    found, size = list[int](), 0
+    for key in keys:
+        if found and size + sizes.get(key, 0) > most:
+            break
+        size += sizes.get(key, 0)
+        found.append(key)
+    return found, size
+
+
+def fits_in_request(keys: Sequence[int]) -> bool:
+    """True if a request can decide the answers of all these items."""
+    return len(for_one_request(keys)) == len(keys)

@@ -47,7 +47,7 @@ LARGE = 100  # runs from which a board is stored; below, computing it costs as m
 PAUSE_SECONDS, SHARE_OF_TIME = 5.0, 10
 # Changes of these change what a reader may see, so that figures from before must not be shown.
 RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at", "row_rule")
-FORMAT = 4  # of stored figures and of the rules on what is shown; a board of another one is not read
+FORMAT = 5  # of stored figures and of the rules on what is shown; a board of another one is not read
 FAILURE_PAUSE = timedelta(hours=1)
 Stamp = tuple[Any, ...]
 _next_look = 0.0
@@ -74,7 +74,7 @@ class EqualRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Distinct runs of a system; the `n` in `names` have figures.
+    """Distinct runs of a system: `n` with figures, by `names`, and those whose figures are `withheld`.
 
     `chosen` is the run whose figures the row shows, empty if all. Where a team has one entry, only the system
     of its final run is `entered`.
@@ -94,6 +94,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     names: list[str]
     chosen: str = ""
     entered: bool = True
+    withheld: int = 0
 
 
 class MeasureFigures(dict[int, RunStatistics]):

@@ -57,6 +57,8 @@ class Reading:
     measures: Collection[str] | None = None
     runs: dict[int, list[Run]] = field(default_factory=dict)
     equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
+    same: dict[int, list[Run]] = field(default_factory=dict)  # runs with the figures of each, itself first
+    withheld: set[int] = field(default_factory=set)  # runs that show no figures
     elsewhere: dict[int, float] = field(
         default_factory=dict
     )  # values that choose a run, the higher the better
@@ -71,6 +73,7 @@ class Reading:
         for pk, (run, _, digests, _) in sorted(newest.items()):
             keys = keys_of(digests, self.policy.setting, hidden=self.policy.hidden)
             first = newest[firsts.of(pk, run.system_id, keys)].run
+            self.same.setdefault(first.pk, []).append(run)
             if first is run:
                 own.append(run)
             else:
@@ -78,38 +81,51 @@ class Reading:
         for run in sorted(own, key=lambda run: (run.system_id, run.run, run.pk)):
             self.runs.setdefault(run.system_id, []).append(run)
 
-    def counted(self, earlier: Mapping[int, int | None]) -> Iterator[tuple[int, int, int | None]]:
-        """Yield system, run, and the run whose figures it shows, each of a system once.
+    def count(self, earlier: Mapping[int, int | None]) -> Iterator[tuple[int, int | None]]:
+        """Yield each run that counts, and the one whose figures it shows; tell those that show none.
 
         A near-duplicate shows the figures of an earlier run, of whichever system; beside that run, or another
-        that shows it, it counts for nothing.
+        of its system that shows it, it counts for nothing.
         """
-        seen: set[tuple[int, int | None]] = set()
+        firsts: dict[tuple[int, int], Run] = {}
+        scored = {each.run.pk for each in self.shown.runs}
         for run in sorted(chain.from_iterable(self.runs.values())):
             shown = earlier.get(run.pk, run.pk)
-            if (run.system_id, shown) not in seen:
-                seen.add((run.system_id, shown))
-                yield run.system_id, run.pk, shown
+            if shown not in scored:
+                self.withheld.add(run.pk)
+                yield run.pk, None
+            elif (first := firsts.setdefault((run.system_id, shown), run)) is run:
+                yield run.pk, shown
+            else:
+                self.same[first.pk] += self.same[run.pk]
 
     def chosen(self, runs: Sequence[Run]) -> Sequence[Run]:
-        """Return those of the distinct runs of a system that its row shows."""
+        """Return those of the counted runs of a system that its row shows.
+
+        One without figures only where the team chose it as final, or no other has any.
+        """
+        figured = self._figured(runs)
         rule = self.policy.setting.row_rule
         if rule == MEAN or not runs:
-            return runs
-        same: dict[int, list[Run]] = {run.pk: [run] for run in runs}
-        for run, first in self.equal.get(runs[0].system_id, ()):
-            same.get(first.pk, []).append(run)
-        latest = max(runs, key=lambda run: max(each.pk for each in same[run.pk]))
-        finals = self.finals
+            return figured
+        finals, same = self.finals, {run.pk: self.same.get(run.pk, [run]) for run in runs}
         final = [(finals[each.pk], run) for run in runs for each in same[run.pk] if each.pk in finals]
         if final:
             return [max(final)[1]]
-        best = [(self.elsewhere[run.pk], run.pk, run) for run in runs if run.pk in self.elsewhere]
+        best = [(self.elsewhere[run.pk], run.pk, run) for run in figured if run.pk in self.elsewhere]
+        latest = max(figured, key=lambda run: max(each.pk for each in same[run.pk]))
         return [max(best)[2] if best else latest]
 
-    def shown_runs(self, system: int) -> list[Run]:
-        """Return the runs of a system with figures."""
+    def _figured(self, runs: Sequence[Run]) -> Sequence[Run]:
+        """Return the runs with figures, or one that says why there are none."""
+        return [run for run in runs if run.pk not in self.withheld] or runs[:1]
+
+    def counted_runs(self, system: int) -> list[Run]:
         return [run for run in self.runs[system] if run.pk in self.values]
+
+    def shown_runs(self, system: int) -> Sequence[Run]:
+        """Return the counted runs of a system with figures, or one that says why there are none."""
+        return self._figured(self.counted_runs(system))
 
     def systems(self) -> list[SystemRuns]:
         """Sum up the runs of each system, and its distinct files."""
@@ -128,7 +144,7 @@ class Reading:
         return [
             SystemRuns(
                 system=system,
-                n=sum(run.pk in self.values for run in runs),
+                n=sum(run.pk not in self.withheld for run in self.counted_runs(system)),
                 newest=runs[-1].pk,
                 last=max(run.created_at for run in runs),
                 files=len({run.file_id for run in every[system]}),
@@ -139,6 +155,7 @@ class Reading:
                 names=[run.run for run in self.shown_runs(system)],
                 chosen=self._chosen_name(system),
                 entered=entries.get(self.teams.get(system), system) == system,
+                withheld=sum(run.pk in self.withheld for run in runs),
             )
             for system, runs in self.runs.items()
         ]
@@ -151,18 +168,19 @@ class Reading:
         return order or f"{scored.run.file_id} {scored.aggregate}"
 
     def _entries(self) -> dict[int | None, int]:
-        """Return the system of the final run of each team, else of its latest."""
-        last: dict[int | None, tuple[bool, datetime, int, int]] = {}
+        """Return the system of the final run of each team, else of its latest with figures."""
+        last: dict[int | None, tuple[bool, bool, datetime, int, int]] = {}
         for system, runs in self.runs.items() if self.teams else ():
-            for run in (*runs, *(run for run, _ in self.equal.get(system, ()))):
+            for first, run in ((own, run) for own in runs for run in self.same[own.pk]):
                 at = self.finals.get(run.pk)
-                entry = (at is not None, at or run.created_at, run.pk, system)
+                figured = at is None and first.pk not in self.withheld
+                entry = (at is not None, figured, at or run.created_at, run.pk, system)
                 if (team := self.teams.get(system)) is not None:
                     last[team] = max(last.get(team, entry), entry)
         return {team: system for team, (*_, system) in last.items()}
 
     def _chosen_name(self, system: int) -> str:
-        runs = self.chosen(self.shown_runs(system))
+        runs = self.chosen(self.counted_runs(system))
         return runs[0].run if runs and self.policy.setting.row_rule != MEAN else ""
 
 
@@ -232,7 +250,7 @@ def read_values(readings: Collection[Reading]) -> None:
     pasts = histories([(reading.policy, of) for reading, of in zip(readings, systems, strict=True)])
     for reading, past in zip(readings, pasts, strict=True):
         evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
-        for _, pk, run in reading.counted(past.earlier):
+        for pk, run in reading.count(past.earlier):
             at, ladder = evaluation_of.get(run or 0), past.ladder.get(pk)
             values = withheld_values(reading.policy, waiting=pk in past.waiting)
             if at is not None:
@@ -299,7 +317,7 @@ def figures_of(reading: Reading) -> Figures:
     run_values: dict[str, dict[int, list[float | None]]] = defaultdict(dict)
     for system in reading.runs:
         runs = reading.shown_runs(system)
-        chosen = [values[each.pk] for each in reading.chosen(runs)]
+        chosen = [values[each.pk] for each in reading.chosen(reading.counted_runs(system))]
         of_runs = [values[each.pk] for each in runs]
         for key in dict.fromkeys(key for of_run in of_runs for key in of_run):
             scores = [of_run.get(key) for of_run in of_runs]

@@ -425,7 +425,7 @@ def compared_runs(board: Board, systems: Collection[int]) -> dict[int, list[Comp
     read_choices([reading])
     stored = {each.run.pk: ComparedRun(each.run.pk, each.evaluation, each.digests) for each in shown.runs}
     compared: dict[int, list[ComparedRun]] = {system: [] for system in systems}
-    counted = {pk for _, pk, _ in reading.counted(past.earlier)}
+    counted = {pk for pk, _ in reading.count(past.earlier)}
     for system, runs in reading.runs.items():
         for chosen in reading.chosen([run for run in runs if run.pk in counted]):
             run = past.earlier.get(chosen.pk, chosen.pk)

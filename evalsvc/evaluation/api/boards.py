@@ -49,7 +49,10 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     baseline = serializers.BooleanField(
         source="system.baseline", help_text="The organisers call it a baseline."
     )
-    n = serializers.IntegerField(help_text="Runs with different answers.")
+    n = serializers.IntegerField(help_text="Runs with different answers and figures.")
+    withheld = serializers.IntegerField(
+        source="runs.withheld", help_text="Further runs, whose figures are withheld while the gold is hidden."
+    )
     equal_runs = EqualRunsSerializer(
         source="runs.equal", many=True, help_text="Runs that count with another."
     )

@@ -107,8 +107,8 @@ class TableRow:
     @property
     def has_marks(self) -> bool:
         """True if something stands below its name."""
-        marks = self.baseline, self.tags, self.links, self.same_files, self.row.saw_gold
-        return any(marks)
+        row = self.row
+        return any((self.baseline, self.tags, self.links, self.same_files, row.runs.withheld, row.saw_gold))
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,9 @@ def _tested(settings: Iterable[Setting]) -> dict[int, Stamp]:
 
 def _summary(board: Board, tests: BoardComparison | None) -> Summary:
     runs = sum(each.n for each in board.figures.runs)
-    counts = f"{counted(len(board.rows), 'system')}, {counted(runs, 'run')}" if runs else "no system yet"
+    counts = (
+        f"{counted(len(board.rows), 'system')}, {counted(runs, 'run')}" if board.rows else "no system yet"
+    )
     last = max((each.last for each in board.figures.runs), default=None)
     figures, order = board.ordering.figures, board.ordering.order
     means = {system: mean for system in order if (mean := figures[system].mean) is not None}

@@ -258,7 +258,10 @@ def _declared(page: SystemPage) -> list[tuple[str, str]]:
 def _checked(page: SystemPage) -> list[tuple[str, str]]:
     """Return what the service itself knows of the runs."""
     row = page.row
-    facts = [("Runs", f"{counted(row.n, 'run')} with different answers")]
+    withheld = (
+        f"; figures of {counted(row.runs.withheld, 'further run')} withheld" if row.runs.withheld else ""
+    )
+    facts = [("Runs", f"{counted(row.n, 'run')} with different answers{withheld}")]
     if equal := [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]:
         facts.append(("Same answers", "; ".join(equal)))
     if row.runs.aggregates:

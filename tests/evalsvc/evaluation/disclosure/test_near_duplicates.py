@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from evalsvc.core.accounts.teams import add_member
 from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, shown_scores, submission_states
-from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import creation, file_contract, final_entries, scoring_identity, versions
 from evalsvc.evaluation.models import Benchmark, EvaluationClaims, NearDuplicate, Setting, Submission
 from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
@@ -532,8 +535,40 @@ def test_runs_sent_before_a_hidden_setting_show_figures_up_to_its_quota(
         shown.append(own["scores"]["accuracy"]["value"] is not None)
     assert shown == [True] * in_total + [False] * (4 - in_total)
     assert "quota allows" in client.get(reverse("submission", args=[runs[-1].pk])).content.decode()
-    rows = leaderboard.board(hidden, person=cast.kim).rows
-    assert rows[0].figures["accuracy"].n == in_total
+    row = leaderboard.board(hidden, person=cast.kim).rows[0]
+    assert (row.figures["accuracy"].n, row.n, row.runs.withheld) == (in_total, in_total, 4 - in_total)
+    page = client.get(reverse("board", args=[benchmark.slug]), {"setting": "hid"}).content.decode()
+    assert f"{counted(4 - in_total, 'further run')} withheld" in " ".join(page.split())
+
+
+def test_a_row_of_one_run_shows_one_with_figures_unless_the_team_chose_a_withheld_one(
+    cast: BenchmarkCast,
+) -> None:
+    """Later runs than the quota have no figures; the row and rank of their team would have none, either."""
+    benchmark, fields = cast.benchmark("open"), {"unit": "sentence", "main": "accuracy", "by": cast.olga}
+    sources, gold = (
+        freeze(name, gold_lines(of), by=cast.olga)
+        for name, of in {"source": wrong(GOLD, 0.4), "gold": GOLD}.items()
+    )
+    creation.add_setting(benchmark, key="open", title="Open", test_set=sources, disclosure="open", **fields)
+    for seed, system in enumerate(("First", "First", "Second")):
+        run = sent(cast, benchmark, label(wrong(GOLD, 0.3, seed=seed), 1), run=str(seed), system=system)
+    Benchmark.objects.update(in_total=1)
+    benchmark.refresh_from_db()
+    closes = timezone.now() + timedelta(days=1)
+    hidden = creation.add_setting(
+        benchmark, key="hid", title="Hidden", test_set=gold, row_rule="entry", closes_at=closes, **fields
+    )
+    while run_next("score"):
+        pass
+
+    def shown() -> dict[str, tuple[str, int | None, bool]]:
+        board = leaderboard.board(hidden, person=cast.kim)
+        return {row.system.name: (row.runs.chosen, row.rank, row.runs.entered) for row in board.rows}
+
+    assert shown() == {"First": ("0", 1, True), "Second": ("2", None, False)}
+    final_entries.choose(run, by=cast.kim)
+    assert shown() == {"First": ("0", None, False), "Second": ("2", None, True)}
 
 
 def test_runs_withdrawn_before_a_new_version_keep_their_place_in_its_quota(cast: BenchmarkCast) -> None:

@@ -17,7 +17,7 @@ from annotation.adjudication import decisions
 from annotation.adjudication.unanswerable_items import answerable
 from annotation.consensus import item_state, recomputation
 from annotation.models import Adjudication, Item, Project
-from annotation.queue import gold_questions
+from annotation.queue import quality_settings
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
@@ -31,7 +31,7 @@ LOGGED = {
     EXCLUDE: "sentences excluded",
     INCLUDE: "sentences included",
     REOPEN: "sentences reopened",
-    GOLD: gold_questions.GOLD_LOGGED,
+    GOLD: quality_settings.GOLD_LOGGED,
 }
 OPEN, SETTLED, DISPUTED, ADJUDICATED, UNUSABLE = Item.State.values
 CHANGEABLE = {
@@ -194,7 +194,7 @@ def _make_gold_questions(items: Sequence[Item], by: User, values: dict[str, Any]
     for item in items:
         try:
             with transaction.atomic():
-                gold_questions.store_gold_question(item, by=by, **values)
+                quality_settings.store_gold_question(item, by=by, **values)
         except Conflict as error:
             problems[item.pk] = f"{error.detail} {error.hint}".strip()
     return problems

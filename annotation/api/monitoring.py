@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from annotation import roles
 from annotation.api.projects import project_of
 from annotation.models import AgreementReport, Annotator, Oversight, Project
-from annotation.queue import exclusions, gold_questions
+from annotation.queue import exclusions, pauses, quality_settings
 from annotation.reports import agreement, project_stats, vote_log
 from annotation.reports.vote_figures import figures_of
 from annotation.roles import CURATOR
@@ -153,7 +153,7 @@ class Quality(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Change the qualification round, hidden checks, extra annotators or predictions."""
         body = validated(request, QualitySerializer, partial=True)
-        project = gold_questions.set_quality_options(project_of(request, slug), by=person(request), **body)
+        project = quality_settings.set_quality_options(project_of(request, slug), by=person(request), **body)
         return Response(QualitySerializer(project).data)
 
 
@@ -174,7 +174,7 @@ class Pause(APIView):
     def post(self, request: Request, pk: int) -> Response:
         """Pause an annotator. They get no new items, and their leases end."""
         reason = validated(request, PauseSerializer)["reason"]
-        gold_questions.pause(_annotator(request, pk), by=person(request), reason=reason)
+        pauses.pause(_annotator(request, pk), by=person(request), reason=reason)
         return Response(status=204)
 
 
@@ -184,7 +184,7 @@ class Resume(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         """Let a paused annotator continue."""
-        gold_questions.resume(_annotator(request, pk), by=person(request))
+        pauses.resume(_annotator(request, pk), by=person(request))
         return Response(status=204)
 
 

@@ -11,7 +11,7 @@ from annotation.ontology.inventory import inventory
 from annotation.pages.dispute_view import as_json
 from annotation.pages.project_page import ActionForm
 from annotation.pages.span_editor import SpanEditor, read_answer
-from annotation.queue import gold_questions
+from annotation.queue import quality_settings
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
@@ -40,7 +40,7 @@ class GoldForm(ActionForm):
         return {"payload": self.payload()} | {name: self.cleaned_data[name] for name in names}
 
     def apply_to(self, item: Item, *, by: User) -> str:
-        gold_questions.make_gold_question(item, by=by, **self.values())
+        quality_settings.make_gold_question(item, by=by, **self.values())
         return f"{item.external_id} is now a gold question and no longer in the queue."
 
 

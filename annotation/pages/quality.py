@@ -37,7 +37,7 @@ from annotation.pages.project_page import (
     project_for,
     submit_or_show,
 )
-from annotation.queue import exclusions, gold_questions, shown_predictions
+from annotation.queue import exclusions, pauses, quality_settings, shown_predictions
 from annotation.reports import annotator_profile
 from annotation.reports.vote_figures import VoteFigures, figures_of
 from annotation.roles import display_names
@@ -52,8 +52,8 @@ MAX_LISTED = 200
 MAX_ANSWERED = 20
 # What a curator can do to an annotator, and the message afterwards
 OVERSIGHT: dict[str, tuple[Callable[..., Any], str]] = {
-    "pause": (gold_questions.pause, "{} is paused. Their reserved sentences are available again."),
-    "resume": (gold_questions.resume, "{} can continue."),
+    "pause": (pauses.pause, "{} is paused. Their reserved sentences are available again."),
+    "resume": (pauses.resume, "{} can continue."),
     "set-aside": (exclusions.exclude_annotator, "Answers of {} excluded. The outcomes are recomputed."),
     "put-back": (exclusions.include_annotator, "Answers of {} included again. The outcomes are recomputed."),
 }
@@ -109,7 +109,7 @@ class QualityForm(ActionForm, forms.ModelForm):
         }
 
     def apply(self, project: Project, *, by: User) -> str:
-        gold_questions.set_quality_options(project, by=by, **self.cleaned_data)
+        quality_settings.set_quality_options(project, by=by, **self.cleaned_data)
         return "Settings saved. They apply from the next sentence handed out."
 
 
@@ -139,7 +139,7 @@ def quality(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("project-quality", slug)
     if request.POST.get("action") == "work":
         item = get_object_or_404(Item, project=project, pk=row_id(request.POST.get("item", "")))
-        gold_questions.make_ordinary_item(item, by=user)
+        quality_settings.make_ordinary_item(item, by=user)
         messages.info(request, f"{item.external_id} is no longer a gold question.")
         return redirect("project-quality", slug)
     context = project_context(project, role, **files, **forms, **_quality_context(project))

@@ -30,8 +30,8 @@ from annotation.pages.project_page import (
     project_context,
     project_for,
 )
-from annotation.queue import exclusions, gold_questions
-from annotation.queue.gold_questions import choices_in
+from annotation.queue import exclusions, quality_settings
+from annotation.queue.grading import choices_in
 from annotation.reports import item_history, item_search, item_table
 from annotation.reports.item_search import ItemFilters, ItemPage
 from annotation.roles import display_names
@@ -67,7 +67,7 @@ ACTIONS: dict[str, tuple[Any, str]] = {
     "ask": (decisions.ask_one_more, "One more person is asked for an answer."),
     "reveal": (second_readings.reveal, "You see the decision, and no longer read this sentence again."),
     "unask": (decisions.cancel_one_more, "Nobody else is asked."),
-    "work": (gold_questions.make_ordinary_item, "This is an ordinary sentence again."),
+    "work": (quality_settings.make_ordinary_item, "This is an ordinary sentence again."),
 }
 
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from annotation.consensus import item_state, recomputation
 from annotation.models import Annotator, Answer, Item, Lease, Oversight, Project, Vote
-from annotation.queue import gold_questions
+from annotation.queue import pauses
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
@@ -74,7 +74,7 @@ def exclude_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Ov
     if not Annotator.objects.filter(pk=annotator.pk, aside_at=None).update(aside_at=Now()):
         raise Conflict("already_aside", f"The answers of {annotator} are already excluded.")
     if annotator.user_id is not None and annotator.paused_at is None:
-        gold_questions.pause(annotator, by=by, reason=reason)
+        pauses.pause(annotator, by=by, reason=reason)
     return oversight
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation.consensus import item_state
 from annotation.models import Annotator, Answer, Batch, Item, ItemQuerySet, Lease, Project, Vote
-from annotation.queue import gold_questions, shown_predictions, sql
+from annotation.queue import gold_questions, pauses, shown_predictions, sql
 from annotation.queue.lease_endings import expire_overdue, extend
 from annotation.queue.participants import Participant, participant_of, require_open
 from evalsvc.core.accounts.models import User
@@ -170,7 +170,7 @@ def _try_to_lease(
     """
     participant = participant_of(project, user)
     require_open(participant.project)
-    gold_questions.require_not_paused(participant)
+    pauses.require_not_paused(participant)
     if participant.project.choosing:  # neither from the old candidates nor from the new ones, checks alike
         return StillSearching(wait=CHOOSING_WAIT)
     active = sql.fetch(Lease, sql.ACTIVE_LEASES, annotator=participant.annotator.pk)

@@ -12,10 +12,10 @@ from django.http import Http404
 
 from annotation.consensus import item_state
 from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Project, Vote
-from annotation.queue import gold_questions, lease_endings, sql
+from annotation.queue import gold_questions, grading, lease_endings, sql
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.exclusions import NOT_EXCLUDED, Exclusion, inherited_exclusion
-from annotation.queue.gold_questions import Feedback
+from annotation.queue.grading import Feedback
 from annotation.queue.participants import Participant, participant_of, require_open
 from annotation.roles import require
 from evalsvc.core.accounts.models import User
@@ -164,13 +164,13 @@ def _decide(
     if before and item.use == Item.Use.CHECK:
         item_state.rehearse(item, before, project=participant.project, records=records)
         if vote.reason != "later":
-            return gold_questions.grade(item, participant, payload)
+            return grading.grade(item, participant, payload)
         item_state.rewrite(item)
         return None
     if item.use:
-        return gold_questions.grade(item, participant, payload) if vote.number == 1 else None
+        return grading.grade(item, participant, payload) if vote.number == 1 else None
     if before:
-        gold_questions.rehearse_grade(item, participant, payload, vote)
+        grading.rehearse_grade(item, participant, payload, vote)
     item_state.update_state(item, project=participant.project, records=records)
     return None
 
@@ -203,7 +203,7 @@ def _repeated(item: Item, participant: Participant, request: VoteRequest, payloa
             field="client_id",
         )
     graded = item.use == Item.Use.QUALIFY and vote.number == 1
-    feedback = gold_questions.grade(item, participant, vote.payload) if graded else None
+    feedback = grading.grade(item, participant, vote.payload) if graded else None
     return VoteResult(vote, repeated=True, feedback=feedback)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from annotation.models import Item, Project
-from annotation.queue.gold_questions import choices_in
+from annotation.queue.grading import choices_in
 from annotation.reports import item_history, item_search
 from annotation.reports.item_search import ItemFilters
 from annotation.roles import CURATOR, require

@@ -26,7 +26,7 @@ from annotation.ontology import label_usage
 from annotation.ontology.guideline_versions import answers_by_version
 from annotation.ontology.inventory import source_labels_emptied
 from annotation.ontology.label_usage import LabelsText, names_in
-from annotation.queue.gold_questions import choices_in
+from annotation.queue.grading import choices_in
 from annotation.reports.progress import work_days
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import NotReady

@@ -13,7 +13,7 @@ from annotation import projects
 from annotation.imports import batches
 from annotation.models import Batch
 from annotation.ontology import inventory
-from annotation.queue import gold_questions
+from annotation.queue import quality_settings
 from bench.harness import Goal
 from bench.service.running import Service, wait_until
 from evalsvc.core.accounts.models import User
@@ -106,7 +106,7 @@ def _seed() -> str:
                 project=project,
             )
             wait_until(Batch.objects.filter(pk=batch.pk, state="done").exists)
-        gold_questions.set_quality_options(project, by=olga, suggests=True)
+        quality_settings.set_quality_options(project, by=olga, suggests=True)
         projects.open_for_work(project, by=olga)
     client = Client()
     client.force_login(ann)

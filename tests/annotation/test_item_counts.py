@@ -11,7 +11,7 @@ from django.db import connection
 from annotation import projects
 from annotation.models import Batch, Item, ItemCount, Project
 from annotation.models import item as item_models
-from annotation.queue import gold_questions, leases
+from annotation.queue import leases, quality_settings
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
@@ -44,7 +44,7 @@ def change_items(project: Project) -> None:
         answer_item(item, ann, "A")
         answer_item(item, bob, *filter(None, [second]))
     payload = {"spans": [], "relations": ["A"]}
-    gold_questions.make_gold_question(s3, payload=payload, use="check", by=curator())
+    quality_settings.make_gold_question(s3, payload=payload, use="check", by=curator())
     s4.delete()
     projects.set_policy(project, policy="majority-na", by=curator())
 

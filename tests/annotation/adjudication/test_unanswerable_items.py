@@ -12,7 +12,7 @@ from annotation.adjudication import decisions, dispute_list, unanswerable_items
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.freezing import builder
 from annotation.models import Item, Project
-from annotation.queue import gold_questions, leases, participants, votes
+from annotation.queue import leases, participants, pauses, votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import person, run_job
@@ -119,7 +119,7 @@ def test_an_item_does_not_wait_for_annotators_who_can_no_longer_answer(gone: str
     answer_item(project.items.get(external_id="s1"), away, "A")
     assert waiting(project) == []
     if gone == "paused":
-        gold_questions.pause(project.annotators.get(user=away), by=curator())
+        pauses.pause(project.annotators.get(user=away), by=curator())
     elif gone == "removed":
         projects.remove_member(project, user=away, by=curator())
     else:
@@ -211,9 +211,9 @@ def test_somebody_may_answer_who_works_and_has_neither_answered_nor_skipped() ->
     projects.remove_member(project, user=newcomer, by=curator())
     assert offered(), "The third person is left."
     worker = participants.annotator_of(project, third)
-    gold_questions.pause(worker, by=curator())
+    pauses.pause(worker, by=curator())
     assert not offered(), "Paused people get no sentences."
-    gold_questions.resume(worker, by=curator())
+    pauses.resume(worker, by=curator())
     assert offered()
     skip(item, third, "undecided")
     assert not offered()

@@ -8,7 +8,7 @@ from django.test import Client
 from annotation import projects
 from annotation.models import Project, Suggestion, Vote
 from annotation.ontology import inventory
-from annotation.queue import gold_questions, lease_endings, leases, shown_predictions
+from annotation.queue import lease_endings, leases, quality_settings, shown_predictions
 from tests.cast.basics import sentence
 from tests.cast.projects import (
     annotators,
@@ -28,7 +28,7 @@ def predicted(*, on: bool, lines: list[dict] | None = None) -> Project:
     lines = lines or [{"id": "s0", "label": "B"}, {"id": "s1", "label": "NA"}]
     batch = import_lines(project, lines, what="suggestions")
     assert batch.state == "done", batch.problems
-    gold_questions.set_quality_options(project, by=curator(), suggests=on)
+    quality_settings.set_quality_options(project, by=curator(), suggests=on)
     return project
 
 
@@ -71,7 +71,7 @@ def test_a_vote_after_its_lease_records_the_prediction_that_was_shown() -> None:
     annotators(project, 1)
     lease = leases.lease_next(project, user)
     lease_endings.return_lease(lease.pk, user)
-    gold_questions.set_quality_options(project, by=curator(), suggests=False)
+    quality_settings.set_quality_options(project, by=curator(), suggests=False)
     answer_item(lease.item, user, "A")
     assert Vote.objects.get().shown_id == lease.shown_id
 
@@ -89,7 +89,7 @@ def test_a_hidden_check_has_a_prediction_like_any_other_item(client: Client) -> 
     import_lines(project, [sentence("check", relations=["A"])], known="check")
     predictions = [{"id": "s0", "label": "B"}, {"id": "s1", "label": "B"}, {"id": "check", "label": "C"}]
     assert import_lines(project, predictions, what="suggestions").counts["suggestions"] == 3
-    gold_questions.set_quality_options(project, by=curator(), suggests=True, check_every=1)
+    quality_settings.set_quality_options(project, by=curator(), suggests=True, check_every=1)
     client.force_login(annotators(project, 1)[0])
     address = f"/api/v1/projects/{project.slug}/reserve"
     leases = client.post(address, {"holding": [], "n": 3}, content_type="application/json").json()["leases"]
@@ -103,7 +103,7 @@ def test_no_prediction_is_shown_while_a_hidden_check_lacks_one(client: Client) -
     import_lines(project, [sentence("check", relations=["A"])], known="check")
     predictions = [{"id": "s0", "label": "B"}, {"id": "s1", "label": "B"}]
     import_lines(project, predictions, what="suggestions")
-    gold_questions.set_quality_options(project, by=curator(), suggests=True, check_every=1)
+    quality_settings.set_quality_options(project, by=curator(), suggests=True, check_every=1)
     client.force_login(annotators(project, 1)[0])
     address = f"/api/v1/projects/{project.slug}/reserve"
     held = client.post(address, {"holding": [], "n": 3}, content_type="application/json").json()["leases"]
@@ -120,7 +120,7 @@ def test_no_prediction_is_shown_while_a_newer_file_left_a_hidden_check_out(clien
     import_lines(project, [sentence("check", relations=["A"])], known="check")
     predictions = [{"id": each, "label": "B"} for each in ("s0", "s1", "check")]
     import_lines(project, predictions, what="suggestions")
-    gold_questions.set_quality_options(project, by=curator(), suggests=True, check_every=1)
+    quality_settings.set_quality_options(project, by=curator(), suggests=True, check_every=1)
     client.force_login(annotators(project, 1)[0])
 
     def shown() -> list[dict | None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from annotation.models import Annotator, Vote
-from annotation.queue import gold_questions
+from annotation.queue import pauses, quality_settings
 from tests.annotation.browser_keyboard import (
     Start,
     chosen,
@@ -249,7 +249,7 @@ def test_the_qualification_round_gives_feedback_before_the_next_sentence(page: P
     cast = ProjectCast.create()
     cast.import_lines(sentence(90, relations=["born_in"]), known="qualify")
     cast.import_lines(sentence(1))
-    gold_questions.set_quality_options(cast.project, by=cast.curator, qualifies=True, pass_percent=0)
+    quality_settings.set_quality_options(cast.project, by=cast.curator, qualifies=True, pass_percent=0)
     cast.open()
     open_form(page)
     press(page, "1", "Enter")
@@ -275,11 +275,11 @@ def test_the_qualification_round_gives_feedback_before_the_next_sentence(page: P
 def test_a_paused_annotator_sees_the_reason(page: Page, start: Start) -> None:
     cast = start()
     ann = Annotator.objects.get(user=cast.people["ann"])
-    gold_questions.pause(ann, by=cast.curator, reason="Talk to Cleo first.")
+    pauses.pause(ann, by=cast.curator, reason="Talk to Cleo first.")
     page.reload()
     page.locator("#finished[data-state=stopped]").wait_for()
     assert "Talk to Cleo first." in page.locator("#finished-text").inner_text()
-    gold_questions.resume(ann, by=cast.curator)
+    pauses.resume(ann, by=cast.curator)
     page.get_by_role("button", name="Check again").click()
     page.locator("#sentence", has_text="was seen").wait_for()
 
@@ -288,7 +288,7 @@ def test_a_prediction_is_preselected_and_marked(page: Page, live: str) -> None:
     cast = ProjectCast.create()
     cast.import_lines(sentence(1))
     cast.import_lines({"id": "s1", "label": "died_in"}, what="suggestions")
-    gold_questions.set_quality_options(cast.project, by=cast.curator, suggests=True)
+    quality_settings.set_quality_options(cast.project, by=cast.curator, suggests=True)
     cast.open()
     open_form(page)
     page.locator("#suggested").wait_for()

@@ -9,7 +9,7 @@ import pytest
 
 from annotation import projects
 from annotation.ontology import inventory
-from annotation.queue import gold_questions, votes
+from annotation.queue import quality_settings, votes
 from tests.annotation.browser_keyboard import open_form, press, read_back, stored_payloads, wait_until_sent
 from tests.cast.projects import ProjectCast
 from tests.places.browser import barriers
@@ -204,7 +204,7 @@ def test_predictions_are_dashed_until_each_is_accepted_refused_or_changed(page: 
     spans = [[2, 5, "person"], [10, 13, "place"], [17, 22, "place"], [24, 27, "person"]]
     links = [[0, "met", 1], [0, "met", 2], [3, "met", 1], [1, "met", 0]]
     cast.import_lines({"id": "s1", "spans": spans, "relations": links}, what="suggestions")
-    gold_questions.set_quality_options(cast.project, by=cast.curator, suggests=True)
+    quality_settings.set_quality_options(cast.project, by=cast.curator, suggests=True)
     cast.open()
     open_form(page)
     dashed = page.locator(".marks__bar.marks--guess")
@@ -283,7 +283,7 @@ def test_the_feedback_of_the_qualification_round_quotes_the_words(page: Page) ->
     known = {"id": "q", "text": "Ada met Bob", "spans": [[0, 3, "person"], [8, 11, "person"]]}
     cast.import_lines(known, known="qualify")
     cast.import_lines({"id": "s1", "text": "Ada"})
-    gold_questions.set_quality_options(cast.project, by=cast.curator, qualifies=True)
+    quality_settings.set_quality_options(cast.project, by=cast.curator, qualifies=True)
     cast.open()
     open_form(page)
     page.locator("#sentence", has_text="Ada met").wait_for()

@@ -9,7 +9,7 @@ import pytest
 
 from annotation import projects
 from annotation.models import Annotator, Vote
-from annotation.queue import gold_questions
+from annotation.queue import pauses
 from tests.annotation.browser_keyboard import (
     Start,
     chosen,
@@ -140,7 +140,7 @@ def test_pausing_stops_the_form_and_sends_the_answers_given(page: Page, start: S
     cast = start(*(sentence(at) for at in range(1, 61)))
     wait_for_reserve(page, 55)
     ann = Annotator.objects.get(user=cast.people["ann"])
-    gold_questions.pause(ann, by=cast.curator, reason="Read the guideline again.")
+    pauses.pause(ann, by=cast.curator, reason="Read the guideline again.")
     for _ in range(6):
         press(page, "1", "Enter")
     page.locator("#finished[data-state=stopped]").wait_for()
@@ -148,7 +148,7 @@ def test_pausing_stops_the_form_and_sends_the_answers_given(page: Page, start: S
     assert page.locator("#work").is_hidden()
     wait_until_sent(page, 6)
     assert page.locator("#conflicts").inner_text() == ""
-    gold_questions.resume(ann, by=cast.curator)
+    pauses.resume(ann, by=cast.curator)
     # the form checks by itself once all answers are sent, which may hide the button before a click
     page.locator("#look-again").dispatch_event("click")
     page.locator("#work").wait_for()
@@ -157,7 +157,7 @@ def test_pausing_stops_the_form_and_sends_the_answers_given(page: Page, start: S
 def test_a_paused_annotator_sees_no_sentence_once_the_answers_are_sent(page: Page, start: Start) -> None:
     cast = start(*(sentence(at) for at in range(1, 61)))
     wait_for_reserve(page, 55)
-    gold_questions.pause(Annotator.objects.get(user=cast.people["ann"]), by=cast.curator, reason="Wait.")
+    pauses.pause(Annotator.objects.get(user=cast.people["ann"]), by=cast.curator, reason="Wait.")
     answers: list[Route] = []
     page.route("**/items/*/answer", lambda route: answers.append(route))
     for _ in range(6):

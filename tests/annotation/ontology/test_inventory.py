@@ -9,7 +9,7 @@ from annotation.imports import batches, imported_labels
 from annotation.models import Item, OntologyLabel
 from annotation.ontology import inventory
 from annotation.ontology.presets import PRESETS
-from annotation.queue import gold_questions
+from annotation.queue import quality_settings
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import (
@@ -195,7 +195,7 @@ def test_a_label_stays_while_a_file_that_may_use_it_is_imported(what: str) -> No
 def test_a_step_whose_new_label_answers_a_gold_question_cannot_be_undone() -> None:
     project = project_with_items()
     step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
-    gold_questions.make_gold_question(
+    quality_settings.make_gold_question(
         project.items.first(), payload={"relations": ["AB"]}, use="check", by=curator()
     )
     with pytest.raises(Conflict, check=code("target_in_use")):

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.queue import gold_questions
+from annotation.queue import quality_settings
 from tests.cast.basics import sentence
 from tests.cast.projects import ProjectCast
 
@@ -86,7 +86,7 @@ def test_a_hidden_check_looks_like_any_other_sentence(client: Client, cast: Proj
     """Checks are imported last, from a file of their own; neither shows in what an annotator is handed."""
     cast.import_lines(*(sentence(at) for at in range(3, 25)))
     cast.import_lines(*(sentence(at, relations=["born_in"]) for at in range(101, 113)), known="check")
-    gold_questions.set_quality_options(cast.project, by=cast.curator, check_every=2)
+    quality_settings.set_quality_options(cast.project, by=cast.curator, check_every=2)
     checks = {f"Ada was seen in Turin, s{at}." for at in range(101, 113)}
     handed = handed_out(client, cast, 36)
     items = [entry["item"] for entry in handed]

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.models import Item, Mark, Project
 from annotation.ontology import inventory
-from annotation.queue import gold_questions, leases, votes
+from annotation.queue import leases, quality_settings, votes
 from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
 
@@ -116,7 +116,7 @@ def test_a_known_answer_is_marked_by_keys_and_the_hidden_check_is_graded(live: s
     item.refresh_from_db()
     assert (item.use, item.known.payload["spans"]) == (Item.Use.CHECK, [PERSON, PLACE])
     assert page.get_by_text("Known answer: Mira (person), Oslo (place)").is_visible()
-    gold_questions.set_quality_options(cast.project, by=cast.curator, check_every=1)
+    quality_settings.set_quality_options(cast.project, by=cast.curator, check_every=1)
     for name, spans in (("ann", [PERSON, PLACE]), ("bob", [PERSON])):
         answer_check(cast.project, item, cast.people[name], spans)
     assert {mark.annotator.name: mark.right for mark in Mark.objects.all()} == {"ann": True, "bob": False}

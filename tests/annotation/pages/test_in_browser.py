@@ -11,7 +11,7 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.freezing import builder
 from annotation.models import Item
-from annotation.queue import gold_questions, votes
+from annotation.queue import pauses, votes
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
@@ -42,7 +42,7 @@ def addresses(live: str) -> list[str]:
     decisions.decide(decided, by=cast.curator, reason="Cut off.", **arguments)
     cast.import_lines({"id": "s9", "text": "Ada is Turin"} | KNOWN, known="qualify")
     ann = cast.project.annotators.get(name="ann")
-    gold_questions.pause(ann, by=cast.curator, reason="Too quick.")
+    pauses.pause(ann, by=cast.curator, reason="Too quick.")
     fresh = projects.create(title="Fresh", kind="relations", by=cast.curator)
     made = builder.freeze(cast.project, name="Harbour", version="1.0", leave_out=True, by=cast.curator)
     for kind in ("freeze", "describe"):

@@ -10,7 +10,7 @@ from annotation import projects
 from annotation.adjudication import bulk_actions
 from annotation.models import Project
 from annotation.ontology import inventory
-from annotation.queue import exclusions, gold_questions
+from annotation.queue import exclusions, quality_settings
 from evalsvc.core.activity.models import entries
 from tests.cast.basics import person
 from tests.cast.projects import answered_item, create_project, curator, project_with_items, seen
@@ -34,7 +34,7 @@ def test_changes_of_members_rules_state_and_guideline_are_logged() -> None:
     projects.set_guideline(project, guideline="Be brief.", by=curator())
     projects.close(project, by=curator())
     projects.remove_member(project, user=person("ann"), by=curator())
-    gold_questions.set_quality_options(project, by=curator(), most_extra=1, calls_extra=False)
+    quality_settings.set_quality_options(project, by=curator(), most_extra=1, calls_extra=False)
     assert changes(project)[n:] == [
         ("role", "ann", "", "annotator", "curator"),
         ("answers per sentence", "", 2, 3, "curator"),
@@ -77,9 +77,9 @@ def test_gold_questions_are_logged_once_each_or_once_for_a_selection() -> None:
     first, *others = project.items.order_by("rank")
     n = len(changes(project))
     answer = {"spans": [], "relations": ["A"]}
-    gold_questions.make_gold_question(first, payload=answer, use="check", by=curator())
+    quality_settings.make_gold_question(first, payload=answer, use="check", by=curator())
     first.refresh_from_db()
-    gold_questions.make_ordinary_item(first, by=curator())
+    quality_settings.make_ordinary_item(first, by=curator())
     keys = [item.key for item in others]
     bulk_actions.apply(project, keys, "gold", by=curator(), use="qualify", payload=answer)
     work, check = {"use": "work"}, {"use": "check", "answer": answer}

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.models import Annotator, Project
-from annotation.queue import gold_questions, votes
+from annotation.queue import pauses, quality_settings, votes
 from annotation.reports import progress as progress_reports
 from tests.cast.basics import person, sentence
 from tests.cast.projects import (
@@ -90,7 +90,7 @@ def test_a_hidden_check_looks_like_any_other_sentence() -> None:
     (user,) = annotators(project, 1)
     import_lines(project, [sentence("check")])
     item = project.items.get(external_id="check")
-    gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use="check", by=curator())
+    quality_settings.make_gold_question(item, payload={"relations": ["A"]}, use="check", by=curator())
     answer(project, "ann0", "check", "B")
     page = text_of_mine(project)
     assert "check" in page.split('id="history"')[1]
@@ -101,7 +101,7 @@ def test_a_hidden_check_looks_like_any_other_sentence() -> None:
 
 def test_a_paused_annotator_sees_the_reason_on_the_page() -> None:
     project = worked_on()
-    gold_questions.pause(
+    pauses.pause(
         Annotator.objects.get(project=project, name="ann0"), by=curator(), reason="Read the guideline again."
     )
     page = text_of_mine(project).split('id="paused"')[1]

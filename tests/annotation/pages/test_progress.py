@@ -20,7 +20,7 @@ from annotation.models import Annotator, Project, Vote
 from annotation.models.project import RULE_TITLES
 from annotation.pages import progress_view
 from annotation.pages.daily_chart import calendar, days_svg, responsive_chart
-from annotation.queue import gold_questions, leases, votes
+from annotation.queue import leases, pauses, votes
 from annotation.reports import project_stats, workload
 from annotation.reports.progress import WorkDay
 from annotation.reports.project_stats import LabelStats
@@ -170,7 +170,7 @@ def test_idle_annotators_are_named_with_their_last_activity() -> None:
 def test_paused_former_and_finished_annotators_are_not_idle() -> None:
     project = labelled()
     Vote.objects.update(at=datetime(2020, 5, 4, 10, tzinfo=UTC))
-    gold_questions.pause(Annotator.objects.get(project=project, name="ann0"), by=curator())
+    pauses.pause(Annotator.objects.get(project=project, name="ann0"), by=curator())
     projects.remove_member(project, user=person("ann1"), by=curator())
     assert [row.name for row in workload.idle_annotators(project, for_user=curator())] == ["ann2"]
     projects.close(project, by=curator())

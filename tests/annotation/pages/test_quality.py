@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotator, Batch, Item, Mark, Project, Vote
-from annotation.queue import gold_questions
+from annotation.queue import quality_settings
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import ProjectCast
 
@@ -84,7 +84,7 @@ def test_a_gold_question_shows_how_many_annotators_answered_it_right(
 ) -> None:
     known = cast.item(2)
     gold = {"spans": [], "relations": ["born_in"]}
-    gold_questions.make_gold_question(known, payload=gold, use="check", explains="", by=cast.curator)
+    quality_settings.make_gold_question(known, payload=gold, use="check", explains="", by=cast.curator)
     for name, right in (("Kim", True), ("Lars", False)):
         annotator = Annotator.objects.create(project=cast.project, name=name)
         Mark.objects.create(item=known, annotator=annotator, right=right)

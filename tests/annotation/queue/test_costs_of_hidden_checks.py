@@ -17,7 +17,7 @@ from annotation import projects
 from annotation.consensus import item_state
 from annotation.models import Item, Lease, Project
 from annotation.ontology import inventory
-from annotation.queue import gold_questions, lease_endings, leases, votes
+from annotation.queue import lease_endings, leases, quality_settings, votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import sentence
@@ -50,8 +50,8 @@ def project(request: pytest.FixtureRequest) -> Project:
     import_lines(made, lines)
     made = projects.open_for_work(made, by=curator())
     for item in made.items.order_by("rank")[::2]:
-        gold_questions.make_gold_question(item, payload=PAYLOADS[kind], use="check", by=curator())
-    return gold_questions.set_quality_options(made, by=curator(), check_every=1, least_checks=1_000)
+        quality_settings.make_gold_question(item, payload=PAYLOADS[kind], use="check", by=curator())
+    return quality_settings.set_quality_options(made, by=curator(), check_every=1, least_checks=1_000)
 
 
 Step = Callable[[Lease, User, int], Any]

@@ -11,7 +11,7 @@ import pytest
 from annotation.consensus import recomputation
 from annotation.imports import votes as imported_votes
 from annotation.models import Annotator, Item, Lease, Oversight, Project, Vote
-from annotation.queue import exclusions, gold_questions, leases
+from annotation.queue import exclusions, leases, pauses
 from annotation.queue import votes as voting
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
@@ -118,7 +118,7 @@ def test_an_answer_excluded_with_its_annotator_stays_excluded_when_given_again()
     project = project_with_items(1, k=1)
     item = answered_item(project, ["A"])
     made = exclusions.exclude_annotator(who(project, "ann0"), by=curator())
-    gold_questions.resume(who(project, "ann0"), by=curator())
+    pauses.resume(who(project, "ann0"), by=curator())
     (user,) = annotators(project, 1)
     assert skipped_and_answered_anew(item, user) == ("open", 1)
     assert item.answers.get().aside == made
@@ -130,7 +130,7 @@ def test_an_answer_included_while_skipped_counts_when_given_again() -> None:
     project = project_with_items(1, k=1)
     item = answered_item(project, ["A"])
     exclusions.exclude_annotator(who(project, "ann0"), by=curator())
-    gold_questions.resume(who(project, "ann0"), by=curator())
+    pauses.resume(who(project, "ann0"), by=curator())
     (user,) = annotators(project, 1)
     skipped(item, user, base=1)
     exclusions.include_annotator(who(project, "ann0"), by=curator())
@@ -145,7 +145,7 @@ def test_an_excluded_annotator_gets_no_items_until_resumed() -> None:
     exclusions.exclude_annotator(who(project, "ann0"), by=curator(), reason="Clicked through.")
     with pytest.raises(NotAllowed, check=code("paused")):
         leases.lease_next(project, user)
-    gold_questions.resume(who(project, "ann0"), by=curator())
+    pauses.resume(who(project, "ann0"), by=curator())
     lease = leases.lease_next(project, user)
     answer_item(lease.item, user, "A")
     assert (state(project)[0], state(project, "s1")[0]) == ("open", "settled")
@@ -210,7 +210,7 @@ def test_excluding_twice_is_rejected_and_only_curators_exclude() -> None:
 def test_an_answer_changed_by_a_paused_annotator_does_not_count() -> None:
     project = project_with_items(1, k=1)
     item = answered_item(project, ["A"])
-    gold_questions.pause(who(project, "ann0"), by=curator())
+    pauses.pause(who(project, "ann0"), by=curator())
     answer_item(item, annotators(project, 1)[0], "B", base=1)
     assert state(project) == ("open", 1)
 
@@ -264,7 +264,7 @@ def test_exclusions_stay_consistent_during_work(postgres: object) -> None:
         for _ in range(6):
             exclusions.exclude_annotator(first, by=boss)
             exclusions.include_annotator(first, by=boss)
-            gold_questions.resume(first, by=boss)
+            pauses.resume(first, by=boss)
 
     in_threads(len(people) + 1, act)
     fields = ("state", "gold", "votes_key", "free")

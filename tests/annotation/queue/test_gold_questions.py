@@ -7,7 +7,15 @@ from uuid import uuid4
 import pytest
 
 from annotation.models import Annotator, Item, ItemCount, Project, Vote
-from annotation.queue import gold_questions, lease_endings, leases, participants, votes
+from annotation.queue import (
+    gold_questions,
+    lease_endings,
+    leases,
+    participants,
+    pauses,
+    quality_settings,
+    votes,
+)
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
@@ -30,7 +38,7 @@ def with_known(use: str, n: int = 2, **quality: object) -> tuple[Project, User]:
     """Three items of work and n whose answer is A."""
     project = project_with_items(3, k=1)
     import_lines(project, [sentence(f"known{at}", relations=["A"]) for at in range(n)], known=use)
-    gold_questions.set_quality_options(project, by=curator(), **quality)
+    quality_settings.set_quality_options(project, by=curator(), **quality)
     project.refresh_from_db()
     return project, annotators(project, 1)[0]
 
@@ -69,7 +77,7 @@ def test_a_person_who_fails_is_paused_until_a_curator_resumes_them() -> None:
     assert answer_next(project, user)[1].feedback.passed is False
     with pytest.raises(NotAllowed, check=code("paused")):
         leases.lease_next(project, user)
-    gold_questions.resume(me(project), by=curator())
+    pauses.resume(me(project), by=curator())
     assert answer_next(project, user, "A")[0].external_id == "s0"
 
 
@@ -98,7 +106,7 @@ def test_a_round_is_skipped_unless_the_project_requires_it() -> None:
 
 def test_a_round_needs_gold_questions() -> None:
     with pytest.raises(Conflict, check=code("no_known_items")):
-        gold_questions.set_quality_options(project_with_items(1), by=curator(), qualifies=True)
+        quality_settings.set_quality_options(project_with_items(1), by=curator(), qualifies=True)
 
 
 def test_curators_get_no_gold_questions() -> None:
@@ -139,7 +147,7 @@ def test_failed_checks_pause_a_person_and_return_their_leases(django_capture_on_
 def test_late_answers_of_a_paused_person_are_stored_but_not_counted() -> None:
     project, user = with_known("check")
     lease = leases.lease_next(project, user)
-    gold_questions.pause(me(project), by=curator())
+    pauses.pause(me(project), by=curator())
     answer_item(lease.item, user, "A")
     item = project.items.get(external_id="s0")
     assert (item.state, item.answers.get().set_aside, Vote.objects.count()) == ("open", True, 1)
@@ -150,7 +158,7 @@ def test_marks_before_a_resumption_no_longer_count() -> None:
     project, user = with_known("check", n=3, check_every=1, least_checks=1)
     answer_next(project, user, "A")
     answer_next(project, user, "B")
-    gold_questions.resume(me(project), by=curator())
+    pauses.resume(me(project), by=curator())
     answer_next(project, user, "A")
     answer_next(project, user, "A")
     assert me(project).paused_at is None
@@ -173,13 +181,15 @@ def test_gold_questions_are_neither_frozen_nor_counted() -> None:
 def test_only_an_untouched_item_becomes_a_gold_question() -> None:
     project, user = with_known("check")
     first, second = project.items.filter(use="")[:2]
-    made = gold_questions.make_gold_question(first, payload={"relations": ["A"]}, use="qualify", by=curator())
+    made = quality_settings.make_gold_question(
+        first, payload={"relations": ["A"]}, use="qualify", by=curator()
+    )
     assert (made.item.use, made.item.free) == ("qualify", 0)
     answer_item(second, user, "A")
     with pytest.raises(Conflict, check=code("already_answered")):
-        gold_questions.make_gold_question(second, payload={"relations": ["A"]}, use="check", by=curator())
+        quality_settings.make_gold_question(second, payload={"relations": ["A"]}, use="check", by=curator())
     with pytest.raises(DomainError, check=code("unknown_use")):
-        gold_questions.make_gold_question(second, payload={"relations": ["A"]}, use="other", by=curator())
+        quality_settings.make_gold_question(second, payload={"relations": ["A"]}, use="other", by=curator())
 
 
 def test_a_gold_question_needs_an_answer() -> None:
@@ -191,11 +201,11 @@ def test_a_gold_question_needs_an_answer() -> None:
 def test_only_curators_change_quality_options() -> None:
     project, user = with_known("check")
     with pytest.raises(NotAllowed):
-        gold_questions.set_quality_options(project, by=user, check_every=3)
+        quality_settings.set_quality_options(project, by=user, check_every=3)
     with pytest.raises(NotAllowed):
-        gold_questions.resume(participants.annotator_of(project, user), by=user)
+        pauses.resume(participants.annotator_of(project, user), by=user)
     with pytest.raises(DomainError, check=code("bad_option")):
-        gold_questions.set_quality_options(project, by=curator(), pass_percent=101)
+        quality_settings.set_quality_options(project, by=curator(), pass_percent=101)
 
 
 # ---- hidden checks look like any other sentence ---------------------------------------------------

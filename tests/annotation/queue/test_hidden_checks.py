@@ -22,7 +22,7 @@ from annotation.consensus.rules import Rules, label_names
 from annotation.imports import undoing
 from annotation.models import Answer, Item, Lease, Mark, Project
 from annotation.ontology import guideline_versions, inventory
-from annotation.queue import gold_questions, lease_endings, leases, votes
+from annotation.queue import gold_questions, lease_endings, leases, quality_settings, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -42,7 +42,7 @@ def project() -> Project:
     """A check with every three sentences; two answers decide a sentence."""
     project = project_with_items(SENTENCES, k=2)
     import_lines(project, [sentence(f"c{at}", relations=["A"]) for at in range(CHECKS)], known="check")
-    return gold_questions.set_quality_options(project, by=curator(), check_every=3, least_checks=1_000)
+    return quality_settings.set_quality_options(project, by=curator(), check_every=3, least_checks=1_000)
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_after_checks_are_switched_off_sentences_and_checks_come_again_alike(
     for lease in held:
         part_with(lease, people[0])
     before = progress_of(project, people[0])
-    gold_questions.set_quality_options(project, by=curator(), check_every=0)
+    quality_settings.set_quality_options(project, by=curator(), check_every=0)
     project.refresh_from_db()
     assert progress_of(project, people[0]) == before
     finish(project, *people[1:])
@@ -313,7 +313,7 @@ def split_the_label(project: Project) -> str:
 
 
 def switch_checks_off(project: Project) -> None:
-    gold_questions.set_quality_options(project, by=curator(), check_every=0)
+    quality_settings.set_quality_options(project, by=curator(), check_every=0)
 
 
 ASK_AGAIN = [ask_with_the_label, ask_all, split_the_label]

@@ -26,7 +26,7 @@ from annotation import projects
 from annotation.adjudication import decisions, dispute_list
 from annotation.consensus.majority import Verdict, decide
 from annotation.models import Answer, Lease, Vote
-from annotation.queue import exclusions, gold_questions, lease_endings, leases, participants, votes
+from annotation.queue import exclusions, lease_endings, leases, participants, pauses, quality_settings, votes
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast import basics
 from tests.cast.projects import annotators, answer_item, curator, is_surplus, project_with_items
@@ -49,7 +49,7 @@ class Queue(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(leases, "NOT_RESERVE", 1)  # a reserve begins with the second
         self.project = project_with_items(ITEMS, k=2)
-        gold_questions.set_quality_options(self.project, by=curator(), most_extra=MOST_EXTRA)
+        quality_settings.set_quality_options(self.project, by=curator(), most_extra=MOST_EXTRA)
         self.people = annotators(self.project, PEOPLE)
         self.items = list(self.project.items.order_by("rank"))
         self.k, self.calls_extra = 2, False
@@ -205,13 +205,13 @@ class Queue(RuleBasedStateMachine):
 
     @rule(calls=st.booleans())
     def toggle_extra_annotators(self, calls: bool) -> None:
-        gold_questions.set_quality_options(self.project, by=curator(), calls_extra=calls)
+        quality_settings.set_quality_options(self.project, by=curator(), calls_extra=calls)
         self.calls_extra = calls
 
     @rule(item=what)
     def ask_one_more(self, item: int) -> None:
         wanted, _, verdict = self.decided(item)
-        if verdict.state == "disputed" and wanted < self.k + MOST_EXTRA:
+        if verdict.state in ("disputed", "settled") and wanted < self.k + MOST_EXTRA:
             decisions.ask_one_more(self.items[item], by=curator())
             self.asked[item] = wanted - self.k + 1
         else:
@@ -222,10 +222,10 @@ class Queue(RuleBasedStateMachine):
     def pause_or_resume(self, person: int) -> None:
         who = participants.annotator_of(self.project, self.people[person])
         if person in self.paused:
-            gold_questions.resume(who, by=curator())
+            pauses.resume(who, by=curator())
         else:
             with TestCase.captureOnCommitCallbacks(execute=True):
-                gold_questions.pause(who, by=curator())
+                pauses.pause(who, by=curator())
             assert not self.running(person).exists(), "What a paused person holds goes back."
         self.paused ^= {person}
 

@@ -11,7 +11,7 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus import item_state
 from annotation.models import Lease
-from annotation.queue import gold_questions, leases
+from annotation.queue import leases, quality_settings
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.projects import (
     annotators,
@@ -97,7 +97,7 @@ def test_k_can_be_raised_and_lowered_during_work() -> None:
 
 def test_a_tie_asks_one_more_annotator_up_to_the_limit() -> None:
     project = project_with_items(1, k=2)
-    gold_questions.set_quality_options(project, by=curator(), calls_extra=True, most_extra=1)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True, most_extra=1)
     item = answered_item(project, ["A"], ["B"])
     assert (item.state, item.extra, item.free) == ("open", 1, 1)
     answer_item(item, annotators(project, 3)[2], "C")
@@ -109,7 +109,7 @@ def test_a_tie_asks_one_more_annotator_up_to_the_limit() -> None:
 
 def test_a_changed_answer_cancels_the_request_for_one_more() -> None:
     project = project_with_items(1, k=2)
-    gold_questions.set_quality_options(project, by=curator(), calls_extra=True)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
     item = answered_item(project, ["A"], ["B"])
     answer_item(item, annotators(project, 2)[1], "A", base=1)
     item.refresh_from_db()
@@ -119,7 +119,7 @@ def test_a_changed_answer_cancels_the_request_for_one_more() -> None:
 def test_enabling_extra_annotators_applies_to_existing_disputes() -> None:
     project = project_with_items(1, k=2)
     item = answered_item(project, ["A"], ["B"])
-    gold_questions.set_quality_options(project, by=curator(), calls_extra=True)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
     item.refresh_from_db()
     assert (item.state, item.free) == ("open", 1)
     assert item_state.answers_needed(item, project) == 3

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.models import Annotator, Item, Project
-from annotation.queue import gold_questions, leases, votes
+from annotation.queue import leases, pauses, quality_settings, votes
 from annotation.reports.progress import answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from tests.cast.basics import sentence
@@ -62,7 +62,7 @@ def add_gold_questions(project: Project, use: str, *names: str) -> None:
     import_lines(project, [sentence(name) for name in names])
     for name in names:
         item = project.items.get(external_id=name)
-        gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use=use, by=curator())
+        quality_settings.make_gold_question(item, payload={"relations": ["A"]}, use=use, by=curator())
 
 
 def answered(project: Project, user: User) -> Item:
@@ -86,7 +86,7 @@ def test_the_qualification_round_counts_as_remaining() -> None:
     project = project_with_items(3, k=1)
     add_gold_questions(project, "qualify", "q0", "q1")
     (user,) = annotators(project, 1)
-    gold_questions.set_quality_options(project, by=curator(), qualifies=True)
+    quality_settings.set_quality_options(project, by=curator(), qualifies=True)
     for at in range(5):
         assert left(project, user) == 5 - at
         assert total(project, user) == 5
@@ -100,7 +100,7 @@ def test_a_hidden_check_changes_the_remaining_count_like_any_item() -> None:
     project = project_with_items(5, k=1)
     add_gold_questions(project, "check", "c0", "c1", "c2")
     (user,) = annotators(project, 1)
-    gold_questions.set_quality_options(project, by=curator(), check_every=2, least_checks=1_000)
+    quality_settings.set_quality_options(project, by=curator(), check_every=2, least_checks=1_000)
     seen: list[str] = []
     n = left_everywhere(project, user)
     assert n in (7, 8)  # two checks among four sentences, and perhaps one with the fifth
@@ -146,7 +146,7 @@ def test_nothing_remains_for_paused_annotators_or_in_closed_projects() -> None:
     project = project_with_items(3, k=1)
     first, second = annotators(project, 2)
     answered(project, first)
-    gold_questions.pause(Annotator.objects.get(project=project, user=first), by=curator())
+    pauses.pause(Annotator.objects.get(project=project, user=first), by=curator())
     assert (progress_of(project, first)["waiting"], progress_of(project, second)["waiting"]) == (0, 2)
     projects.close(project, by=curator())
     assert progress_of(project, second)["waiting"] == 0

@@ -1,0 +1,158 @@
+"""Grades of answers to gold questions, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from annotation.consensus import item_state
+from annotation.consensus.rules import Rules
+from annotation.models import Annotator, Item, KnownAnswer, Mark, Project, Vote
+from annotation.queue.participants import Participant
+from annotation.queue.pauses import pause_work
+from evalsvc.core.formats.label_mapping import LabelMapping, Payload, empty_answer
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceFeedback:
+    """One choice of the answer or of the known answer."""
+
+    choice: Any
+    chosen: bool
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """Feedback on an answer in the qualification round; hidden checks give none."""
+
+    right: bool
+    choices: list[ChoiceFeedback]
+    explains: str
+    done: int
+    of: int
+    passed: bool | None
+
+
+def grade(item: Item, participant: Participant, payload: Payload | None) -> Feedback | None:
+    """Grade the first vote on a gold question; a skip is wrong.
+
+    A hidden check that was put off is graded when it comes again, like any other sentence.
+    """
+    annotator, project = participant.annotator, participant.project
+    known = KnownAnswer.objects.get(pk=item.pk)
+    mapping = Rules(project).mapping
+    chosen = None if payload is None else choices_in(mapping.payload(payload).payload)
+    expected = choices_in(mapping.payload(known.payload).payload)
+    right = payload is not None and is_right(payload, known.payload, mapping)
+    created = Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": right})[1]
+    if item.use == Item.Use.CHECK:
+        if created:
+            _judge_checks(annotator, project)
+        return None
+    if created:
+        passed = judge_round(annotator, project)
+    else:
+        row = Annotator.objects.get(pk=annotator.pk)
+        passed = row.qualified_at is not None if row.qualified_at or row.paused_at else None
+    choices = [
+        ChoiceFeedback(choice, choice in (chosen or ()), choice in expected)
+        for choice in sorted({*expected, *(chosen or ())}, key=str)
+    ]
+    n_done = Mark.objects.filter(annotator=annotator, item__use=Item.Use.QUALIFY).count()
+    return Feedback(right, choices, known.explains, n_done, round_size(project), passed)
+
+
+def rehearse_grade(item: Item, participant: Participant, payload: Payload | None, vote: Vote) -> None:
+    """Take as long for a sentence as a hidden check takes to be graded, and store nothing.
+
+    Otherwise a reply would come later for checks. The savepoint stands for that in which a check is decided,
+    also when a sentence is put off: both are then written in it, and once more.
+    """
+    with transaction.atomic():
+        if vote.reason == "later":
+            item_state.rewrite(item)
+        else:
+            _rehearse_grade(item, participant, payload, vote)
+        transaction.set_rollback(True)
+
+
+def _rehearse_grade(item: Item, participant: Participant, payload: Payload | None, vote: Vote) -> None:
+    annotator, project = participant.annotator, participant.project
+    KnownAnswer.objects.filter(pk=item.pk).first()
+    mapping = Rules(project).mapping
+    none = empty_answer()
+    for _ in ("chosen", "expected"):
+        choices_in(mapping.payload(payload or none).payload)
+    is_right(payload or none, none, mapping)
+    earlier = Vote.objects.filter(item=item, annotator=annotator, number__lt=vote.number)
+    if not earlier.exclude(reason="later").exists():
+        with transaction.atomic():
+            Mark.objects.create(item=item, annotator=annotator, right=True)
+        list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
+
+
+def is_right(payload: Payload, known: Payload, mapping: LabelMapping) -> bool:
+    """True if the choices are those of the known answer; for a label that was split, any of its parts."""
+    chosen, expected = (_current_choices(each, mapping) for each in (payload, known))
+    pairs = ((chosen, expected), (expected, chosen))
+    return all(any(options & other for other in others) for one, others in pairs for options in one)
+
+
+def _current_choices(payload: Payload, mapping: LabelMapping) -> list[frozenset[Any]]:
+    """Return what each choice may mean in current labels; deleted ones are left out."""
+
+    def current(choice: Any) -> frozenset[Any]:
+        if isinstance(choice, str):
+            return frozenset(mapping.inventory([choice]))
+        if isinstance(choice[0], tuple):
+            return frozenset(product(*map(current, choice)))
+        start, end, label = choice
+        return frozenset((start, end, name) for name in current(label))
+
+    return [options for choice in choices_in(payload) if (options := current(choice))]
+
+
+def choices_in(payload: Payload) -> frozenset[Any]:
+    """Return the set of an answer's choices; links name their spans."""
+    spans = [tuple(span) for span in payload["spans"]]
+    links = [
+        name if isinstance(name, str) else (spans[name[0]], name[1], spans[name[2]])
+        for name in payload["relations"]
+    ]
+    return frozenset([*spans, *links])
+
+
+def round_size(project: Project) -> int:
+    return project.items.present().filter(use=Item.Use.QUALIFY, known__isnull=False).count()
+
+
+def judge_round(annotator: Annotator, project: Project) -> bool | None:
+    """Return the result of the qualification round, None before its end."""
+    right = list(_marks(annotator, Item.Use.QUALIFY).values_list("right", flat=True))
+    if len(right) < round_size(project):
+        return None
+    if 100 * sum(right) >= project.pass_percent * len(right):
+        Annotator.objects.filter(pk=annotator.pk).update(qualified_at=Now())
+        return True
+    pause_work(annotator, f"{sum(right)} of {len(right)} qualification sentences were right.")
+    return False
+
+
+def _judge_checks(annotator: Annotator, project: Project) -> None:
+    marks = _marks(annotator, Item.Use.CHECK)
+    if annotator.resumed_at is not None:
+        marks = marks.filter(at__gt=annotator.resumed_at)
+    right = list(marks.values_list("right", flat=True))
+    enough = len(right) >= project.least_checks
+    if enough and 100 * sum(right) < project.pass_percent * len(right):
+        pause_work(annotator, "Too many gold questions were answered wrongly.")
+
+
+def _marks(annotator: Annotator, use: str) -> QuerySet[Mark]:
+    return Mark.objects.filter(annotator=annotator, item__use=use)

@@ -1,0 +1,121 @@
+"""Settings of quality: gold questions, hidden checks, extra answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from annotation.consensus import item_state, recomputation
+from annotation.models import Annotator, Item, KnownAnswer, Project
+from annotation.queue.answer_validation import validate_answer
+from annotation.queue.grading import round_size
+from annotation.roles import CURATOR, require_to_change
+from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.models import record
+from evalsvc.core.errors.exceptions import Conflict, DomainError
+
+GOLD_LOGGED = "gold questions"
+
+
+@transaction.atomic
+def make_gold_question(
+    item: Item, *, payload: dict[str, Any], use: str, explains: str = "", by: User
+) -> KnownAnswer:
+    """Make an item without votes a gold question, and log it."""
+    before = item.use or "work"
+    made = store_gold_question(item, payload=payload, use=use, explains=explains, by=by)
+    after = {"use": use, "answer": made.payload}
+    record(item.project, GOLD_LOGGED, by=by, about=item.external_id, before={"use": before}, after=after)
+    return made
+
+
+@transaction.atomic
+def store_gold_question(
+    item: Item, *, payload: dict[str, Any], use: str, explains: str = "", by: User
+) -> KnownAnswer:
+    """Make an item without votes a gold question; the caller logs it."""
+    project = Project.objects.get(pk=item.project_id)
+    require_to_change(project, by, CURATOR)
+    if use not in (Item.Use.QUALIFY, Item.Use.CHECK):
+        raise DomainError("unknown_use", f"Unknown use {use!r}.", hint="Use qualify or check.", field="use")
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    _require_unused(item)
+    answer = validate_answer(payload, item=item, project=project)
+    item.use, item.free = use, 0
+    item.save(update_fields=["use", "free"])
+    values = {"payload": answer, "explains": explains}
+    return KnownAnswer.objects.update_or_create(item=item, defaults=values)[0]
+
+
+@transaction.atomic
+def make_ordinary_item(item: Item, *, by: User) -> Item:
+    """Make a gold question without votes an ordinary item."""
+    require_to_change(item.project, by, CURATOR)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    if item.use not in (Item.Use.QUALIFY, Item.Use.CHECK):
+        raise Conflict("no_known_answer", "This sentence is not a gold question.")
+    _require_unused(item)
+    known = KnownAnswer.objects.filter(pk=item.pk)
+    before = {"use": item.use, "answer": known.values_list("payload", flat=True).first()}
+    record(item.project, GOLD_LOGGED, by=by, about=item.external_id, before=before, after={"use": "work"})
+    known.delete()
+    item.use = Item.Use.WORK
+    item.save(update_fields=["use"])
+    return item_state.update_state(item)
+
+
+def _require_unused(item: Item) -> None:
+    if item.votes.exists() or item.leases.filter(ending="").exists():
+        raise Conflict("already_answered", "This sentence was already answered or is reserved for somebody.")
+
+
+QUALITY_OPTIONS = (
+    "qualifies",
+    "check_every",
+    "least_checks",
+    "pass_percent",
+    "most_extra",
+    "calls_extra",
+    "suggests",
+)
+OPTION_RANGES = {
+    "check_every": (0, 1_000),
+    "least_checks": (1, 1_000),
+    "pass_percent": (0, 100),
+    "most_extra": (0, 20),
+}
+
+
+@transaction.atomic
+def set_quality_options(project: Project, *, by: User, **values: Any) -> Project:
+    """Change options named in `QUALITY_OPTIONS`."""
+    require_to_change(project, by, CURATOR)
+    _validate_options(project, values)
+    before = {name: getattr(project, name) for name in values}
+    record(project, "quality settings", by=by, before=before, after=values)
+    Project.objects.filter(pk=project.pk).update(**values)
+    if "check_every" in values:  # what a person held once may come again, or no more
+        Annotator.objects.filter(project=project).update(searched_at=None, round_since=None)
+    project.refresh_from_db()
+    if {"most_extra", "calls_extra"} & set(values):
+        recomputation.recompute_after_change(project)
+    return project
+
+
+def _validate_options(project: Project, values: dict[str, Any]) -> None:
+    for name in sorted(set(values) - set(QUALITY_OPTIONS)):
+        hint = f"Use: {', '.join(QUALITY_OPTIONS)}."
+        raise DomainError("unknown_option", f"Unknown option {name}.", hint=hint, field=name)
+    for name, (least, most) in OPTION_RANGES.items():
+        if name in values and not least <= values[name] <= most:
+            raise DomainError(
+                "bad_option", f"{name} must be {least} to {most:,}, got {values[name]}.", field=name
+            )
+    if values.get("qualifies") and not round_size(project):
+        raise Conflict(
+            "no_known_items",
+            f"{project} has no sentences for a qualification round.",
+            hint="Import some with the option `known: qualify`.",
+            field="qualifies",
+        )

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import OuterRef, Subquery, Sum
+from django.db.models import Count, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -22,7 +22,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks.events import events_of
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.models import Benchmark, Entrant, Submission
 from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.overviews import overviews
 
@@ -64,7 +64,7 @@ def home(request: HttpRequest) -> HttpResponse:
     visible = list(roles.visible(request.user).order_by("title", "pk"))
     boards = overviews(visible[:LISTED])
     left = items_left(person) if person else []
-    todo = [*labelling(left), *disputes_to_decide(person), *running_submissions(person)] if person else []
+    todo = tasks(person, left) if person else []
     test_sets = TestSet.objects.visible_to(person).order_by("-pk") if person else TestSet.objects.none()
     is_empty = not (boards or todo or test_sets.exists())
     context = {
@@ -104,6 +104,15 @@ def _items(**values: Any) -> Subquery:
     return Subquery(counts.order_by().values("batch__project").annotate(total=Sum("n")).values("total"))
 
 
+def tasks(person: User, left: list[tuple[Project, int]]) -> list[HomeTask]:
+    return [
+        *labelling(left),
+        *disputes_to_decide(person),
+        *teams_to_approve(person),
+        *running_submissions(person),
+    ]
+
+
 def labelling(left: list[tuple[Project, int]]) -> list[HomeTask]:
     return [
         HomeTask(
@@ -131,6 +140,21 @@ def disputes_to_decide(person: User) -> list[HomeTask]:
             reverse("disputes", args=[project.slug]),
         )
         for project, n in islice(((project, n) for project, n in counts if n), TASKS)
+    ]
+
+
+def teams_to_approve(person: User) -> list[HomeTask]:
+    """Benchmarks of an organiser in which teams wait for approval."""
+    asked = Count("entrants", filter=Q(entrants__state=Entrant.State.ASKED))
+    mine = Benchmark.objects.filter(approval=True, people__user=person, people__role=roles.ORGANISER)
+    return [
+        HomeTask(
+            f"{counted(each.asked, 'team')} to approve",
+            each.title,
+            "Decide",
+            reverse("board-entrants", args=[each.slug]),
+        )
+        for each in mine.annotate(asked=asked).filter(asked__gt=0).order_by("title", "pk")[:TASKS]
     ]
 
 

@@ -12,6 +12,7 @@ from annotation.adjudication import decisions
 from annotation.models import Item
 from annotation.projects import set_member
 from evalsvc.core.accounts.models import User
+from evalsvc.evaluation.benchmarks import entrants
 from evalsvc.evaluation.benchmarks.announcements import announce
 from evalsvc.home import LISTED
 from tests.cast.basics import person, sentence
@@ -82,6 +83,16 @@ def test_running_submissions_are_listed_for_their_team_only(client: Client, cast
     address = reverse("submission", args=[submission.pk])
     assert address in home(client, cast.kim)
     assert address not in home(client, cast.lars)
+
+
+def test_teams_that_ask_to_take_part_wait_for_the_organisers(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations(title="Open board")
+    address = reverse("board-entrants", args=["rel"])
+    entrants.enter(benchmark, cast.kelpie, by=cast.kim)
+    assert address not in home(client, cast.olga)  # needs no approval
+    entrants.set_approval(benchmark, needed=True, by=cast.olga)
+    assert tasks(client, cast.olga) == {address: "1"}
+    assert tasks(client, cast.kim) == {}
 
 
 def test_a_visitor_sees_public_benchmarks_and_no_tasks(client: Client, cast: BenchmarkCast) -> None:

@@ -53,13 +53,18 @@ class LedgerSerializer(serializers.Serializer[Any]):
     gold_bits = serializers.FloatField(help_text="Bits that the labels hold: N·H.")
     bits_per_file = serializers.FloatField()
     most_files = serializers.SerializerMethodField(help_text="Quota of a team in total; null: none.")
-    warning = serializers.BooleanField(help_text="True when a team may know more than 10 % of the labels.")
+    warning = serializers.SerializerMethodField(
+        help_text="True when the quotas let a team know more than 10 % of the labels."
+    )
     costs = CostSerializer(many=True)
     teams = TeamBitsSerializer(many=True)
 
     @extend_schema_field(serializers.IntegerField(allow_null=True))
     def get_most_files(self, ledger: Ledger) -> int | None:
         return most_in_total(ledger.setting)
+
+    def get_warning(self, ledger: Ledger) -> bool:
+        return ledger.warns(most_in_total(ledger.setting))
 
 
 class Ledgers(APIView):

@@ -8,10 +8,11 @@ from functools import cached_property
 from django.db.models import Count
 
 from evalsvc.core.accounts.models import Team
+from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy, has_closed, hidden_among
 from evalsvc.evaluation.measures.computation import f_title
-from evalsvc.evaluation.measures.menu import MENU, as_shown
+from evalsvc.evaluation.measures.menu import as_shown, offered
 from evalsvc.evaluation.models import Benchmark, NearDuplicate, Setting, Submission
 from evalsvc.evaluation.roles import is_sealed
 
@@ -54,18 +55,12 @@ class Ledger:
         return rules.label_bits([*gold.classes.values(), gold.negative]) + of_relations
 
     @cached_property
-    def _most_claims(self) -> dict[str, int]:
-        """A claim of every class for each item: with these the step of a precision is finest."""
-        gold = self.policy.gold
-        return dict.fromkeys((*gold.classes, *gold.relations), gold.items)
-
-    @cached_property
     def costs(self) -> list[Cost]:
         """Cost of each measure and of class rows."""
         shown = set(self.policy.measures)
         costs = []
-        for measure in MENU.values():
-            step = self.policy.step(measure.key, self._most_claims)
+        for measure in offered(self.setting.kind):
+            step = self.policy.step(measure.key, self.policy.most_claims)
             if measure.key in shown or (step and measure.ranks and measure.board.get(self.setting.kind)):
                 bits = rules.bits(step) if step else 0.0
                 title = as_shown(self.setting, measure.key).title
@@ -77,7 +72,14 @@ class Ledger:
         if large:
             bits = large * rules.bits(rules.CLASS_STEP)
             f = f_title(gold.beta)
-            costs.append(Cost(f"{f} of {large} classes", rules.CLASS_STEP, bits, self.setting.class_rows))
+            costs.append(
+                Cost(
+                    f"{f} of {counted(large, 'class', 'classes')}",
+                    rules.CLASS_STEP,
+                    bits,
+                    self.setting.class_rows,
+                )
+            )
         return costs
 
     @property
@@ -103,9 +105,13 @@ class Ledger:
         """Return the share of the gold's bits, at most 1."""
         return min(bits / self.gold_bits, 1.0) if self.gold_bits else 0.0
 
-    @property
-    def warning(self) -> bool:
-        return any(team.share > rules.WARN_ABOVE for team in self.teams)
+    def warns(self, most: int | None) -> bool:
+        """True if a team knows too much of the gold, or may with the files it has (None: without limit)."""
+        if any(team.share > rules.WARN_ABOVE for team in self.teams):
+            return True
+        if has_closed(self.setting) or not self.bits_per_file:
+            return False
+        return most is None or self.share(most * self.bits_per_file) > rules.WARN_ABOVE
 
 
 def ledgers(benchmark: Benchmark) -> list[Ledger]:

@@ -173,6 +173,16 @@ class Policy:
         return bool(OVER_THRESHOLDS.fullmatch(key)) or (plain and key == "micro_f1")
 
     @property
+    def most_claims(self) -> dict[str, int]:
+        """A claim of every class for each item: with these the step of a precision is finest."""
+        return dict.fromkeys((*self.gold.classes, *self.gold.relations), self.gold.items)
+
+    @cached_property
+    def withholds_main(self) -> bool:
+        """True if teams see no figure of the main measure, so that no order is shown."""
+        return self.hidden and self.step(self.setting.main, self.most_claims) is None
+
+    @property
     def withheld(self) -> str:
         return f"withheld {self.until}: one gold label moves it by more than 5 points"
 
@@ -197,7 +207,9 @@ class Policy:
         if not self.hidden:
             return ""
         shown = f"Figures are rounded ({self.rounded})" if self.rounded else "No figure is shown"
+        main = as_shown(self.setting, self.setting.main).title
         others = "further measures, counts, figures per class and curves"
+        others = f"the main measure ({main}), {others}" if self.withholds_main else others
         why = "since exact ones would give the hidden gold away"
         held_back = f"{shown}; {others} are held back {self.until}, {why}."
         return held_back if self.setting.share is None else f"{held_back} {self._split}"

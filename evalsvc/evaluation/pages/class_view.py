@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -9,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from annotation.testset import label_titles
 from evalsvc.core.web.formatting import count, counted, listed
+from evalsvc.evaluation.disclosure.outcomes import DIRECTION, Outcomes
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.computation import computation, f_title, operating_point
 from evalsvc.evaluation.measures.families import CLASS_FAMILIES, RELATION_CLASSES
@@ -23,6 +25,8 @@ ERRORS = {
     "missed": "missed: in the gold, nothing predicted in its place",
     "spurious": "spurious: predicted, nothing in the gold in its place",
     "confused": "wrong label: another label in the gold",
+    "another": "wrong relation: another one in the gold",
+    "turned": "wrong direction: the gold has the relation the other way round",
     "wrong type": "correct bounds, wrong type",
     "wrong bounds": "correct type, wrong bounds",
     "wrong type and bounds": "overlap with wrong type and bounds",
@@ -208,32 +212,42 @@ def _ordered(rows: Sequence[ShownClass], order: str) -> list[ShownClass]:
     return sorted(rows, key=lambda row: (-row.gold, row.title))
 
 
-def error_charts(evaluation: Disclosed, benchmark: Benchmark) -> list[ErrorChart]:
+def error_charts(evaluation: Disclosed, benchmark: Benchmark, outcomes: Outcomes | None) -> list[ErrorChart]:
     """Errors by kind, with the classes that have most; those of relations apart."""
-    relations = _error_chart(
-        evaluation, "Wrong relations by kind", "wrong relation", "wrong_relations", RELATION_ERRORS
-    )
+    counts = evaluation.detail.get("wrong_relations", {})
+    where = evaluation.setting.title
+    relations = _error_chart(where, "Wrong relations by kind", "wrong relation", counts, RELATION_ERRORS)
     rows = _ordered(class_rows(evaluation, benchmark), "lost")[:3]
     most = listed([row.title for row in rows if row.false_negatives + row.false_positives])
     parts = (operating_point_of(evaluation), most and f"most in {most}")
     title = "Wrong entities by kind" if relations else "Errors by kind"
-    entities = _error_chart(evaluation, title, "error", "lost", ERRORS, parts)
+    lost = _with_directions(evaluation.detail.get("lost", {}), outcomes)
+    entities = _error_chart(where, title, "error", lost, ERRORS, parts)
     return [chart for chart in (relations, entities) if chart]
 
 
+def _with_directions(counts: Mapping[str, int], outcomes: Outcomes | None) -> Mapping[str, int]:
+    """Tell wrong directions from other wrong labels, as far as the outcomes are stored."""
+    turned = Counter(outcomes.masks)[1 << DIRECTION] if outcomes and counts.get("confused") else 0
+    if not turned:
+        return counts
+    others = {kind: n for kind, n in counts.items() if kind != "confused"}
+    return others | {"another": counts["confused"] - turned, "turned": turned}
+
+
 def _error_chart(
-    evaluation: Disclosed,
+    where: str,
     title: str,
     noun: str,
-    key: str,
+    counts: Mapping[str, int],
     titles: Mapping[str, str],
     remarks: Sequence[str] = (),
 ) -> ErrorChart | None:
-    counts = {kind: n for kind, n in evaluation.detail.get(key, {}).items() if n}
+    counts = {kind: n for kind, n in counts.items() if n}
     total = sum(counts.values())
     if not total:
         return None
     parts = [(titles.get(kind, kind), n) for kind, n in counts.items()]
-    caption = ", ".join(filter(None, (f"{counted(total, noun)} on “{evaluation.setting.title}”", *remarks)))
+    caption = ", ".join(filter(None, (f"{counted(total, noun)} on “{where}”", *remarks)))
     rows = [(name, n, total) for name, n in parts]
     return ErrorChart(title, caption, rows, charts.parts_bar(parts))

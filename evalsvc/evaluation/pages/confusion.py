@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from annotation.testset import label_titles
 from evalsvc.core.web.formatting import DASH, count, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
-from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
+from evalsvc.evaluation.disclosure.outcomes import Outcomes
 from evalsvc.evaluation.disclosure.policy import Disclosed
-from evalsvc.evaluation.roles import Person
 
 SHOWN, MOST = 8, 6  # classes of their own, and frequent confusions
 STEPS = (0.02, 0.05, 0.15, 0.3, 0.6)  # shares of a row at which the colour steps
@@ -23,18 +22,22 @@ class Confusion:
     """Matrix of the most frequent classes, with the rest together and none last.
 
     A cell is its text and the step of its colour; `pairs` are gold, prediction, items and share of the gold.
+    The first rows are the numbered ones, whose columns carry the numbers.
     """
 
     heads: list[str]
+    numbered: int
     rows: list[tuple[str, str, list[tuple[str, int]]]]
     pairs: list[tuple[str, str, str, str]]
     table: PaperTable
     note: str
 
 
-def confusion_for(scored: Disclosed, person: Person, *, name: str = "confusion") -> Confusion | None:
-    """Return the matrix of an evaluation as a reader may see it; None on closed gold."""
-    if (outcomes := outcomes_of(scored, person)) is None:
+def confusion_for(
+    scored: Disclosed, outcomes: Outcomes | None, *, name: str = "confusion"
+) -> Confusion | None:
+    """Return the matrix of an evaluation; None without outcomes, as on closed gold."""
+    if outcomes is None:
         return None
     benchmark = scored.setting.benchmark
     titles, none = label_titles(benchmark.labels), benchmark.negative or "none"
@@ -81,7 +84,7 @@ def confusion_of(outcomes: Outcomes, titles: Mapping[str, str], *, none: str, na
         else ""
     )
     heads = [named[key] for key in keys]
-    return Confusion(heads, rows, pairs, _table(weights, named, name), note)
+    return Confusion(heads, len(shown), rows, pairs, _table(weights, named, name), note)
 
 
 def _text(weight: float) -> str:

@@ -243,7 +243,8 @@ def runs_page(request: HttpRequest, slug: str) -> HttpResponse:
     form = RunFilters(request.GET)
     runs = form.runs_of(benchmark)
     found = runs.count()
-    shown, older = run_list.page_of(runs, request)
+    phase = form.cleaned_data["phase"] if form.is_valid() else ""
+    shown, older = run_list.page_of(runs, request, phase=phase)
     teams = Team.objects.filter(systems__benchmark=benchmark).distinct().order_by("name")
     query = request.GET.copy()
     query.pop("before", None)

@@ -37,7 +37,7 @@ from evalsvc.evaluation.benchmarks import (
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
 from evalsvc.evaluation.disclosure.ledger import Ledger, did_hide, ledgers
-from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import as_shown
@@ -171,6 +171,8 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
     settings = list(benchmark.settings.select_related("test_set", "only"))
     labels = scored_labels(benchmark, [each.test_set for each in settings])
     now = timezone.now()
+    hidden_ones = hidden_among(settings, now)
+    hidden = [setting for setting in settings if setting.pk in hidden_ones]
     context = {
         "heading": f"Organise {benchmark}",
         "benchmark": benchmark,
@@ -181,7 +183,8 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": _rules(benchmark),
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
-        "published": published_gold(each.test_set for each in settings if is_hidden(each, now)),
+        "unranked": [setting for setting in hidden if Policy(setting, hidden=True).withholds_main],
+        "published": published_gold(setting.test_set for setting in hidden),
         "systems": form.systems.values_list("name", "team__name")[:MOST_SUGGESTED],
     }
     return _form_page(request, "organise.html", form, **context, **_old_names(benchmark, by))
@@ -341,10 +344,11 @@ def ledger(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _ledger_section(ledger: Ledger) -> dict[str, Any]:
     setting = ledger.setting
+    most = most_in_total(setting)
     return {
         "setting": setting,
-        "warning": ledger.warning,
-        "lead": _ledger_lead(ledger, most_in_total(setting)),
+        "warning": ledger.warns(most),
+        "lead": _ledger_lead(ledger, most),
         "costs": DataTable(
             ("Shown", "Step, points", "Bits per file"),
             [

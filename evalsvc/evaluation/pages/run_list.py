@@ -50,18 +50,29 @@ def remark(submission: Submission) -> str:
     return f"{ORDINALS[attempt]} attempt" if attempt in ORDINALS else ""
 
 
-def main_figures(submissions: Sequence[Submission], person: Person) -> list[tuple[str, str]]:
-    """Return main figure and measure of each run's first visible setting."""
+def main_figures(
+    submissions: Sequence[Submission], person: Person, *, phase: str = ""
+) -> list[tuple[str, str]]:
+    """Return main figure and measure of each run's first visible setting, of a phase if one is named.
+
+    The measure of a run in several settings names the setting too.
+    """
     scored = []
     for submission in submissions:
         shown = [each for each in submission.evaluations.all() if not roles.is_sealed(each.setting)]
         shown.sort(key=precedence, reverse=True)
-        scored += [(submission, each) for each in sorted(shown, key=lambda each: each.setting.rank)]
+        scored += [
+            (submission, each)
+            for each in sorted(shown, key=lambda each: each.setting.rank)
+            if phase in ("", each.setting.phase) or not each.setting.phase
+        ]
     figures: dict[int, tuple[str, str]] = {}
     for (submission, evaluation), value in zip(scored, main_values(scored, person), strict=True):
         if value is not None and submission.pk not in figures:
             measure = as_shown(evaluation.setting, evaluation.setting.main)
-            figures[submission.pk] = formatting.measured(value, measure), measure.title
+            several = len({each.setting_id for each in submission.evaluations.all()}) > 1
+            title = f"{measure.title}, {evaluation.setting.title}" if several else measure.title
+            figures[submission.pk] = formatting.measured(value, measure), title
     return [figures.get(submission.pk, ("", "")) for submission in submissions]
 
 
@@ -77,15 +88,16 @@ def with_figures(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     return related.prefetch_related(Prefetch("evaluations", evaluations))
 
 
-def as_runs(submissions: Sequence[Submission], person: Person) -> list[ListedRun]:
+def as_runs(submissions: Sequence[Submission], person: Person, *, phase: str = "") -> list[ListedRun]:
+    figures = main_figures(submissions, person, phase=phase)
     return [
         ListedRun(submission, remark(submission), figure, measure)
-        for submission, (figure, measure) in zip(submissions, main_figures(submissions, person), strict=True)
+        for submission, (figure, measure) in zip(submissions, figures, strict=True)
     ]
 
 
 def page_of(
-    submissions: QuerySet[Submission], request: HttpRequest, *, size: int = 50
+    submissions: QuerySet[Submission], request: HttpRequest, *, size: int = 50, phase: str = ""
 ) -> tuple[list[ListedRun], str]:
     """Return the runs older than `before`, and the next page's query."""
     text = request.GET.get("before", "")
@@ -97,7 +109,7 @@ def page_of(
     newest = list(with_figures(submissions.order_by("-pk"))[: size + 1])
     query = request.GET.copy()
     query["before"] = str(newest[size - 1].pk) if len(newest) > size else ""
-    return as_runs(newest[:size], request.user), query.urlencode() if len(newest) > size else ""
+    return as_runs(newest[:size], request.user, phase=phase), query.urlencode() if len(newest) > size else ""
 
 
 def on_boards(runs: QuerySet[Submission]) -> QuerySet[Submission]:

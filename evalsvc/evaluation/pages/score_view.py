@@ -121,14 +121,16 @@ def shown_score(setting: Setting, score: ShownValue) -> ShownScore:
 
 
 def main_score(evaluation: Disclosed) -> str:
-    """Main score, such as `micro F1 69.4`, or why it is undefined."""
+    """Main score, such as `micro F1 69.4`, that it is withheld, or why it is undefined."""
     key = evaluation.setting.main
     measure = as_shown(evaluation.setting, key)
     score = next((s for s in evaluation.scores if s.measure == key), None)
     if score is None:
         return f"{measure.title} not computed for this form of predictions"
+    if score.withheld:  # the notes of the page say why, and until when
+        return f"{measure.title} withheld"
     if score.value is None:
-        return f"{measure.title} {'' if score.withheld else 'undefined '}({score.reason})"
+        return f"{measure.title} undefined ({score.reason})"
     return f"{measure.title} {measured(score.value, measure)}"
 
 

@@ -27,6 +27,7 @@ from evalsvc.core.web.formatting import counted, day, listed
 from evalsvc.evaluation import roles, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, final_entries, row_rules, scoring_identity
 from evalsvc.evaluation.disclosure.history import WAITING
+from evalsvc.evaluation.disclosure.outcomes import outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts, class_view, run_list, score_view, word_view
@@ -196,6 +197,7 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         return context
     of_versions = shown_scores.shown(submission, person=request.user)
     evaluations = shown_scores.under_version(of_versions)
+    outcomes = outcomes_of(evaluations[0], request.user) if evaluations else None
     ranked = [e for e in evaluations if e.setting.unit == Setting.Unit.BAG] or evaluations
     figures = [_curve(each, submission) for each in ranked]
     key, order = request.GET.get("of", ""), request.GET.get("order", "")
@@ -217,10 +219,12 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
         "curves": [figure for figure in figures if figure],
         "equal": Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None,
-        "errors": class_view.error_charts(evaluations[0], submission.benchmark) if evaluations else [],
+        "errors": class_view.error_charts(evaluations[0], submission.benchmark, outcomes)
+        if evaluations
+        else [],
         "word_tables": word_view.word_tables(evaluations, submission.benchmark),
         "class_tables": class_view.class_tables(evaluations, submission.benchmark, key=key, order=order),
-        "confusion": confusion_for(evaluations[0], request.user) if evaluations else None,
+        "confusion": confusion_for(evaluations[0], outcomes) if evaluations else None,
         "errors_address": "" if oldest else _errors_address(submission, evaluations),
         "versions": _versions(of_versions),
         "provenance": score_view.provenance(submission, evaluations),

@@ -52,7 +52,8 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
         tables["words"] = word_view.words_file(words_, file_name(page, "words"))
     if name == "curve" and page.median:
         tables[name] = system_figures.curve_table(page, page.median[1])
-    if name == "confusion" and (confusion := system_figures.confusion(page, request)):
+    stored = system_figures.outcomes(page, request) if name == "confusion" else None
+    if confusion := system_figures.confusion(page, stored):
         tables[name] = confusion.table
     if name not in tables:
         raise Unknown("unknown_table", "table", name, where="The system", known=tables)
@@ -64,6 +65,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
     board, row, setting = page.board, page.row, page.setting
     board.columns.load(board.columns)
     benchmark = setting.benchmark
+    outcomes = system_figures.outcomes(page, request)
     seen = roles.visible_submissions(request.user).filter(pk__in=[run.pk for run, _ in page.runs])
     files = reverse("system-file", args=[benchmark.slug, row.system.pk, "csv"])
     name = f"{row.system.team_slug}/{row.system.name}"
@@ -93,10 +95,10 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "run_rows": [(run, cells[1:]) for (run, _), cells in zip(page.runs, runs.rows, strict=True)],
         "visible": set(seen.values_list("pk", flat=True)),
         "curve": system_figures.curve(page, files),
-        "errors": class_view.error_charts(page.median[1], benchmark) if page.median else [],
+        "errors": class_view.error_charts(page.median[1], benchmark, outcomes) if page.median else [],
         "words": system_figures.word_table(page),
         "class_tables": system_figures.classes(page, request),
-        "confusion": system_figures.confusion(page, request),
+        "confusion": system_figures.confusion(page, outcomes),
         "median": page.median[0] if page.median else None,
         "files": files,
         "query": urlencode({"setting": setting.key}),

@@ -15,6 +15,7 @@ from evalsvc.evaluation import leaderboard, shown_scores
 from evalsvc.evaluation.board_figures import Kept
 from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.comparison.board_tests import FIRST
+from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.measures.menu import board_measures
@@ -83,11 +84,16 @@ def curve_table(page: SystemPage, scored: Disclosed) -> PaperTable:
     return PaperTable("curve", "Precision against recall of the median run.", heads, rows)
 
 
-def confusion(page: SystemPage, request: HttpRequest) -> Confusion | None:
+def outcomes(page: SystemPage, request: HttpRequest) -> Outcomes | None:
+    """Return the outcomes of the median run, if the reader may see them."""
+    return outcomes_of(page.median[1], request.user) if page.median else None
+
+
+def confusion(page: SystemPage, stored: Outcomes | None) -> Confusion | None:
     """Return the confusion matrix of the median run."""
     if page.median is None:
         return None
-    return confusion_for(page.median[1], request.user, name=file_name(page, "confusion"))
+    return confusion_for(page.median[1], stored, name=file_name(page, "confusion"))
 
 
 def word_table(page: SystemPage) -> word_view.WordTable | None:

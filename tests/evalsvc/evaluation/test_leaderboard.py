@@ -145,6 +145,9 @@ def test_a_final_entry_stands_when_its_phase_has_ended_and_another_begins(cast: 
     while run_next("score"):
         pass
     both.refresh_from_db(), other.refresh_from_db()
+    runs = run_list.with_figures(Submission.objects.filter(pk=both.pk))
+    assert run_list.main_figures(runs, cast.kim, phase="dev") == [("100.0", "accuracy, Dev")]
+    assert run_list.main_figures(runs, cast.kim, phase="test") == [("100.0", "micro F1, main")]
     final_entries.choose(both, by=cast.kim)
     with pytest.raises(DomainError, match="not sent to the phase"):
         final_entries.choose(both, by=cast.kim, phase="final")

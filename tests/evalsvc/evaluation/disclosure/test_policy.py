@@ -159,6 +159,12 @@ def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
     shown = scores(client, submission.pk)["scores"]["micro_f1"]
     assert shown["value"] is None
     assert "more than 5 points" in shown["reason"]
+    page = client.get(reverse("submission", args=[submission.pk])).content.decode()
+    assert "Scored: micro F1 withheld on “" in page
+    assert "the main measure (micro F1), further measures" in page
+    client.force_login(cast.olga)
+    organised = client.get(reverse("board-organise", args=[submission.benchmark.slug])).content.decode()
+    assert "Teams see no ranking of “" in organised
 
 
 def test_class_rows_on_the_organisers_word_are_f1_of_large_classes(

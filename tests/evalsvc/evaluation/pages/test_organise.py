@@ -431,6 +431,24 @@ def test_the_effect_names_other_settings_whose_figures_change_with_it(
     assert "1 other setting on this gold also changes" in effect["effect"]
 
 
+def test_the_ledger_warns_before_teams_use_quotas_that_give_the_gold_away(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    labels = ["born_in", "works_for"] * 200
+    gold = [gold_sentence(f"g{n}", "Q1", "Q2", label) for n, label in enumerate(labels)]
+    settings = [("main", freeze("many", gold, by=cast.olga), "sentence", "micro_f1")]
+    benchmark = cast.benchmark(settings=settings)
+    Setting.objects.update(disclosure="hidden")
+    client.force_login(cast.olga)
+    address = reverse("board-ledger", args=["rel"])
+    warning = "The quotas let a team know more than 10 % of the labels."
+    assert warning in (page := client.get(address).content.decode())
+    assert page.count("micro F1") == 2  # of labels, and the best of scores; none of entities
+    benchmark.default_quotas, benchmark.in_total = False, 1
+    benchmark.save()
+    assert warning not in client.get(address).content.decode()
+
+
 def test_the_ledger_of_a_hidden_phase_stays_when_it_has_closed(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     Setting.objects.update(disclosure="hidden", closes_at=timezone.now())

@@ -15,7 +15,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import PredictionFile, Setting, Submission
 from tests.cast.basics import jsonl
-from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.cast.replay import replayed
 from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
 from workers.handlers import score
@@ -377,6 +377,28 @@ def test_a_micro_f1_above_macro_precision_and_recall_is_explained_beside_the_fig
     assert expected in client.get(system).content.decode()
 
 
+def test_wrong_directions_are_counted_apart_from_other_wrong_relations(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    names = ["owns(e1,e2)", "owns(e2,e1)", "near(e1,e2)"]
+    gold = [gold_sentence(f"s{n}", "Q1", "Q2", name) for n, name in enumerate(names)]
+    gold.append(gold_sentence("s3", "Q1", "Q2"))
+    settings = [("main", freeze("directed", gold, by=cast.olga, labels=names), "sentence", "micro_f1")]
+    benchmark = cast.benchmark(settings=settings, labels=names, negative="Other")
+    said = [names[1], names[2], "Other", names[2]]
+    submission = cast.submit(benchmark, [{"id": f"s{n}", "label": label} for n, label in enumerate(said)])
+    assert run_next("score")
+    client.force_login(cast.kim)
+    pages = [
+        client.get(reverse("submission", args=[submission.pk])),
+        client.get(reverse("system", args=[benchmark.slug, submission.system_id])),
+    ]
+    for each in pages:
+        [chart] = each.context["errors"]
+        kinds = {name.split(":")[0]: n for name, n, _ in chart.parts}
+        assert kinds == {"missed": 1, "spurious": 1, "wrong relation": 1, "wrong direction": 1}
+
+
 def test_a_run_on_open_gold_has_its_confusions_and_a_link_to_its_errors(
     client: Client, cast: BenchmarkCast
 ) -> None:
@@ -388,6 +410,8 @@ def test_a_run_on_open_gold_has_its_confusions_and_a_link_to_its_errors(
     assert rows == {"born_in": "2", "works_for": "1", "part_of": "1", "N/A": "2"}
     errors = client.get(opened.context["errors_address"]).context
     assert (errors["a"].run, errors["a"].median) == (submission, False)
+    heads = re.findall(r'scope="col" title="(\w+)">\s*<span aria-hidden="true">(\d)', opened.content.decode())
+    assert heads == [("born_in", "1"), ("works_for", "2"), ("part_of", "3")]  # long names would overlap
     Setting.objects.update(disclosure="hidden")
     hidden = client.get(reverse("submission", args=[submission.pk]))
     assert hidden.context["confusion"] is None

@@ -322,10 +322,20 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# Replace a process after 2,000 ticks (an hour or two), or when it exceeds this size (kB).
-CELERY_WORKER_MAX_TASKS_PER_CHILD, CELERY_WORKER_MAX_MEMORY_PER_CHILD = 2_000, 1_000_000
+# Replace a process after 200 tasks (of ticks, an hour or two), or when it exceeds this size (kB).
+CELERY_WORKER_MAX_TASKS_PER_CHILD, CELERY_WORKER_MAX_MEMORY_PER_CHILD = 200, 1_000_000
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat")
+CELERY_BEAT_SCHEDULER, CELERY_BEAT_SCHEDULE_FILENAME = "workers.beat:TickScheduler", str(DATA_DIR / "beat")
+# A late tick is of no use.
+CELERY_BEAT_SCHEDULE = {
+    f"tick {queue}": {
+        "task": "workers.run_next",
+        "schedule": JOB_RECONCILE_SECONDS,
+        "args": (queue,),
+        "options": {"queue": queue, "expires": JOB_RECONCILE_SECONDS},
+    }
+    for queue in JOB_QUEUES
+}
 # Beat answers `celery inspect ping`, as workers do, unless it has not ticked for so many seconds.
 CELERY_BEAT_ENABLE_REMOTE_CONTROL, CELERY_BEAT_REMOTE_CONTROL_MAX_TICK_AGE = True, 30
 # A broker restart must not kill jobs: the fence already keeps a second attempt from storing.

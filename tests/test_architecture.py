@@ -82,6 +82,17 @@ def test_a_command_starts_without_pages_api_and_broker() -> None:
     assert not loaded_after(code) & {"celery", "kombu", "redis", *with_rest_framework}
 
 
+def test_beat_and_the_supervisor_load_no_models() -> None:
+    """They run as long as the service, and models would take 30 MB of each."""
+    assert not loaded_after("import workers.beat") & {"annotation", "rest_framework", *HEAVY}
+    command = [sys.executable, "-X", "importtime", "manage.py", "up", "--port", "none"]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert "Invalid port 'none'" in run.stderr
+    assert "evalsvc.local.supervisor" in run.stderr
+    assert "annotation" not in run.stderr
+    assert "django.db.models" not in run.stderr
+
+
 def test_the_measures_load_neither_django_nor_celery_nor_scipy() -> None:
     loaded = loaded_after("import workers.metrics")
     assert not loaded & {"django", "celery", "rest_framework", "evalsvc", "annotation", "scipy", "spacy"}

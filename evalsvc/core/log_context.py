@@ -7,8 +7,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from django.http import HttpRequest, HttpResponseBase
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponseBase
 
 HEADER = "X-Request-ID"
 GIVEN = re.compile(r"[A-Za-z0-9._-]{8,64}")

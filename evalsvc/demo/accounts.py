@@ -9,14 +9,11 @@ import json
 import os
 import secrets
 from dataclasses import dataclass
-from pathlib import Path
-
-from django.conf import settings
 
 from evalsvc.core.accounts import teams
 from evalsvc.core.accounts.models import Team, User
+from evalsvc.demo.logins import ADJUDICATOR, CURATOR, passwords_path, read_passwords
 
-CURATOR, ADJUDICATOR = "solveig", "teodora"
 ANNOTATORS = ("mirela", "jorund", "adaeze", "caetano")
 FULL_NAMES = {
     CURATOR: "Solveig Marchetti",
@@ -30,8 +27,6 @@ FULL_NAMES = {
     "caetano": "Caetano Skogmar",
 }
 TEAM_OWNERS = {"Fjordlight": "ilse", "Tidemark": "bastien", "Quillwork": "noor"}
-PRINTED_LOGINS = {"annotator": "mirela", "adjudicator": ADJUDICATOR, "curator": CURATOR, "team": "ilse"}
-"""Purpose → user name, in the order printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +37,15 @@ class DemoAccounts:
     teams: dict[str, Team]
 
 
-def read_passwords() -> dict[str, str]:
-    """User name → password; empty if the demo was never loaded."""
-    path = _passwords_path()
-    return dict(json.loads(path.read_text())) if path.exists() else {}
-
-
 def ensure_accounts() -> DemoAccounts:
     """Create the users and teams that are missing."""
     passwords = read_passwords()
     if not passwords:
         passwords = {name: secrets.token_urlsafe(9) for name in FULL_NAMES}
-        draft = _passwords_path().with_suffix(".new")
+        draft = passwords_path().with_suffix(".new")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(passwords, file)
-        draft.replace(_passwords_path())  # atomic: never half a file
+        draft.replace(passwords_path())  # atomic: never half a file
     users = {name: _ensure_user(name, passwords[name]) for name in FULL_NAMES}
     existing = {team.name: team for team in Team.objects.filter(name__in=TEAM_OWNERS)}
     return DemoAccounts(
@@ -66,10 +55,6 @@ def ensure_accounts() -> DemoAccounts:
             for name, owner in TEAM_OWNERS.items()
         },
     )
-
-
-def _passwords_path() -> Path:
-    return Path(settings.DATA_DIR) / "demo-logins.json"
 
 
 def _ensure_user(name: str, password: str) -> User:

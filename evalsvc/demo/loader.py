@@ -30,15 +30,8 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.models import Job
-from evalsvc.demo.accounts import (
-    ADJUDICATOR,
-    ANNOTATORS,
-    CURATOR,
-    TEAM_OWNERS,
-    DemoAccounts,
-    ensure_accounts,
-    read_passwords,
-)
+from evalsvc.demo.accounts import ANNOTATORS, TEAM_OWNERS, DemoAccounts, ensure_accounts
+from evalsvc.demo.logins import ADJUDICATOR, CURATOR, read_passwords
 from evalsvc.evaluation.benchmarks import contributed, creation, file_contract
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.reported import entries

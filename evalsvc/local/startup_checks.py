@@ -1,22 +1,16 @@
-"""Preconditions of a start: data folder, port, tables, static files."""
+"""Preconditions of a start: data folder and port."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from django.conf import settings
-from django.contrib.staticfiles.finders import get_finders
-from django.core.management import CommandError, call_command
-
-from evalsvc.environment import make_private
-from evalsvc.local.schema_check import require_matching_schema, store_digests
+from django.core.management import CommandError
 
 
 @contextmanager
@@ -63,28 +57,3 @@ def require_free_port(host: str, port: int) -> None:
                     "HOST_ADDRESS must be an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them."
                 )
             raise CommandError(f"Cannot listen on port {port} of {host} ({error.strerror}). {hint}") from None
-
-
-def prepare() -> None:
-    """Update tables and static files, and create the upload folder."""
-    needs_migrate = require_matching_schema()
-    make_private(settings.DATA_DIR)  # of an earlier build, perhaps
-    Path(settings.MEDIA_ROOT).mkdir(exist_ok=True)
-    if needs_migrate:
-        call_command("migrate", interactive=False, verbosity=0)
-    store_digests()
-    stamp, digest = settings.DATA_DIR / "static.stamp", static_digest()
-    collected = settings.STATIC_ROOT.exists() and stamp.exists() and stamp.read_text() == digest
-    if not collected:
-        call_command("collectstatic", interactive=False, verbosity=0, clear=True)
-        stamp.write_text(digest)
-
-
-def static_digest() -> str:
-    """A digest that changes with any static file."""
-    digest = hashlib.sha256(settings.STORAGES["staticfiles"]["BACKEND"].encode())
-    for finder in get_finders():
-        for path, storage in finder.list([]):
-            state = Path(storage.path(path)).stat()
-            digest.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
-    return digest.hexdigest()

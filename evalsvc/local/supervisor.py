@@ -171,13 +171,19 @@ class Supervisor:
 def commands(*, host: str, port: int) -> dict[str, list[str]]:
     """The command of each process, also in containers."""
     python = sys.executable
-    celery = [python, "-m", "workers.celery_command", "--quiet", "-A", "workers"]
+    celery = [python, "-m", "workers.celery_command", "--quiet", "-A"]
     log = ["--loglevel", "INFO"]
     return {
-        "worker": [*celery, "worker", *worker_options("worker", "score,ingest", processes=2), *log],
+        "worker": [
+            *celery,
+            "workers",
+            "worker",
+            *worker_options("worker", "score,ingest", processes=2),
+            *log,
+        ],
         # long jobs have a process of their own, so that submissions never wait for them
-        "heavy": [*celery, "worker", *worker_options("heavy", "heavy", processes=1), *log],
-        "beat": [*celery, "beat", "--hostname", "beat@%h", "--pidfile", "", *log],
+        "heavy": [*celery, "workers", "worker", *worker_options("heavy", "heavy", processes=1), *log],
+        "beat": [*celery, "workers.beat", "beat", "--hostname", "beat@%h", "--pidfile", "", *log],
         "web": [
             *(python, "-m", "gunicorn", "--config", "python:evalsvc.serving.gunicorn_settings"),
             *("evalsvc.wsgi", "--bind", f"{host}:{port}"),

@@ -11,9 +11,8 @@ from celery.beat import PersistentScheduler
 from django.conf import settings
 from django.db import OperationalError
 
-from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
-from workers import celery
+from workers import beat
 
 pytestmark = pytest.mark.django_db
 
@@ -29,16 +28,16 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(
         PersistentScheduler, "apply_entry", lambda _, entry, producer: sent.update(entry.args)
     )
-    monkeypatch.setattr(celery, "close_old_connections", lambda: None)  # the test's transaction is in it
+    monkeypatch.setattr(beat, "close_old_connections", lambda: None)  # the test's transaction is in it
 
     monkeypatch.setattr(PersistentScheduler, "__init__", lambda _: None)
 
     def run(*, restarted: bool = False) -> Counter[str]:
         started = 1_000 if restarted else 0
-        monkeypatch.setattr(celery, "time", SimpleNamespace(monotonic=lambda: started))
-        scheduler = celery.TickScheduler()
+        monkeypatch.setattr(beat, "time", SimpleNamespace(monotonic=lambda: started))
+        scheduler = beat.TickScheduler()
         for now in clock:
-            monkeypatch.setattr(celery, "time", SimpleNamespace(monotonic=lambda now=now: now))
+            monkeypatch.setattr(beat, "time", SimpleNamespace(monotonic=lambda now=now: now))
             for name in ("score", "heavy"):
                 scheduler.apply_entry(SimpleNamespace(args=(name,)))
         return sent
@@ -65,7 +64,7 @@ def test_every_tick_is_sent_for_a_minute_after_the_last_job(
     ticks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = iter([True])
-    monkeypatch.setattr(queue, "has_jobs", lambda: next(looks, False))
+    monkeypatch.setattr(beat, "has_jobs", lambda: next(looks, False))
     assert ticks() == {"score": 20, "heavy": 20}
 
 
@@ -73,9 +72,9 @@ def test_every_tick_is_sent_while_the_database_is_away(ticks: Any, monkeypatch: 
     def away() -> bool:
         raise OperationalError("the database is away")
 
-    monkeypatch.setattr(queue, "has_jobs", away)
+    monkeypatch.setattr(beat, "has_jobs", away)
     assert ticks() == {"score": 20, "heavy": 20}
 
 
 def test_beat_stores_its_clock_in_the_data_folder_and_not_where_it_was_started() -> None:
-    assert celery.app.conf.beat_schedule_filename == str(settings.DATA_DIR / "beat")
+    assert beat.app.conf.beat_schedule_filename == str(settings.DATA_DIR / "beat")

@@ -76,12 +76,6 @@ def restart(job: Job, *, by: str) -> Job:
         return transitions.restart(row, detail=by)
 
 
-def has_jobs() -> bool:
-    """Return True if a job of any queue waits or runs."""
-    states = (Job.State.QUEUED, Job.State.RUNNING)
-    return Job.objects.filter(queue__in=settings.JOB_QUEUES, state__in=states).exists()
-
-
 def due(queue: str) -> QuerySet[Job]:
     return Job.objects.filter(queue=queue, state=Job.State.QUEUED, run_after__lte=Now())
 

@@ -1,4 +1,4 @@
-"""Base classes of the commands: messages, acting user, jobs."""
+"""Base classes of the commands: acting user, jobs."""
 
 from __future__ import annotations
 
@@ -11,51 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from django.core.management import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError, OperationalError, ProgrammingError
+from django.core.management import CommandError, CommandParser
 
-from evalsvc.checks import INSTALLATION
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.jobs.models import Job
-from evalsvc.local.schema_check import database_place
+from evalsvc.management.commands._plain import PlainCommand
 
 if TYPE_CHECKING:
     from workers.cli.command import CommandOutput
-
-
-class PlainCommand(BaseCommand):
-    """Prints error messages; tracebacks only with --traceback.
-
-    It checks the installation alone: Django's other checks judge the code, and load every page for it.
-    """
-
-    requires_system_checks = [INSTALLATION]
-
-    def run_from_argv(self, argv: list[str]) -> None:
-        if "--traceback" in argv:
-            return super().run_from_argv(argv)
-        try:
-            return super().run_from_argv([*argv[:2], "--traceback", *argv[2:]])
-        except CommandError as error:
-            self.stderr.write(str(error))
-            sys.exit(error.returncode)
-        except (OperationalError, ProgrammingError) as error:
-            self.stderr.write(_database_message(error))
-            sys.exit(1)
-
-    def write(self, message: str) -> None:
-        self.stdout.write(message)
-        self.stdout.flush()
-
-
-def _database_message(error: DatabaseError) -> str:
-    reason = str(error).strip()
-    if "no such table" in reason or ("relation " in reason and "does not exist" in reason):
-        return f"No tables in {database_place()} yet. Run make up once, or manage.py migrate."
-    hint = "Check DATABASE_URL; --traceback shows more."
-    return f"Cannot use the tables in {database_place()}: {reason}\n{hint}"
 
 
 class ScoringCommand(PlainCommand):

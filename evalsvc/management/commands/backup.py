@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management import CommandError, CommandParser
 
 from evalsvc.local.backup import back_up
-from evalsvc.management.commands._base import PlainCommand
+from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from evalsvc.demo.accounts import PRINTED_LOGINS, read_passwords
-from evalsvc.management.commands._base import PlainCommand
+from evalsvc.demo.logins import login_lines
+from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):
@@ -21,6 +21,5 @@ class Command(PlainCommand):
             from evalsvc.demo import loader
 
             loader.load(lambda message: self.write(f"demo: {message}"))
-        passwords = read_passwords()
-        for purpose, name in PRINTED_LOGINS.items() if passwords else ():
-            self.stdout.write(f"  {purpose:<12} {name:<10} {passwords[name]}")
+        for line in login_lines():
+            self.stdout.write(line)

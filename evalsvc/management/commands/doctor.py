@@ -9,7 +9,7 @@ from django.core.management import CommandParser
 
 from evalsvc.core.upkeep import registry, retention, stored_files
 from evalsvc.core.web.formatting import counted
-from evalsvc.management.commands._base import PlainCommand
+from evalsvc.management.commands._plain import PlainCommand
 
 EVERYTHING = sys.maxsize
 

@@ -13,7 +13,8 @@ from annotation.testset import TestSet
 from evalsvc.core.formats.documents import UNITS
 from evalsvc.core.formats.registry import own_format, written_formats
 from evalsvc.core.formats.tag_schemes import SCHEMES
-from evalsvc.management.commands._base import PlainCommand, errors_as_messages, get_test_set
+from evalsvc.management.commands._base import errors_as_messages, get_test_set
+from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):

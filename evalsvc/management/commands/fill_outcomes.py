@@ -9,7 +9,7 @@ from django.core.management import CommandError, CommandParser
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.management.commands._base import PlainCommand
+from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):

@@ -13,7 +13,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.jobs import kinds, queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.formatting import counted
-from evalsvc.management.commands._base import PlainCommand
+from evalsvc.management.commands._plain import PlainCommand
 
 FILTERS = ("state", "kind", "queue", "lane", "code")
 FIELDS = {"code": "error_code"}

@@ -10,7 +10,7 @@ from django.core.management import CommandParser
 
 from evalsvc.local.backup import restore
 from evalsvc.local.startup_checks import lock_data_folder
-from evalsvc.management.commands._base import PlainCommand
+from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):

@@ -8,7 +8,7 @@ from django.core.management import CommandParser
 
 from evalsvc.local.startup_checks import parse_port
 from evalsvc.local.supervisor import PROBES, Supervisor
-from evalsvc.management.commands._base import PlainCommand
+from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):

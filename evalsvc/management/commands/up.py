@@ -6,18 +6,18 @@ import logging
 import os
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 from django.conf import settings
-from django.core.management import CommandError, CommandParser, call_command
+from django.core.management import CommandError, CommandParser
 
-from evalsvc.local.child_process import end_with_parent, stop_with_parent
+from evalsvc.demo.logins import login_lines
+from evalsvc.local.child_process import stop_with_parent
 from evalsvc.local.embedded_broker import BrokerFailed
-from evalsvc.local.startup_checks import lock_data_folder, parse_port, prepare, require_free_port
+from evalsvc.local.preparation import Installation, prepare_apart
+from evalsvc.local.startup_checks import lock_data_folder, parse_port, require_free_port
 from evalsvc.local.supervisor import Supervisor
-from evalsvc.management.commands._base import PlainCommand
+from evalsvc.management.commands._plain import PlainCommand
 
 log = logging.getLogger("evalsvc.supervisor")
 
@@ -36,16 +36,13 @@ class Command(PlainCommand):
             require_free_port(supervisor.host, supervisor.port)
             supervisor.install_signal_handlers()
             self.report("preparing tables and static files")
-            # left behind by a killed supervisor, it would hold the lock of the folder for ever
-            with ProcessPoolExecutor(1, get_context("fork"), initializer=end_with_parent) as process:
-                process.submit(prepare).result()  # migrations leave 50 MB behind in their process
-            self.serve(supervisor, demo=not options["no_demo"])
+            self.serve(supervisor, prepare_apart(), demo=not options["no_demo"])
 
-    def serve(self, supervisor: Supervisor, *, demo: bool) -> None:
+    def serve(self, supervisor: Supervisor, found: Installation, *, demo: bool) -> None:
         try:
             supervisor.start()
             if not supervisor.stopping.is_set():
-                self.greet(supervisor, demo=demo)
+                self.greet(supervisor, found, demo=demo)
             supervisor.run()
         except BrokerFailed as error:
             raise CommandError(str(error)) from error
@@ -54,10 +51,12 @@ class Command(PlainCommand):
             supervisor.stop()
         self.report("stopped; the data is stored")
 
-    def greet(self, supervisor: Supervisor, *, demo: bool) -> None:
+    def greet(self, supervisor: Supervisor, found: Installation, *, demo: bool) -> None:
         self.report(f"serving at {supervisor.address}  (data and logs: {settings.DATA_DIR})")
-        if not (demo and self.load_demo(supervisor)):
-            self.print_logins()
+        if demo and found.wants_demo:
+            self.load_demo(supervisor)
+        else:
+            self.print_logins(found)
         if supervisor.stopping.is_set():
             return
         if supervisor.hides_host_names:
@@ -65,12 +64,8 @@ class Command(PlainCommand):
             self.report(f"answering to {hosts} only; add names with ALLOWED_HOSTS=NAME,NAME make up")
         self.report(f"open {supervisor.address} in a browser; Ctrl-C stops everything")
 
-    def load_demo(self, supervisor: Supervisor) -> bool:
+    def load_demo(self, supervisor: Supervisor) -> None:
         """Load the demo on the first start; resume an interrupted load."""
-        from evalsvc.demo import loader
-
-        if not loader.is_wanted():
-            return False
         self.report("loading the demo; start with DEMO=0 to skip it")
         process = subprocess.Popen(
             [sys.executable, "manage.py", "demo"],
@@ -79,16 +74,12 @@ class Command(PlainCommand):
             preexec_fn=stop_with_parent,
         )
         self.wait_for(process, supervisor)
-        return True
 
-    def print_logins(self) -> None:
+    def print_logins(self, found: Installation) -> None:
         """Print the demo's logins; without any account, how to create the first."""
-        from evalsvc.core.accounts.models import User
-        from evalsvc.demo.accounts import read_passwords
-
-        if read_passwords():
-            call_command("demo", logins=True, stdout=self.stdout)
-        elif not User.objects.exists():
+        for line in login_lines():
+            self.write(line)
+        if not found.has_accounts:
             folder = f"EVALSVC_DATA={settings.DATA_DIR} " if os.environ.get("EVALSVC_DATA") else ""
             self.report(f"no accounts yet; create one: {folder}{sys.executable} manage.py createsuperuser")
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
+from evalsvc.local.preparation import prepare, static_digest
 from evalsvc.local.schema_check import store_digests
-from evalsvc.local.startup_checks import prepare, static_digest
 from tests.places.tables import copy_sqlite, default_is
 
 

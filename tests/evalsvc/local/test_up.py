@@ -19,6 +19,7 @@ from django.core.management import CommandError, call_command
 
 from evalsvc.local import supervisor as supervisor_module
 from evalsvc.local.child_process import ChildProcess, children
+from evalsvc.local.preparation import Installation
 from evalsvc.local.startup_checks import parse_port, require_free_port
 from evalsvc.local.supervisor import PROBES, Supervisor, answers, commands
 from evalsvc.management.commands.up import Command
@@ -168,9 +169,9 @@ def test_no_address_is_printed_for_a_service_stopped_while_the_demo_loads(
     out = StringIO()
     service, starting = Supervisor(host="127.0.0.1", port=8000, report=print), Command(stdout=out)
     loader = subprocess.Popen(["/bin/sleep", "600"])
-    monkeypatch.setattr(starting, "load_demo", lambda of: starting.wait_for(loader, of) or True)
+    monkeypatch.setattr(starting, "load_demo", lambda of: starting.wait_for(loader, of))
     service.stopping.set()
-    starting.greet(service, demo=True)
+    starting.greet(service, Installation(has_accounts=False, wants_demo=True), demo=True)
     assert loader.returncode == -signal.SIGTERM
     assert "the next start resumes loading" in out.getvalue()
     assert "in a browser" not in out.getvalue()

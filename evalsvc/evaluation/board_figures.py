@@ -47,7 +47,7 @@ LARGE = 100  # runs from which a board is stored; below, computing it costs as m
 PAUSE_SECONDS, SHARE_OF_TIME = 5.0, 10
 # Changes of these change what a reader may see, so that figures from before must not be shown.
 RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at", "row_rule")
-FORMAT = 5  # of stored figures and of the rules on what is shown; a board of another one is not read
+FORMAT = 6  # of stored figures and of the rules on what is shown; a board of another one is not read
 FAILURE_PAUSE = timedelta(hours=1)
 Stamp = tuple[Any, ...]
 _next_look = 0.0
@@ -119,6 +119,17 @@ class MeasureFigures(dict[int, RunStatistics]):
                 ranks[system] = rank
             self._ranked[higher_is_better, but] = list(ranks), ranks
         return self._ranked[higher_is_better, but]
+
+    @cached_property
+    def counts(self) -> frozenset[int]:
+        """How many runs stand behind the means."""
+        return frozenset(each.n for each in self.values() if each.n)
+
+    @cached_property
+    def ends(self) -> list[float]:
+        """The least and the greatest value of a run, if there is one."""
+        values = [end for each in self.values() for end in (each.minimum, each.maximum) if end is not None]
+        return [min(values), max(values)] if values else []
 
     @cached_property
     def _ranked(self) -> dict[tuple[bool, frozenset[int]], tuple[list[int], dict[int, int]]]:

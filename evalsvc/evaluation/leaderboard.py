@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, overload
 import msgspec
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
-from django.db.models import TextField
+from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
 from evalsvc.core.errors.exceptions import DomainError
@@ -74,9 +74,12 @@ class Column:
 
     @cached_property
     def _ranked(self) -> tuple[list[int], dict[int, int]]:
-        figures = self.figures
-        figures = figures if isinstance(figures, MeasureFigures) else MeasureFigures(figures)
-        return figures.ranked(higher_is_better=self.measure.higher_is_better, but=self.unranked)
+        return self.kept.ranked(higher_is_better=self.measure.higher_is_better, but=self.unranked)
+
+    @cached_property
+    def kept(self) -> MeasureFigures:
+        """The figures with what is computed once for a stored board."""
+        return self.figures if isinstance(self.figures, MeasureFigures) else MeasureFigures(self.figures)
 
     def titled(self, title: str) -> Column:
         """Return the column under another title, with the ranks already computed."""
@@ -149,39 +152,67 @@ class BoardSystem(NamedTuple):
         return f"{self.team_slug}/{self.name}"
 
     @property
-    def declared(self) -> dict[str, Any]:
+    def declared(self) -> Mapping[str, Any]:
         """Tags of the team by name; only organisers name a baseline."""
-        tags = by_name(msgspec.json.decode(self.tags))
-        tags.pop("baseline", None)
-        return tags
+        return _declared(self.tags)[0]
 
     @property
     def tag_texts(self) -> list[str]:
         """Tags as boards show them, without the description and links."""
-        declared = self.declared.items()
-        shown = [(key, value) for key, value in declared if value not in (False, None, "")]
-        shown = [(key, value) for key, value in shown if key != "description" and key not in self.links]
+        declared, links = _declared(self.tags)
+        shown = [(key, value) for key, value in declared.items() if value not in (False, None, "")]
+        shown = [(key, value) for key, value in shown if key != "description" and key not in links]
         return [str(key) if value is True else f"{key}: {value}" for key, value in shown]
 
     @property
-    def links(self) -> dict[str, str]:
+    def links(self) -> Mapping[str, str]:
         """Addresses of its paper and its code."""
-        declared = self.declared
-        return {key: declared[key] for key in LINKS if is_web_address(declared.get(key))}
+        return _declared(self.tags)[1]
+
+
+@lru_cache(maxsize=2_000)
+def _declared(tags: str) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    """Return the tags in a text, and the links among them; never changed, as a process keeps them."""
+    declared = by_name(msgspec.json.decode(tags))
+    declared.pop("baseline", None)
+    return declared, {key: declared[key] for key in LINKS if is_web_address(declared.get(key))}
 
 
 class Systems:
-    """Systems of benchmarks, read when first asked for."""
+    """Systems of benchmarks by their keys, read when first asked for.
+
+    All are read at once, but for those of a page, which it loads beforehand.
+    """
 
     def __init__(self, benchmarks: Collection[int]) -> None:
-        self.benchmarks = benchmarks
+        self._rows = System.objects.filter(benchmark__in=benchmarks)
+        self._known: dict[int, BoardSystem] = {}
 
-    @cached_property
-    def by_key(self) -> dict[int, BoardSystem]:
-        rows = System.objects.filter(benchmark__in=self.benchmarks)
+    def __getitem__(self, system: int) -> BoardSystem:
+        if system not in self._known:
+            self._read(self._rows)
+        return self._known[system]
+
+    def load(self, systems: Collection[int]) -> None:
+        """Read these systems and those that share a name with one of them."""
+        missing = set(systems) - self._known.keys()
+        if missing:
+            names = System.objects.filter(pk__in=missing).values("name")
+            self._read(self._rows.filter(name__in=names))
+
+    @property
+    def loaded(self) -> Collection[BoardSystem]:
+        """The systems that were read."""
+        return self._known.values()
+
+    def _read(self, rows: QuerySet[System]) -> None:
         tags = Cast("tags", TextField())  # thousands are read, and fifty shown
         fields = ("pk", "name", tags, "baseline", "team_id", "team__name", "team__slug")
-        return {row[0]: BoardSystem(*row) for row in rows.values_list(*fields)}
+        self._known |= {row[0]: BoardSystem(*row) for row in rows.values_list(*fields)}
+
+    def sort(self, runs: list[SystemRuns]) -> None:
+        """Put runs in the order of the names of their systems, which a board keeps among equal ranks."""
+        runs.sort(key=lambda each: (self[each.system].name, each.system))
 
 
 class BoardRow(NamedTuple):
@@ -190,11 +221,21 @@ class BoardRow(NamedTuple):
     Equal means share a rank, an undefined mean has none.
     """
 
-    system: BoardSystem
+    board: Board
     rank: int | None
     runs: SystemRuns
-    columns: Columns
-    saw_gold: bool = False
+
+    @property
+    def system(self) -> BoardSystem:
+        return self.board.systems[self.runs.system]
+
+    @property
+    def columns(self) -> Columns:
+        return self.board.columns
+
+    @property
+    def saw_gold(self) -> bool:
+        return self.runs.saw_gold or self.system.team_id in self.board.teams_with_gold
 
     @property
     def n(self) -> int:
@@ -202,17 +243,17 @@ class BoardRow(NamedTuple):
 
     def figure(self, key: str) -> RunStatistics | None:
         """Return the figure of a measure, if the system has one."""
-        return self.columns[key].figures.get(self.system.pk) if key in self.columns else None
+        return self.columns[key].figures.get(self.runs.system) if key in self.columns else None
 
     def rank_by(self, key: str) -> int | None:
         """Return the rank by a measure, if it ranks."""
         ranks = key in self.columns and self.columns[key].measure.ranks
-        return self.columns[key].ranks.get(self.system.pk) if ranks else None
+        return self.columns[key].ranks.get(self.runs.system) if ranks else None
 
     @property
     def figures(self) -> dict[str, RunStatistics]:
         self.columns.load(self.columns)
-        pk = self.system.pk
+        pk = self.runs.system
         return {key: column.figures[pk] for key, column in self.columns.items() if pk in column.figures}
 
 
@@ -261,7 +302,7 @@ class Board:
         main = self.columns.get(self.setting.main)
         best: dict[int, int] = {}
         for system in main.order if main else ():
-            best.setdefault(self.systems.by_key[system].team_id, system)
+            best.setdefault(self.systems[system].team_id, system)
         return set(best.values())
 
     def rows_of(self, systems: Collection[int]) -> list[BoardRow]:
@@ -281,15 +322,11 @@ class Rows(Sequence[BoardRow]):
     """Rows in the order of their board, each built when it is asked for: of thousands, a page shows fifty."""
 
     def __init__(self, board: Board, of_systems: Iterable[SystemRuns]) -> None:
-        self._board = board
-        ranks, systems = board.ordering.ranks, board.systems.by_key
-        unranked = len(ranks) + 1
-        keyed = [
-            (ranks.get(runs.system, unranked), systems[runs.system].name, runs.system, runs)
-            for runs in of_systems
-        ]
-        keyed.sort(key=itemgetter(0, 1, 2))
-        self._runs = [runs for *_, runs in keyed]
+        self._board, self._ranks = board, board.ordering.ranks
+        unranked = len(self._ranks) + 1
+        keyed = [(self._ranks.get(runs.system, unranked), runs) for runs in of_systems]
+        keyed.sort(key=itemgetter(0))  # equal ones stay in the order of their names
+        self._runs = [runs for _, runs in keyed]
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -304,10 +341,7 @@ class Rows(Sequence[BoardRow]):
         return self._row(self._runs[place])
 
     def _row(self, runs: SystemRuns) -> BoardRow:
-        board = self._board
-        system = board.systems.by_key[runs.system]
-        saw_gold = runs.saw_gold or system.team_id in board.teams_with_gold
-        return BoardRow(system, board.ordering.ranks.get(runs.system), runs, board.columns, saw_gold)
+        return BoardRow(self._board, self._ranks.get(runs.system), runs)
 
 
 @dataclass(frozen=True)
@@ -379,7 +413,11 @@ def asked_boards(asked: Sequence[Asked], person: Person | None) -> list[Board]:
         read_choices(readings)
         read_values(readings)
     figures |= {each.policy.setting.pk: figures_of(each) for each in readings}
-    return _ranked([(each, policies[each.setting.pk], figures[each.setting.pk]) for each in asked], sealed)
+    systems = Systems({each.setting.benchmark_id for each in asked if figures[each.setting.pk].runs})
+    for reading in readings:
+        systems.sort(figures[reading.policy.setting.pk].runs)
+    found = [(each, policies[each.setting.pk], figures[each.setting.pk]) for each in asked]
+    return _ranked(found, systems, sealed)
 
 
 def stored_by_job(setting: Setting) -> Callable[[], None]:
@@ -390,7 +428,9 @@ def stored_by_job(setting: Setting) -> Callable[[], None]:
         reading = Reading(Policy(setting, held_back, shown.version), shown, setting.main)
         read_choices([reading])
         read_values([reading])
-        return figures_of(reading)
+        found = figures_of(reading)
+        Systems([setting.benchmark_id]).sort(found.runs)
+        return found
 
     return board_figures.compute(setting, figures)
 
@@ -443,11 +483,12 @@ def _wanted(asked: Asked, figures: FiguresByMeasure) -> set[str]:
     return keys
 
 
-def _ranked(boards: Collection[tuple[Asked, Policy, Figures]], sealed: Collection[int]) -> list[Board]:
+def _ranked(
+    boards: Collection[tuple[Asked, Policy, Figures]], systems: Systems, sealed: Collection[int]
+) -> list[Board]:
     """Order the systems of boards by a measure."""
     golds = [(figures.version.test_set, figures.version.only) for _, _, figures in boards]
     teams = gold_exposure.teams_by_gold(golds)
-    systems = Systems({policy.setting.benchmark_id for _, policy, figures in boards if figures.runs})
     wanted = [(figures.by_measure, _wanted(asked, figures.by_measure)) for asked, _, figures in boards]
     runs_of = [
         (figures.by_measure, asked.order_by or asked.setting.main)

@@ -66,7 +66,7 @@ def first_rows(board: Board) -> list[BoardRow]:
 
 def _identity(board: Board, rows: Sequence[BoardRow]) -> str:
     """Digest of the runs that are tested."""
-    runs = sorted((row.system.pk, row.runs.newest, row.runs.names, row.runs.chosen) for row in rows)
+    runs = sorted((row.runs.system, row.runs.newest, row.runs.names, row.runs.chosen) for row in rows)
     last = sorted(row.runs.last.timestamp() for row in rows)
     return hashlib.sha256(repr((FORMAT, board.version.pk, runs, last)).encode()).hexdigest()
 
@@ -147,7 +147,7 @@ class BoardComparison(Comparison):
 
     @cached_property
     def places(self) -> dict[int, int]:
-        return {row.system.pk: place for place, row in enumerate(self.rows)}
+        return {row.runs.system: place for place, row in enumerate(self.rows)}
 
     @cached_property
     def _numbers(self) -> dict[int, int]:
@@ -173,7 +173,7 @@ class BoardComparison(Comparison):
 
     def test(self, key: str, a: int, b: int) -> ShownTest | None:
         pairs, numbers = self._stored(key), self._numbers
-        pair = [numbers.get(self.rows[place].system.pk, -1) for place in (a, b)]
+        pair = [numbers.get(self.rows[place].runs.system, -1) for place in (a, b)]
         stored = pairs.by_pair.get((min(pair), max(pair))) if pairs else None
         if stored is None or key not in self.board.columns:
             return None

@@ -190,7 +190,7 @@ class BoardColumn:
 
     def leads(self, row: BoardRow) -> bool:
         """True if no system is better than this one by a test, and one is worse."""
-        band = self.bands.get(row.system.pk)
+        band = self.bands.get(row.runs.system)
         return band is not None and band.leads
 
     def values(self, row: BoardRow) -> Sequence[float | None]:
@@ -210,7 +210,7 @@ class BoardColumn:
     def shift(self, row: BoardRow) -> int:
         """Return how many ranks a row gains by this measure, among systems with both figures."""
         here, there = self._ranks
-        ranks = here.get(row.system.pk), there.get(row.system.pk)
+        ranks = here.get(row.runs.system), there.get(row.runs.system)
         return ranks[0] - ranks[1] if ranks[0] and ranks[1] else 0
 
     @cached_property
@@ -218,8 +218,10 @@ class BoardColumn:
         columns = (self.ordering, self.column)
         if not all(each.measure.ranks for each in columns):
             return {}, {}
-        if self.ordering.ranks.keys() == self.column.ranks.keys():
-            return self.ordering.ranks, self.column.ranks
+        ranks = self.ordering.ranks, self.column.ranks
+        every = self.own and {len(each) for each in ranks} == {len(self.board.figures.runs)}
+        if every or ranks[0].keys() == ranks[1].keys():
+            return ranks
         both = self.ordering.ranks.keys() & self.column.ranks.keys()
         here, there = (
             Column(each.measure, {system: each.figures[system] for system in both}, "") for each in columns
@@ -269,7 +271,7 @@ class BoardView:
             return DASH, NOT_ENTERED
         if not row.rank:
             return DASH, NO_FIGURE
-        if band := self.first.bands.get(row.system.pk):
+        if band := self.first.bands.get(row.runs.system):
             return str(band), ""
         return DASH, ONE_RUN if _shows_one(row.runs) else self._unranked
 

@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from html import escape
 from typing import Any
 
-from django.utils.html import escape, format_html
-from django.utils.safestring import SafeString, mark_safe
+import msgspec
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, counted, listed, measured, percent
@@ -24,7 +26,7 @@ from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
-from evalsvc.evaluation.leaderboard import TIES, Board, BoardRow, Column
+from evalsvc.evaluation.leaderboard import COMPARED, TIES, Board, BoardRow, BoardSystem, Column
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import Measure, as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion
@@ -48,13 +50,11 @@ ITEM_NAMES: dict[str, str] = {"sentence": "sentence", "bag": "sentence", "docume
 Names = Mapping[int, str]
 
 
-@dataclass(frozen=True)
-class ScoreCell:
+class ScoreCell(msgspec.Struct, frozen=True, gc=False):
     """Mean with its deviation, or the reason for a dash.
 
     `leads` if no system is better by a test and one is worse; `mark` counts ranks above or below that of the
-    ordering column, `confirmed` by tests of a pair. A board has hundreds of cells; a template for each would
-    take a fifth of its time.
+    ordering column, `confirmed` by tests of a pair. A board has hundreds of cells.
     """
 
     text: str
@@ -73,7 +73,7 @@ class ScoreCell:
     def __html__(self) -> str:
         if not self.reason:
             figures = f'{escape(self.text)} <small class="sd">{escape(self.sd)}</small>'
-            return mark_safe(f"{self._turn}{figures}")  # noqa: S308 - half the time of `format_html`
+            return SafeString(f"{self._turn}{figures}")
         dash = '<span class="dash" title="{}">–<span class="sr"> {}</span></span> <small class="sd"></small>'
         return format_html(dash, self.reason, self.reason)
 
@@ -85,8 +85,7 @@ class ScoreCell:
         return f'<span class="turn{soft}" title="{self.mark_title}">{self.mark}</span> ' if self.mark else ""
 
 
-@dataclass(frozen=True)
-class TableRow:
+class TableRow(msgspec.Struct, frozen=True):
     """System in the table; `run` is its newest run, if visible."""
 
     row: BoardRow
@@ -104,15 +103,8 @@ class TableRow:
     description: str
     same_files: str
 
-    @property
-    def has_marks(self) -> bool:
-        """True if something stands below its name."""
-        row = self.row
-        return any((self.baseline, self.tags, self.links, self.same_files, row.runs.withheld, row.saw_gold))
 
-
-@dataclass(frozen=True)
-class ReportedRow:
+class ReportedRow(msgspec.Struct, frozen=True):
     """System of a paper below the ranked ones; figures as printed, and why they are impossible."""
 
     row: ReportedSystem
@@ -178,7 +170,7 @@ def board_context(
     }
     if not board.figures.runs:
         return context
-    names = system_names(board)
+    names = _NamesOfPage(board)
     schemes = board_reversals.scheme_columns(board)
     context |= _orders(view, names)
     context["tested"] = board_headline.tested(own, board) if (own := view.tests.get(setting.pk)) else ""
@@ -246,14 +238,40 @@ def _part(setting: Setting) -> str:
     return f"{part}; {seed}, SHA-256 {seed_sha256(setting)[:12]}…"
 
 
+class _NamesOfPage(dict[int, str]):
+    """Names of the systems of a page; the rest of the board is read if one of these is asked for, too."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        on_board = {runs.system for runs in board.figures.runs}
+        super().__init__(_named([each for each in board.systems.loaded if each.pk in on_board]))
+
+    def __missing__(self, system: int) -> str:
+        self.update(system_names(self._board))
+        return self[system]
+
+
 def system_names(board: Board) -> dict[int, str]:
     """Return the system names, with the team where two share a name."""
-    systems = [board.systems.by_key[runs.system] for runs in board.figures.runs]
+    return _named([board.systems[runs.system] for runs in board.figures.runs])
+
+
+def _named(systems: Collection[BoardSystem]) -> dict[int, str]:
     named = Counter(system.name for system in systems)
     return {
         system.pk: f"{system.name} ({system.team_name})" if named[system.name] > 1 else system.name
         for system in systems
     }
+
+
+def systems_of_page(view: BoardView, rows: Sequence[BoardRow]) -> set[int]:
+    """Return the systems that a page of rows names, in the sections below its table, too."""
+    board = view.board
+    columns = [board.ordering, *board_reversals.scheme_columns(board)]
+    if main := board.columns.get(board.setting.main):
+        columns.append(main)
+    ahead = {system for column in columns for system in column.order[:COMPARED]}
+    return ahead.union(*((row.runs.system, *row.runs.sharing) for row in rows))
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -266,8 +284,7 @@ def table(
 ) -> BoardTable:
     """Build the table of a page of rows, with links to runs."""
     board, main = view.board, view.board.ordering.measure
-    figures = board.ordering.figures.values()
-    ends = [end for each in figures for end in (each.minimum, each.maximum) if end is not None]
+    ends = list(board.ordering.kept.ends)
     printed = [(each, fault, figures_of(each)) for each, fault in reported]
     ends += [_share(each[main.key].value) for *_, each in printed if main.key in each and main.unit == "%"]
     # only percentages have run strips, on one scale
@@ -319,7 +336,7 @@ def _same_files(board: Board, row: BoardRow) -> str:
     While figures are held back, files of other teams are not compared.
     """
     shared = [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]
-    others = [board.systems.by_key[system] for system in row.runs.sharing]
+    others = [board.systems[system] for system in row.runs.sharing]
     own = row.system.team_id
     named = {
         other.name if other.team_id == own else f"{other.name} ({other.team_name})"
@@ -373,7 +390,8 @@ def _row(
 
 
 def _cell(column: BoardColumn, row: BoardRow) -> ScoreCell:
-    figure = column.figures.get(row.system.pk)
+    system = row.runs.system
+    figure = column.figures.get(system)
     missing = "" if figure else column.reason(row)
     return cell(
         figure,
@@ -382,7 +400,7 @@ def _cell(column: BoardColumn, row: BoardRow) -> ScoreCell:
         missing=missing,
         edge=column.edge,
         leads=column.leads(row),
-        confirmed=row.system.pk in column.turned,
+        confirmed=system in column.turned,
     )
 
 

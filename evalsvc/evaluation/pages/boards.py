@@ -136,6 +136,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         context["held_back"] = shown.held_back or exact
         pages = page_of(request, view.rows, size=ROWS)
         context["pages"], rows = pages, list(pages)
+        shown.systems.load(board_view.systems_of_page(view, rows))
         visible = {row.runs.newest for row in rows if reader.sees_runs_of(row.system.team_id)}
         tests = view.tests.get(shown.setting.pk)
         reported = reported_figures(shown.setting, reader.sees_exact, shown, tests)
@@ -171,7 +172,7 @@ def _marks(shown: Board, rows: Sequence[BoardRow], asked: Sequence[str]) -> dict
     if not asked:
         return {"marked": ()}
     here = {row.system.named for row in rows}
-    known = {shown.systems.by_key[runs.system].named for runs in shown.figures.runs}
+    known = {shown.systems[runs.system].named for runs in shown.figures.runs}
     marked = [name for name in dict.fromkeys(asked) if name in known][: compared.MOST]
     return {
         "marked": marked,

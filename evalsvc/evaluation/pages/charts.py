@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import islice
 
 from django.utils.safestring import SafeString, mark_safe
@@ -57,39 +58,34 @@ def run_strip(
     runs: Sequence[float], *, mean: float, sd: float | None, scale: Scale, digits: int = 1
 ) -> SafeString:
     """Draw runs as rings, the mean, and one standard deviation."""
-    parts = [element("path", class_="grid", d="M2 9H116")]
+    spread = ""
     if sd:
         left, right = max(scale(mean - sd), 2.0), min(scale(mean + sd), 116.0)
-        parts.append(element("path", class_="l1", d=f"M{left:.1f} 9H{right:.1f}"))
+        spread = f'<path class="l1" d="M{left:.1f} 9H{right:.1f}"/>'
     texts = [(run, percent(run, digits=digits)) for run in sorted(runs)]
-    # written out: a board has hundreds of rings
-    rings = "".join(
-        f'<circle class="hollow l1 thin" cx="{scale(run):.1f}" cy="9" r="3"><title>{text}</title></circle>'
-        for run, text in texts
-    )
-    parts.append(mark_safe(rings))  # noqa: S308
-    parts.append(element("path", class_="zero", d=f"M{scale(mean):.1f} 3v12"))
-    name = "Runs: " + ", ".join(text for _, text in texts)
-    return drawing(118, 18, name, *parts, class_="fix")
+    ring = '<circle class="hollow l1 thin" cx="{:.1f}" cy="9" r="3"><title>{}</title></circle>'
+    rings = "".join([ring.format(scale(run), text) for run, text in texts])
+    parts = f'{_LINE}{spread}{rings}<path class="zero" d="M{scale(mean):.1f} 3v12"/>'
+    return _strip("Runs: " + ", ".join([text for _, text in texts]), parts)
+
+
+_LINE = '<path class="grid" d="M2 9H116"/>'
+
+
+def _strip(name: str, parts: str) -> SafeString:
+    """Small drawing in a row; written out, since a board has a hundred of them."""
+    head = '<svg class="fix" viewBox="0 0 118 18" width="118" height="18" role="img"'
+    return SafeString(f'{head} aria-label="{name}">{parts}</svg>')
 
 
 def reported_strip(value: float, *, sd: float, scale: Scale, text: str) -> SafeString:
     """Draw a reported mean as a hollow diamond, with its deviation."""
     x = scale(value)
     left, right = max(scale(value - sd), 2.0), min(scale(value + sd), 116.0)
-    spread = [element("path", class_="l0 thin", d=f"M{left:.1f} 9H{right:.1f}")] if sd else []
-    diamond = element(
-        "path", element("title", text), class_="hollow l0 thin", d=f"M{x:.1f} 4l5 5l-5 5l-5 -5z"
-    )
-    return drawing(
-        118,
-        18,
-        f"Reported: {text}",
-        element("path", class_="grid", d="M2 9H116"),
-        *spread,
-        diamond,
-        class_="fix",
-    )
+    spread = f'<path class="l0 thin" d="M{left:.1f} 9H{right:.1f}"/>' if sd else ""
+    text = escape(text)
+    diamond = f'<path class="hollow l0 thin" d="M{x:.1f} 4l5 5l-5 5l-5 -5z"><title>{text}</title></path>'
+    return _strip(f"Reported: {text}", f"{_LINE}{spread}{diamond}")
 
 
 def bar(value: float | None, *, best: float | None = None, width: int = 160) -> SafeString:
@@ -292,7 +288,7 @@ def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool =
 
 def runs_of(columns: Sequence[Column]) -> str:
     """Return the runs behind the means, such as `1 to 5 runs`."""
-    counts = {figure.n for column in columns for figure in column.figures.values() if figure.n}
+    counts = {n for column in columns for n in column.kept.counts}
     least, most = min(counts, default=0), max(counts, default=0)
     return counted(most, "run") if least == most else f"{least:,} to {counted(most, 'run')}"
 

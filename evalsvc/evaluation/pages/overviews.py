@@ -113,7 +113,7 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
     front = [system for system in order if system in bands and bands[system].first == 1]
     band = str(bands[front[0]]) if front else ""
     front = front or [system for system in order if means[system] == best]
-    names = [board.systems.by_key[system].name for system in front]
+    names = [board.systems[system].name for system in front]
     named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} others" if len(names) > NAMED else "")
     return Summary(
         counts,

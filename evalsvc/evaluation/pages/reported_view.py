@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
+
+from django.utils.safestring import SafeString
 
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, listed, number, signed
@@ -13,7 +16,8 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting
 from evalsvc.evaluation.reported import entries
-from evalsvc.evaluation.reported.entries import ReportedTest
+from evalsvc.evaluation.reported.checks import Check
+from evalsvc.evaluation.reported.entries import PrintedFigure, ReportedTest
 from evalsvc.evaluation.reported.shown import Reported
 
 TESTS_SHOWN, NEAREST = 60, 3  # tests on the page, and of them those of a printed figure
@@ -28,16 +32,46 @@ TESTED = (
     "Welch’s t and Cohen’s d of the runs scored here and of printed mean, deviation and n. The ranges are"
     " over all figures that round to these; two systems differ only if even the greatest p is below .05."
 )
-VERDICTS = {"possible": "ok", "impossible": "bad", "undecidable": ""}
+VERDICTS = {"possible": "", "impossible": " chip--warn", "undecidable": ""}  # and their classes
 
 
 @dataclass(frozen=True)
 class ReportedLine:
-    """System of a paper with its printed figures, in the order of the columns."""
+    """System of a paper with its printed figures, in the order of the columns.
+
+    Parts are HTML: a board has fifty such lines.
+    """
 
     row: ReportedSystem
-    cells: list[str]
-    checks: list[tuple[str, str, str]]
+    name: SafeString
+    cells: SafeString
+    checks: SafeString
+
+
+def _name(row: ReportedSystem) -> SafeString:
+    """Name of a system, and where it is printed."""
+    paper, page, note = escape(row.paper), escape(row.page), escape(row.note)
+    if row.url:
+        paper = f'<a href="{escape(row.url)}" rel="nofollow noopener">{paper}</a>'
+    place = f"{paper}, {escape(row.table)}{f', page {page}' if page else ''}{f'<br>{note}' if note else ''}"
+    return SafeString(f'{escape(row.system)}<br> <span class="quiet">{place}</span>')
+
+
+def _cells(figures: Mapping[str, PrintedFigure], keys: Sequence[str]) -> SafeString:
+    texts = (escape(str(figures.get(key, DASH))) for key in keys)
+    return SafeString("".join([f'<td class="fig nowrap">{text}</td>' for text in texts]))
+
+
+def _verdicts(checks: Sequence[Check]) -> SafeString:
+    """Say which figures are possible on this gold."""
+    if not checks:
+        return SafeString('<small class="quiet">not shown while figures are held back</small>')
+    verdicts = [
+        f'<span class="chip{VERDICTS[each.verdict]}">{each.verdict}</span>'
+        f' <small class="quiet">{escape(each.reason)}</small>'
+        for each in checks
+    ]
+    return SafeString(" <br>".join(verdicts))
 
 
 def context_of(setting: Setting, reported: Reported) -> dict[str, Any]:
@@ -46,11 +80,7 @@ def context_of(setting: Setting, reported: Reported) -> dict[str, Any]:
     keys = [key for key in MENU if any(key in figures for figures in printed)]
     keys.sort(key=lambda key: key != setting.main)
     lines = [
-        ReportedLine(
-            row,
-            [str(figures.get(key, DASH)) for key in keys],
-            [(each.verdict, VERDICTS[each.verdict], each.reason) for each in reported.checks.get(row.pk, [])],
-        )
+        ReportedLine(row, _name(row), _cells(figures, keys), _verdicts(reported.checks.get(row.pk, [])))
         for row, figures in zip(reported.rows, printed, strict=True)
     ]
     near = sorted(reported.measured, key=lambda each: abs(each[2].difference or 0.0))

@@ -91,7 +91,7 @@ def _measured(
         return []
     stored = tests.stored_tests.reported if tests else _stored(board)
     return [
-        (board.systems.by_key[test.other], row, test)
+        (board.systems[test.other], row, test)
         for row in rows
         for test in msgspec.convert(stored.get(str(row.pk), []), list[ReportedTest])
     ]

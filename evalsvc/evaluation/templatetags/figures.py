@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 
 from django import template
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.template.context import Context
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from evalsvc.core.web import formatting
 from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.pages import board_rows as rows
 from evalsvc.evaluation.pages import charts
-from evalsvc.evaluation.pages.board_rails import Rail
-from evalsvc.evaluation.pages.board_view import ScoreCell
 
 register = template.Library()
 
@@ -27,26 +28,27 @@ BADGES = {
 }
 
 
-@register.filter
-def score_cells(cells: Iterable[ScoreCell], column_class: str) -> SafeString:
-    """Table cells of a row; tags in the template would take a fifth of the time of a board."""
-    rows = (f'<td class="fig{column_class}{cell.classes}">{cell}</td>' for cell in cells)
-    return mark_safe("".join(rows))  # noqa: S308 - cells are escaped
+@register.simple_tag(takes_context=True)
+def board_rows(context: Context) -> SafeString:
+    """Rows of the systems on a board."""
+    return rows.ranked_rows(context["table"].rows, rows.surroundings(context))
 
 
-@register.filter
-def rail_marks(rails: Iterable[Rail]) -> SafeString:
-    """Parts of the rails beside a rank; a board has hundreds."""
-    marks = (f'<i class="b{rail.lane}{rail.end}"></i>' for rail in rails)
-    return mark_safe("".join(marks))  # noqa: S308 - numbers and fixed letters
+@register.simple_tag(takes_context=True)
+def reported_rows(context: Context) -> SafeString:
+    """Rows of the systems that only papers report, below those."""
+    return rows.reported_rows(context["table"].reported, rows.surroundings(context))
 
 
 @register.filter
 def picks(measures: Iterable[tuple[str, str, bool]]) -> SafeString:
     """Checkboxes of columns; a board offers hundreds."""
-    box = '<label class="pick"><input type="checkbox" name="columns" value="{}"{}> {}</label> '
-    checked = SafeString(" checked")
-    return format_html_join("", box, ((value, checked if on else "", title) for value, title, on in measures))
+    boxes = [
+        f'<label class="pick"><input type="checkbox" name="columns" value="{escape(value)}"'
+        f"{' checked' if on else ''}> {escape(title)}</label> "
+        for value, title, on in measures
+    ]
+    return SafeString("".join(boxes))
 
 
 @register.filter

@@ -99,7 +99,7 @@ class TableRow(msgspec.Struct, frozen=True):
     rails: Sequence[Rail]
     baseline: bool
     tags: list[str]
-    links: dict[str, str]
+    links: Mapping[str, str]
     description: str
     same_files: str
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import transaction
+from django.template.base import Node
+from django.template.context import Context
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
+from evalsvc.core.accounts.teams import create_team
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.models import (
@@ -82,6 +88,21 @@ def fill(cast: BenchmarkCast) -> Setting:
     return benchmark.settings.select_related("benchmark", "test_set", "only").get()
 
 
+def rendered(client: Client, address: str, page: int) -> tuple[str, int]:
+    """Return a page of a board, and how many nodes of templates it took."""
+    nodes = 0
+
+    def counted(node: Node, context: Context) -> SafeString:
+        nonlocal nodes
+        nodes += 1
+        return render(node, context)
+
+    render = Node.render_annotated
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Node, "render_annotated", counted)
+        return client.get(address, {"page": page}).content.decode(), nodes
+
+
 def test_52_systems_of_five_runs_have_bands_reversals_a_comparison_and_latex(
     client: Client, cast: BenchmarkCast
 ) -> None:
@@ -99,7 +120,7 @@ def test_52_systems_of_five_runs_have_bands_reversals_a_comparison_and_latex(
         assert band.first <= place <= band.last  # a band has the place that the means give
     assert bands[board.rows[0].system.pk].last < 50 == bands[board.rows[49].system.pk].last
     address = reverse("board", args=["rel"])
-    page = client.get(address).content.decode()
+    page, of_fifty = rendered(client, address, 1)
     front = [row.system.name for row in board.rows[:50] if bands[row.system.pk].first == 1]
     assert len(front) == 4
     separated = f"By micro F1 no test separates {', '.join(front[:3])} and {front[3]}."
@@ -108,7 +129,8 @@ def test_52_systems_of_five_runs_have_bands_reversals_a_comparison_and_latex(
     lead = re.search(r"(\d+) pairs among the first 50 systems, .* For (\d+) of them tests confirm", page)
     assert lead is not None
     assert 50 < int(lead[2]) < int(lead[1]) < 12 * 24
-    second = client.get(address, {"page": 2}).content.decode()
+    second, of_two = rendered(client, address, 2)
+    assert of_fifty - of_two < 48 * 5  # rows are no templates, which would take half of the time of a page
     assert all(f">{row.system.name}<" in second for row in board.rows[50:])
     latex = client.get(reverse("board-view-file", args=["rel", "tex"])).content.decode()
     assert latex.count(r"\\") >= SYSTEMS
@@ -125,3 +147,24 @@ def test_52_systems_of_five_runs_have_bands_reversals_a_comparison_and_latex(
     expected = welch([v for v in values[keys[0]] if v], [v for v in values[keys[9]] if v])
     assert (test.p, test.d) == (pytest.approx(expected.p), pytest.approx(expected.d))
     assert sum(len(found.tests[key]) for key in SCHEMES) == 45 * len(SCHEMES)
+
+
+def test_a_page_reads_the_systems_it_names_and_those_of_the_same_names(
+    cast: BenchmarkCast, django_assert_num_queries: Callable[..., Any]
+) -> None:
+    benchmark = cast.relations()
+    ours, other, theirs = (
+        System.objects.create(benchmark=benchmark, team=team, name=name)
+        for team, name in (
+            (cast.kelpie, "Net"),
+            (cast.kelpie, "Other"),
+            (create_team(name="Drift", by=cast.olga), "Net"),
+        )
+    )
+    systems = leaderboard.Systems([benchmark.pk])
+    with django_assert_num_queries(1):
+        systems.load([ours.pk])
+        assert systems[ours.pk].named == "kelpie/Net"
+        systems.load([ours.pk, theirs.pk])
+    assert {each.pk for each in systems.loaded} == {ours.pk, theirs.pk}
+    assert systems[other.pk].name == "Other"

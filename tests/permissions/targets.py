@@ -552,7 +552,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     ),
     "board-people": lambda cast: {"username": "sam", "role": "viewer"},
     "team-new": lambda cast: {"name": "Narwhal"},
-    "team-members": lambda cast: {"username": "sam", "role": "member"},
+    "team-members": lambda cast: {"username": "mia", "role": "member"},
     "token-new": lambda cast: {"name": "laptop", "scope": "submit", "days": "30"},
     "project-new": lambda cast: {"title": "New one", "kind": "relations", "k": "2", "policy": "majority"},
     "project": lambda cast: {"action": "close"},

@@ -39,16 +39,16 @@ def new_team(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def members(request: HttpRequest, slug: str) -> HttpResponse:
-    """Add a member, or change the role of one."""
+    """Change the role of a member; others become one by accepting an invitation."""
     team = own_team(person(request), slug)
+    teams.require_owner(team, person(request))
     values = validated_form(MemberForm(request.POST))
-    name = values["username"]
-    user = User.objects.filter(username=name).first()
-    if user is None:
-        messages.warning(request, f"No user is named {name}. User names are case-sensitive.")
+    member = team.members.select_related("user").filter(user__username=values["username"]).first()
+    if member is None:
+        messages.warning(request, f"{team} has no member {values['username']}. Invite others by a link.")
     else:
         try:
-            teams.add_member(team, user=user, role=values["role"], by=person(request))
+            teams.add_member(team, user=member.user, role=values["role"], by=person(request))
         except Conflict as error:
             messages.warning(request, f"{error.detail} {error.hint}")
     return redirect("team", team.slug)

@@ -25,6 +25,7 @@ from annotation.ontology.step_checks import check_step, dependent_step, require_
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.label_list import MAX_LABELS
 
@@ -164,25 +165,25 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
     return inventory(project, preset.part)
 
 
-@transaction.atomic
+@atomic_again
 def merge(project: Project, sources: Collection[str], *, target: str, by: User) -> OntologyStep:
     """Merge labels into one of them or into a new name."""
     return _step(project, Operation.MERGE, sources, target, by)
 
 
-@transaction.atomic
+@atomic_again
 def delete(project: Project, sources: Collection[str], *, by: User) -> OntologyStep:
     """Delete labels; answers with no other label count as N/A."""
     return _step(project, Operation.DELETE, sources, "", by)
 
 
-@transaction.atomic
+@atomic_again
 def rename(project: Project, source: str, *, target: str, by: User) -> OntologyStep:
     """Rename a label."""
     return _step(project, Operation.RENAME, [source], target, by)
 
 
-@transaction.atomic
+@atomic_again
 def split(project: Project, source: str, *, targets: Collection[str], by: User) -> OntologyStep:
     """Split a label into several; answers with it are asked again."""
     return _step(project, Operation.SPLIT, [source], "", by, targets)
@@ -266,7 +267,7 @@ def _add_step(
     return step
 
 
-@transaction.atomic
+@atomic_again
 def undo(step: OntologyStep, *, by: User) -> None:
     """Undo a step that no later one needs, unless answers use its new label."""
     require_to_change(step.project, by, CURATOR)

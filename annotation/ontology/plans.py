@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -18,6 +17,7 @@ from annotation.ontology.inventory import add_labels, lock_project
 from annotation.ontology.labels import LabelNames
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.label_mapping import LabelMapping, RecordedStep, Replay
 
@@ -85,7 +85,7 @@ def _planned(step: Any, number: int) -> PlannedStep:
     return PlannedStep(operation, tuple(sources), target, tuple(targets))
 
 
-@transaction.atomic
+@atomic_again
 def apply_plan(project: Project, steps: Sequence[PlannedStep], *, by: User) -> list[OntologyStep]:
     """Make all steps in order, or none; the items are computed anew once."""
     require_to_change(project, by, CURATOR)
@@ -137,7 +137,7 @@ def of_plan(number: int) -> Q:
     return Q(plan=number) | Q(number=number, plan=None)
 
 
-@transaction.atomic
+@atomic_again
 def undo_plan(project: Project, plan: int, *, by: User) -> int:
     """Undo the active steps of a plan, the last one first; return their number. Labels that it added stay."""
     require_to_change(project, by, CURATOR)

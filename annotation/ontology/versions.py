@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
 from django.db.models.functions import Now
 
 from annotation.consensus import recomputation
@@ -18,6 +17,7 @@ from annotation.ontology.labels import LabelNames
 from annotation.roles import CURATOR, require, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import entries, record
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.label_mapping import LabelMapping
 
@@ -118,7 +118,7 @@ def compare(project: Project, before: Version, after: Version) -> Comparison:
     return Comparison(old.inventory(raw), new.inventory(raw), changes)
 
 
-@transaction.atomic
+@atomic_again
 def restore(project: Project, number: int, *, by: User) -> list[OntologyStep]:
     """Undo and make steps until those of an earlier version are in use; it is a new version.
 

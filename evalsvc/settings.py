@@ -177,6 +177,7 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 AUTH_PASSWORD_VALIDATORS += [{"NAME": "evalsvc.core.accounts.passwords.ServiceWordValidator"}]
+PASSWORD_HASHERS = ["evalsvc.core.accounts.passwords.Hasher"]
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 SIGN_UP = env_choice("SIGN_UP", "invitation", "open", "closed")
 TEAMS_PER_PERSON = env_int("TEAMS_PER_PERSON", default=3, least=1)

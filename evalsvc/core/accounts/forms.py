@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from typing import Any
 
 from django import forms
@@ -100,9 +101,9 @@ class LogInForm(PageForm, auth.AuthenticationForm):
         username = self.cleaned_data.get("username", "")
         if self.request is None:
             raise TypeError("The login form needs its request, to count attempts per network.")
-        if username and self.cleaned_data.get("password"):
-            login_throttle.record_attempt(self.request, username)
-        cleaned = super().clean()
+        tried = username and self.cleaned_data.get("password")
+        with login_throttle.attempt(self.request, username) if tried else nullcontext():
+            cleaned = super().clean()
         if self.get_user():
             login_throttle.clear_attempts(self.request, username)
         return cleaned
@@ -229,8 +230,9 @@ def _label_new_passwords(form: forms.BaseForm) -> None:
 
 
 def _check_password(form: Any, user: User, password: str, *, field: str) -> None:
-    login_throttle.record_attempt(form.request, user.username)
-    if user.check_password(password):
+    with login_throttle.attempt(form.request, user.username):
+        is_right = user.check_password(password)
+    if is_right:
         login_throttle.clear_attempts(form.request, user.username)
     else:
         form.add_error(field, "Wrong password. Enter your current password.")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from django.conf import settings
@@ -18,6 +20,7 @@ from django.utils import timezone
 from evalsvc.core.accounts.models import PasswordTry
 from evalsvc.core.errors.exceptions import QuotaExceeded
 from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.places import Busy
 
 WINDOW = timedelta(minutes=15)
 MAIL_WINDOW = 4 * WINDOW
@@ -55,8 +58,22 @@ def _keys(request: HttpRequest, username: str) -> dict[str, str]:
     }
 
 
-def record_attempt(request: HttpRequest, username: str) -> None:
-    """Record a password attempt, or raise beyond a limit."""
+@contextmanager
+def attempt(request: HttpRequest, username: str) -> Iterator[None]:
+    """Record a password attempt before it is made, or raise beyond a limit.
+
+    One that finds no place to be checked does not count.
+    """
+    _record_attempt(request, username)
+    try:
+        yield
+    except Busy:
+        rows = PasswordTry.objects.filter(**_keys(request, username)).order_by("-pk")
+        PasswordTry.objects.filter(pk__in=rows.values("pk")[:1]).delete()
+        raise
+
+
+def _record_attempt(request: HttpRequest, username: str) -> None:
     keys, limit = _keys(request, username), settings.PASSWORD_TRIES
     name, network = Q(name=keys["name"]), Q(network=keys["network"])
     wait = _record(keys, WINDOW, (limit, name & network), (limit * 5, name), (limit * 10, network))

@@ -1,4 +1,4 @@
-"""Places for requests that read a file: half of the threads, so that pages stay available."""
+"""Places for costly requests: at most half of the threads, so that pages stay available."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from django.conf import settings
 from evalsvc.core.errors.exceptions import QuotaExceeded
 
 RETRY_SECONDS = 5
-READ_WAIT_SECONDS = 5
-_reading = BoundedSemaphore(max(1, settings.WEB_THREADS // 2))
+WAIT_SECONDS = 5
+_half, _quarter = (max(1, settings.WEB_THREADS // part) for part in (2, 4))
+_reading, _waiting = BoundedSemaphore(_half), BoundedSemaphore(_quarter)
+_hashing, _waiting_to_hash = BoundedSemaphore(_quarter), BoundedSemaphore(_quarter)
 _alone = BoundedSemaphore(1)
-_waiting = BoundedSemaphore(max(1, settings.WEB_THREADS // 4))
 
 
 @contextmanager
@@ -24,10 +25,10 @@ def reading(*, alone: bool = False) -> Iterator[None]:
     Another quarter of the threads may wait for a place. Of all `alone`, one reads and none waits.
     """
     if alone and not _alone.acquire(blocking=False):
-        raise _rejection()
+        raise _no_reading()
     try:
-        if not (_reading.acquire(blocking=False) or (not alone and _waited_for_place())):
-            raise _rejection()
+        if not _reading.acquire(blocking=False) and (alone or not _waited(_reading, _waiting)):
+            raise _no_reading()
         try:
             yield
         finally:
@@ -37,16 +38,41 @@ def reading(*, alone: bool = False) -> Iterator[None]:
             _alone.release()
 
 
-def _rejection() -> QuotaExceeded:
+class Busy(QuotaExceeded):
+    """Request that found no place; the password was not checked."""
+
+    title = "Busy"
+
+
+@contextmanager
+def hashing() -> Iterator[None]:
+    """Hash a password, which takes most of a second, while at most a quarter of the threads do.
+
+    Another quarter may wait for a place; the others are answered with 429.
+    """
+    if not _waited(_hashing, _waiting_to_hash):
+        hint = f"Try again in {RETRY_SECONDS} s."
+        detail = "Many passwords are being checked. Yours was not."
+        raise Busy("too_many_passwords", detail, retry_after=RETRY_SECONDS, hint=hint)
+    try:
+        yield
+    finally:
+        _hashing.release()
+
+
+def _no_reading() -> QuotaExceeded:
     hint = f"Send it again in {RETRY_SECONDS} s."
     detail = "Other files are being read."
     return QuotaExceeded("too_many_checks", detail, retry_after=RETRY_SECONDS, hint=hint)
 
 
-def _waited_for_place() -> bool:
-    if not _waiting.acquire(blocking=False):
+def _waited(places: BoundedSemaphore, waiting: BoundedSemaphore) -> bool:
+    """Take a place, at once or after waiting while few do."""
+    if places.acquire(blocking=False):
+        return True
+    if not waiting.acquire(blocking=False):
         return False
     try:
-        return _reading.acquire(timeout=READ_WAIT_SECONDS)
+        return places.acquire(timeout=WAIT_SECONDS)
     finally:
-        _waiting.release()
+        waiting.release()

@@ -13,9 +13,10 @@ from django.db.models import F
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from evalsvc.core.accounts import login_throttle
+from evalsvc.core.accounts import login_throttle, passwords
 from evalsvc.core.accounts.models import PasswordTry, User
 from evalsvc.core.errors.exceptions import QuotaExceeded
+from evalsvc.core.web import places
 
 RIGHT = "harbour-lamp-7"
 
@@ -112,6 +113,22 @@ def test_old_attempts_are_deleted(client: Client, kim: User) -> None:
     assert PasswordTry.objects.count() == 1
 
 
+def test_few_passwords_are_hashed_at_once_and_others_are_told_to_wait_without_counting(
+    client: Client, kim: User, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hash takes most of a second: attempts within all limits occupied every thread."""
+    settings.PASSWORD_HASHERS = ["evalsvc.core.accounts.passwords.Hasher"]
+    monkeypatch.setattr(passwords.Hasher, "iterations", 1)
+    monkeypatch.setattr(places, "WAIT_SECONDS", 0.01)
+    with places.hashing():
+        response = client.post(reverse("login"), {"username": "kim", "password": RIGHT})
+        assert (response.status_code, response["Retry-After"]) == (429, "5")
+        assert not PasswordTry.objects.exists()
+        assert client.get(reverse("login")).status_code == 200
+    assert attempt(client, "wrong") == 400
+    assert PasswordTry.objects.count() == 1
+
+
 def test_parallel_attempts_are_limited_like_successive_ones(either_database: str, settings: Any) -> None:
     settings.PASSWORD_TRIES = 5
     allowed: list[bool] = []
@@ -119,8 +136,8 @@ def test_parallel_attempts_are_limited_like_successive_ones(either_database: str
     def run() -> None:
         request = RequestFactory().post("/", REMOTE_ADDR="192.0.2.1")
         try:
-            login_throttle.record_attempt(request, "kim")
-            allowed.append(True)
+            with login_throttle.attempt(request, "kim"):
+                allowed.append(True)
         except QuotaExceeded:
             allowed.append(False)
         finally:

@@ -49,7 +49,7 @@ def test_half_of_the_threads_read_files_and_others_are_told_to_wait(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     benchmark = cast.relations()
-    monkeypatch.setattr(places, "READ_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(places, "WAIT_SECONDS", 0.01)
     with ExitStack() as readers:
         for _ in range(2):
             readers.enter_context(places.reading())

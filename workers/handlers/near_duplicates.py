@@ -127,16 +127,15 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
 def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
     """True if figures of as many runs of the team are shown as the quota allows, or a member's for another.
 
-    They may have been sent before the setting was added, when neither rule held. Runs that were withdrawn
-    are not scored again, so those count by what they showed under an earlier version of the setting.
+    They may have been sent before the setting was added, when neither rule held. Whatever became of them, runs
+    count by what they showed under any version of the setting: its golds are nearly the same.
     """
     team, most = submission.system.team, quotas.most_in_total(evaluation.setting)
     names = ("submission", "evaluation__setting", "evaluation__gold_sha256")
     same = dict(zip(("submission", "setting", "gold_sha256"), map(OuterRef, names), strict=True))
     shown = Submission.evaluations.through.objects.filter(
         ~Exists(NearDuplicate.objects.filter(**same)),
-        Q(evaluation__gold_sha256=evaluation.gold_sha256)
-        | Q(evaluation__setting=evaluation.setting_id, submission__withdrawn_at__isnull=False),
+        Q(evaluation__gold_sha256=evaluation.gold_sha256) | Q(evaluation__setting=evaluation.setting_id),
         submission__scored_at__isnull=False,
         evaluation__setting__disclosure=Setting.Disclosure.HIDDEN,
     ).exclude(submission=submission)

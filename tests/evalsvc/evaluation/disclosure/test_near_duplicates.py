@@ -571,7 +571,10 @@ def test_a_row_of_one_run_shows_one_with_figures_unless_the_team_chose_a_withhel
     assert shown() == {"First": ("0", None, False), "Second": ("2", None, True)}
 
 
-def test_runs_withdrawn_before_a_new_version_keep_their_place_in_its_quota(cast: BenchmarkCast) -> None:
+@pytest.mark.parametrize("ended", ["withdrawn", "cancelled"])
+def test_runs_that_are_not_scored_again_keep_their_place_in_the_quota_of_a_new_version(
+    cast: BenchmarkCast, ended: str
+) -> None:
     """Each version would else show the figures of as many further runs."""
     benchmark, fields = cast.benchmark("open"), {"unit": "sentence", "main": "accuracy", "by": cast.olga}
     golds = {"source": wrong(GOLD, 0.4), "one": GOLD, "two": GOLD | {"s1": NEGATIVE}}
@@ -583,8 +586,12 @@ def test_runs_withdrawn_before_a_new_version_keep_their_place_in_its_quota(cast:
     hidden = creation.add_setting(benchmark, key="hid", title="Hidden", test_set=one, **fields)
     while run_next("score"):
         pass
-    submission_states.withdraw(runs[0], by=cast.kim)
+    if ended == "withdrawn":
+        submission_states.withdraw(runs[0], by=cast.kim)
     creation.revise_setting(hidden, test_set=two, by=cast.olga)
+    if ended == "cancelled":
+        runs[0].refresh_from_db()
+        submission_states.cancel(runs[0], by=cast.kim)
     while run_next("score"):
         pass
     without = NearDuplicate.objects.filter(setting=hidden, gold_sha256=two.sha256, earlier=None)

@@ -19,8 +19,8 @@ from django.utils import timezone
 
 from evalsvc.core.accounts.models import PasswordTry
 from evalsvc.core.errors.exceptions import QuotaExceeded
+from evalsvc.core.web import places
 from evalsvc.core.web.formatting import counted
-from evalsvc.core.web.places import Busy
 
 WINDOW = timedelta(minutes=15)
 MAIL_WINDOW = 4 * WINDOW
@@ -62,15 +62,11 @@ def _keys(request: HttpRequest, username: str) -> dict[str, str]:
 def attempt(request: HttpRequest, username: str) -> Iterator[None]:
     """Record a password attempt before it is made, or raise beyond a limit.
 
-    One that finds no place to be checked does not count.
+    One that finds no place among those who hash is not made, and does not count.
     """
-    _record_attempt(request, username)
-    try:
+    with places.hashing():
+        _record_attempt(request, username)
         yield
-    except Busy:
-        rows = PasswordTry.objects.filter(**_keys(request, username)).order_by("-pk")
-        PasswordTry.objects.filter(pk__in=rows.values("pk")[:1]).delete()
-        raise
 
 
 def _record_attempt(request: HttpRequest, username: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, local
 
 from django.conf import settings
 
@@ -16,6 +16,7 @@ _half, _quarter = (max(1, settings.WEB_THREADS // part) for part in (2, 4))
 _reading, _waiting = BoundedSemaphore(_half), BoundedSemaphore(_quarter)
 _hashing, _waiting_to_hash = BoundedSemaphore(_quarter), BoundedSemaphore(_quarter)
 _alone = BoundedSemaphore(1)
+_of_thread = local()
 
 
 @contextmanager
@@ -38,25 +39,25 @@ def reading(*, alone: bool = False) -> Iterator[None]:
             _alone.release()
 
 
-class Busy(QuotaExceeded):
-    """Request that found no place; the password was not checked."""
-
-    title = "Busy"
-
-
 @contextmanager
 def hashing() -> Iterator[None]:
     """Hash a password, which takes most of a second, while at most a quarter of the threads do.
 
-    Another quarter may wait for a place; the others are answered with 429.
+    Another quarter may wait for a place; the others are answered with 429. A thread takes one place, however
+    often it asks.
     """
+    if getattr(_of_thread, "hashes", False):
+        yield
+        return
     if not _waited(_hashing, _waiting_to_hash):
         hint = f"Try again in {RETRY_SECONDS} s."
         detail = "Many passwords are being checked. Yours was not."
-        raise Busy("too_many_passwords", detail, retry_after=RETRY_SECONDS, hint=hint)
+        raise QuotaExceeded("too_many_passwords", detail, retry_after=RETRY_SECONDS, hint=hint)
+    _of_thread.hashes = True
     try:
         yield
     finally:
+        _of_thread.hashes = False
         _hashing.release()
 
 

@@ -127,8 +127,8 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
 def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
     """True if figures of as many runs of the team are shown as the quota allows, or a member's for another.
 
-    They may have been sent before the setting was added, when neither rule held. Whatever became of them, runs
-    count by what they showed under any version of the setting: its golds are nearly the same.
+    They may have been sent before the setting was added, when neither rule held. Whatever became of them,
+    runs count by what they showed under any version of the setting: its golds are nearly the same.
     """
     team, most = submission.system.team, quotas.most_in_total(evaluation.setting)
     names = ("submission", "evaluation__setting", "evaluation__gold_sha256")

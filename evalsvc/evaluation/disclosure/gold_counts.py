@@ -76,13 +76,15 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         documents_of_relations=read.documents_of_relations,
         words=read.words,
         longest=read.longest,
+        documents_with_words=read.documents_with_words,
     )
 
 
 class _Sizes(NamedTuple):
     """Numbers of units, labels, units without a label, relations, and the most of them at one span.
 
-    Then documents by label and by relation; words in entities by label, and in the longest one.
+    Then documents by label and by relation; distinct words in the entities of a document by label, of all
+    labels under none; the most words in one, punctuation included; documents with such words.
     """
 
     items: int
@@ -94,6 +96,7 @@ class _Sizes(NamedTuple):
     documents_of_relations: Counter[str]
     words: Counter[str]
     longest: int
+    documents_with_words: int
 
 
 @lru_cache(maxsize=1024)
@@ -117,16 +120,21 @@ def _read(
     documents: Counter[str] = Counter()
     documents_of_relations: Counter[str] = Counter()
     words: Counter[str] = Counter()
-    longest = 1
+    longest, with_words = 1, 0
     for line in _lines(pk, only):
         if part is not None and not part.has(key_of(unit, line.id, line.pair)):
             continue
         of_unit = labels.setdefault(line.pair or line.id if unit == Setting.Unit.BAG else line.id, set())
         if unit == Setting.Unit.DOCUMENT:
+            in_entities: set[tuple[str, str]] = set()
             for start, end, label in set(line.spans or ()):
                 spans[label] += 1
-                words[label] += (n := len(WORD.findall(line.text[start:end])))
-                longest = max(longest, n)
+                entity = line.text[start:end]
+                in_entities |= {(label, word.casefold()) for word in entity.split()}
+                longest = max(longest, len(WORD.findall(entity)))
+            words.update(label for label, _ in in_entities)
+            words[""] += len({word for _, word in in_entities})
+            with_words += bool(in_entities)
             links = [link for link in line.relations or () if not isinstance(link, str)]
             relations.update(name for _, name, _ in links)
             documents.update({label for _, _, label in line.spans or ()})
@@ -137,7 +145,7 @@ def _read(
             of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
     counts = spans or Counter(name for names in labels.values() for name in names)
     negative = sum(not names for names in labels.values())
-    of_span = (relations_of_span, documents, documents_of_relations, words, longest)
+    of_span = (relations_of_span, documents, documents_of_relations, words, longest, with_words)
     return _Sizes(len(labels), counts, negative, relations, *of_span)
 
 

@@ -27,8 +27,8 @@ class GoldCounts:
     """Sizes of a gold: units, and labels of averaged classes.
 
     Joint gold has relations besides; one label of a span moves as many of them as end at it. Documents by
-    label and by relation are the least that distinct answers as text can number. `longest` is the most words
-    of an entity.
+    label and by relation are the least that distinct answers as text can number. `words` are the distinct
+    ones in entities of each document, by label and of all under none; `longest` is the most in one entity.
     """
 
     items: int
@@ -42,6 +42,7 @@ class GoldCounts:
     documents_of_relations: Mapping[str, int] = field(default_factory=dict)
     words: Mapping[str, int] = field(default_factory=dict)
     longest: int = 1
+    documents_with_words: int = 0
 
     @cached_property
     def labels(self) -> int:
@@ -140,8 +141,9 @@ def _of_classes(name: str, gold: GoldCounts) -> float:
         share = 1 / (len(gold.classes) + 1) if len(gold.classes) > 1 else 0.0
         words = {label: max(gold.words.get(label, 0), 1) for label in gold.present}
         of_classes = _of_average(dict.fromkeys(gold.present, share), "f1", words, {}, 2 * gold.longest)
-        of_classes += 2 * gold.longest / sum(words.values())
-        return max(of_classes, 1 / max(gold.items, 1)) if name.endswith("_mean") else of_classes
+        of_classes += 2 * gold.longest / max(gold.words.get("", 0), 1)
+        # a label may be all that a document has; those without words are in no mean
+        return of_classes + 1 / max(gold.documents_with_words - 1, 1) * name.endswith("_mean")
     return micro
 
 

@@ -7,10 +7,11 @@ from math import log
 
 import pytest
 
-from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
 from evalsvc.evaluation.disclosure.shown_tests import StoredTest, adjusted_if_let_out
 from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.models import Setting
 
 SCORES = [0.6123, 0.618, 0.62, 0.6201, 0.6299, 0.615, 0.6351, 0.64, 0.6449, 0.655, 0.6551, 0.6651]
 
@@ -88,9 +89,25 @@ def test_areas_under_the_curve_move_by_more_than_a_label(
 
 
 def test_wrf_moves_by_the_words_of_the_longest_entity() -> None:
-    gold = GoldCounts(100, {"a": 50, "b": 50}, words={"a": 100, "b": 140}, longest=20)
+    words = {"a": 100, "b": 140, "": 240}
+    gold = GoldCounts(100, {"a": 50, "b": 50}, words=words, longest=20, documents_with_words=41)
     # of a label, 2 · 20 / 100 with a weight of 1/3, and 2 · 20 / 240 of all
     assert largest_change("wrf_strict", gold, {}) == pytest.approx(40 / 300 + 40 / 240)
+    # a document may have one label; the mean is over the 41 with any
+    assert largest_change("wrf_strict_mean", gold, {}) == pytest.approx(40 / 300 + 40 / 240 + 1 / 40)
+
+
+def test_words_of_a_gold_count_once_within_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As WRF counts them; a name that comes again and again would else make the step too small."""
+    spans = ((0, 4, "LOC"), (9, 13, "LOC"), (15, 21, "PER"))
+    lines = [
+        gold_counts.GoldLine("d1", "Oslo and Oslo, Ada B.", spans=spans),
+        gold_counts.GoldLine("d2", "None.", spans=()),
+    ]
+    monkeypatch.setattr(gold_counts, "_lines", lambda *_: iter(lines))
+    sizes = gold_counts._read.__wrapped__(1, "", 0, "", Setting.Unit.DOCUMENT, frozenset(), None)
+    assert sizes.words == {"LOC": 1, "PER": 2, "": 3}
+    assert (sizes.longest, sizes.documents_with_words) == (3, 1)
 
 
 @pytest.mark.parametrize("key", [key for key in MENU if "tau" in key or key in ("auc", "auc_under_ties")])

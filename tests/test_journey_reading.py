@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.worker]
+CUT_OFF = """() => [...document.querySelectorAll("main .scroll table")].filter((table) => {
+  const boxes = [table.closest(".scroll"), table.closest(".card")].filter(Boolean);
+  const cuts = (box) => getComputedStyle(box).overflowX !== "visible" && table.scrollWidth > box.clientWidth;
+  return boxes.some(cuts);
+}).map((table) => table.outerHTML.slice(0, 100))"""
 
 
 def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
@@ -46,6 +51,9 @@ def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
     page.emulate_media(media="print", color_scheme="dark")
     ink = page.evaluate("getComputedStyle(document.querySelector('.lab')).fill")
     assert page.locator("details.data:not([open]) table").first.is_visible()  # paper can't unfold it
+    page.set_viewport_size({"width": 420, "height": 900})
+    assert page.evaluate(CUT_OFF) == []  # paper can't scroll
+    page.set_viewport_size({"width": SCREEN[1], "height": SCREEN[2]})
     page.emulate_media(media="screen", color_scheme="light")
     assert ink == page.evaluate("getComputedStyle(document.querySelector('.lab')).fill")  # dark on paper
     with page.expect_download() as table:

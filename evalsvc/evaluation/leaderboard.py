@@ -521,17 +521,30 @@ class Reversal:
 
 def reversals(here: Column, others: Collection[Column]) -> list[Reversal]:
     """Return pairs of systems that another column reverses, the widest first."""
-    pairs, compared = [], here.order[:COMPARED]
-    elsewhere = [(there, there.leads(compared)) for there in others]
-    for (a, first), (b, second) in combinations(enumerate(here.leads(compared)), 2):
+    compared, others = here.order[:COMPARED], list(others)
+    pairs = _reversed(tuple(here.leads(compared)), tuple(tuple(there.leads(compared)) for there in others))
+    return [
+        Reversal(compared[a], compared[b], here, others[there], gain, loss)
+        for a, b, there, gain, loss in pairs
+    ]
+
+
+Leads = tuple[float | None, ...]
+
+
+@lru_cache(maxsize=16)  # a board in its usual order takes thousands of comparisons for each reader
+def _reversed(here: Leads, others: tuple[Leads, ...]) -> list[tuple[int, int, int, float, float]]:
+    """Return places of a pair, which order reverses it, gain here and loss there; the widest first."""
+    pairs = []
+    for (a, first), (b, second) in combinations(enumerate(here), 2):
         gain = (first or 0.0) - (second or 0.0)
         if gain <= 0:
             continue
-        for there, leads in elsewhere:
+        for there, leads in enumerate(others):
             one, other = leads[a], leads[b]
             if one is not None and other is not None and one < other:
-                pairs.append(Reversal(compared[a], compared[b], here, there, gain, one - other))
-    return sorted(pairs, key=lambda pair: -min(pair.gain, -pair.loss))
+                pairs.append((a, b, there, gain, one - other))
+    return sorted(pairs, key=lambda pair: -min(pair[3], -pair[4]))
 
 
 # ---- evaluations of a submission ---------------------------------------------------------------------

@@ -98,11 +98,11 @@ def context_of(setting: Setting, reported: Reported) -> dict[str, Any]:
         "reported_measures": [as_shown(setting, key) for key in keys],
         "reported_tests": _tests(setting, ("First", "Second"), between),
         "measured_tests": _tests(setting, ("Scored here", "Reported"), measured),
-        "untested": [
-            (row.system, listed([as_shown(setting, key).title for key in measures]), reason)
+        "untested": "; ".join(
+            f"{listed([as_shown(setting, key).title for key in measures])} of {row.system}, as {reason}"
             for row in reported.rows
             for reason, measures in entries.untested(row).items()
-        ],
+        ),
     }
 
 

@@ -10,7 +10,8 @@ from annotation.models import Item, Project
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.label_mapping import Payload
-from evalsvc.core.formats.problems import did_you_mean
+from evalsvc.core.formats.problems import MOST_COVERING, did_you_mean
+from evalsvc.core.formats.text_spans import most_covering
 
 MOST_MARKS = 2_000  # spans, and relations, of an answer: answers are compared span by span
 
@@ -58,6 +59,13 @@ def _spans(spans: list[Any], item: Item, project: Project) -> list[list[Any]]:
             "spans_overlap",
             f"{first} and {second} overlap, which this project does not allow.",
             hint="Remove one of them, or resize it.",
+            field="spans",
+        )
+    if (covering := most_covering(unique)) > MOST_COVERING:
+        raise DomainError(
+            "too_many_marks",
+            f"{covering} spans overlap at one place; at most {MOST_COVERING} are allowed.",
+            hint="Remove some of them.",
             field="spans",
         )
     return [list(span) for span in unique]

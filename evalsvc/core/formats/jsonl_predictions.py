@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from evalsvc.core.formats.json_lines import Identifier, all_plain, decode, decode_block, has_keys, identifier
-from evalsvc.core.formats.problems import MOST_SPANS, Problems
+from evalsvc.core.formats.problems import MOST_COVERING, MOST_SPANS, Problems
 from evalsvc.core.formats.records import (
     Abstention,
     BagPrediction,
@@ -32,7 +32,7 @@ from evalsvc.core.formats.records import (
 from evalsvc.core.formats.registry import Format, Reader, Variant, register
 from evalsvc.core.formats.tag_schemes import Repair, Scheme, checked_tags
 from evalsvc.core.formats.text_lines import LIMITS, Block, Irregular, Limits, Source, read_blocks
-from evalsvc.core.formats.text_spans import checked_spans
+from evalsvc.core.formats.text_spans import checked_spans, most_covering
 
 
 class WirePrediction(msgspec.Struct, forbid_unknown_fields=True):
@@ -262,6 +262,8 @@ def _read_spans_block(block: Block, limits: Limits) -> Sequence[PredictionLine] 
         for start, end, label in spans:
             if not (0 <= start < end <= MAX_OFFSET and label):
                 return None
+        if len(spans) > MOST_COVERING and most_covering(spans) > MOST_COVERING:
+            return None
     return [SpansPrediction(line.id, line.spans) for line in lines]
 
 

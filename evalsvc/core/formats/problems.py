@@ -259,6 +259,7 @@ ID_KEY = re.compile(r'"id"[ \t]*:[ \t]*(?:"((?:[^"\\]|\\.){0,1000})"|(-?\d+))') 
 LONGEST_ID = 200
 MAX_REMEMBERED = 100_000
 MOST_SPANS = 10_000  # of a line
+MOST_COVERING = 20  # spans over one character: gold and predictions are paired over all that overlap
 MAX_PROBLEMS = 100_000  # then reading stops: the file is another one, or meant to keep us busy
 ExampleLine = Callable[[str], str | None]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import msgspec
 
-from evalsvc.core.formats.problems import MOST_SPANS, Problems
+from evalsvc.core.formats.problems import MOST_COVERING, MOST_SPANS, Problems
 from evalsvc.core.formats.records import Entity, Link, Span
 
 
@@ -107,7 +109,23 @@ def checked_spans(
             problems.add("bad_reference", line=line, field=field, value=f"{head}, {tail}", expected=expected)
     if problems.total > before:
         return None
-    return _without_repeats(spans, links, line=line, problems=problems)
+    read = _without_repeats(spans, links, line=line, problems=problems)
+    if (covering := most_covering(read[0])) > MOST_COVERING:
+        given, expected = f"{covering:,} over one character", f"at most {MOST_COVERING}"
+        problems.add("too_many_in_line", line=line, field="spans", value=given, expected=expected)
+        return None
+    return read
+
+
+def most_covering(spans: Collection[Sequence[Any]]) -> int:
+    """Return how many spans cover the same character at most."""
+    starts, ends = sorted(start for start, _, _ in spans), sorted(end for _, end, _ in spans)
+    most = ended = 0
+    for begun, start in enumerate(starts, 1):
+        while ends[ended] <= start:
+            ended += 1
+        most = max(most, begun - ended)
+    return most
 
 
 def _without_repeats(

@@ -56,10 +56,10 @@ class Claims(msgspec.Struct, frozen=True, dict=True):
         a, b = (each.numbers() for each in self.places) if self.places else (None, None)
         return self.first.numbers(), self.label.numbers(), self.kind.numbers(), a, b
 
-    def of(self, item: int) -> list[tuple[int, int, int, int]]:
-        """Return label, kind and places of the claims of an item."""
+    def of(self, item: int, most: int | None = None) -> list[tuple[int, int, int, int]]:
+        """Return label, kind and places of the claims of an item, or of the first ones."""
         _, label, kind, a, b = self.columns
-        rows = self.rows(item)
+        rows = self.rows(item)[:most]
         return [(label[i], kind[i], a[i] if a else 0, b[i] if b else 0) for i in rows]
 
     def rows(self, item: int) -> range:

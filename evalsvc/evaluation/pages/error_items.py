@@ -23,6 +23,8 @@ from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Claims, Outcome
 from evalsvc.evaluation.pages.error_request import KIND_TITLES, WHO_ALONE, Browser
 
 OF_BAG = 3  # sentences shown of a bag
+MOST_DRAWN = 12_000  # spans of a page, shared by the documents and sides
+MOST_ROWS = 4_000  # of the tables of a page
 BATCH = 200  # items whose lines a file reads at once
 LANES = {"A": "lane--a", "B": "lane--b"}
 
@@ -42,7 +44,7 @@ class ShownItem:
 
     id: str
     texts: list[SafeString | str]
-    more: str
+    more: list[str]
     bars: SafeString | str
     f1: list[tuple[str, str]]
     alone: list[str]
@@ -70,7 +72,7 @@ def shown_items(browser: Browser, places: Sequence[int]) -> list[ShownItem]:
     """Return the items of a page."""
     outcomes = browser.sides[0].outcomes
     lines = _lines(browser, [name for at in places for name in _shown_sentences(outcomes, at)])
-    return [_item(browser, at, lines) for at in places]
+    return [_item(browser, at, lines, share=1 / len(places)) for at in places]
 
 
 def texts_of(browser: Browser, places: Sequence[int]) -> Iterator[str]:
@@ -84,7 +86,8 @@ def texts_of(browser: Browser, places: Sequence[int]) -> Iterator[str]:
             yield " | ".join(" ".join(lines[name].tokens or ()) or lines[name].text or "" for name in names)
 
 
-def _item(browser: Browser, at: int, lines: dict[str, ItemLine]) -> ShownItem:
+def _item(browser: Browser, at: int, lines: dict[str, ItemLine], *, share: float) -> ShownItem:
+    """Show an item; of the spans and rows that a page has room for it takes its share."""
     outcomes = browser.sides[0].outcomes
     sentences = [lines[name] for name in _shown_sentences(outcomes, at) if name in lines]
     by_document = outcomes.gold.places is not None
@@ -97,16 +100,21 @@ def _item(browser: Browser, at: int, lines: dict[str, ItemLine]) -> ShownItem:
         heads = ["Relation, from head to tail", "Gold", *letters]
     else:
         rows = _label_rows(browser, at)
-    left = 0 if outcomes.sentences is None else len(outcomes.sentences[at]) - len(sentences)
+    drawn = int(MOST_DRAWN * share) // (1 + len(browser.sides))
+    left = {
+        "sentence": 0 if outcomes.sentences is None else len(outcomes.sentences[at]) - len(sentences),
+        "span": _beyond(browser, at, drawn) if by_document and outcomes.answers is None else 0,
+        "row": max(0, len(rows) - int(MOST_ROWS * share)),
+    }
     return ShownItem(
         id=outcomes.ids[at],
-        texts=[_text(browser, at, each) for each in sentences],
-        more=f"and {counted(left, 'sentence')} more" if left else "",
+        texts=[_text(browser, at, each, drawn) for each in sentences],
+        more=[f"and {counted(n, noun)} more" for noun, n in left.items() if n],
         bars=_bars([side.outcomes.f1_scores[at] for side in browser.sides]) if by_document else "",
         f1=_scores(browser, at) if by_document else [],
         alone=[f"{n} {WHO_ALONE[who]}" for who, n in browser.selection.claims_alone(at).items() if n],
         heads=heads,
-        rows=rows,
+        rows=rows[: int(MOST_ROWS * share)],
     )
 
 
@@ -146,7 +154,7 @@ class _Pair:
     tail: dict[str, Any] | None
 
 
-def _text(browser: Browser, at: int, line: ItemLine) -> SafeString | str:
+def _text(browser: Browser, at: int, line: ItemLine, drawn: int) -> SafeString | str:
     outcomes = browser.sides[0].outcomes
     if outcomes.answers is not None:
         return line.text or " ".join(line.tokens or ())
@@ -155,7 +163,7 @@ def _text(browser: Browser, at: int, line: ItemLine) -> SafeString | str:
         return mark_pair(_Pair(line.text or " ".join(line.tokens or ()), *ends))
     text = PlainText(line.text or "", line.tokens)
     return text_with_lanes(
-        text, list(_lanes(browser, at)), colours=colours_of(browser.sides[0].outcomes.labels)
+        text, list(_lanes(browser, at, drawn)), colours=colours_of(browser.sides[0].outcomes.labels)
     )
 
 
@@ -165,25 +173,34 @@ def _mention(entity: Entity | None) -> dict[str, Any] | None:
     return {"start": entity.start, "end": entity.end, "type": entity.type}
 
 
-def _lanes(browser: Browser, at: int) -> Iterator[Lane]:
-    """Yield gold on the first lane, then each system's spans, with what it missed as dashes."""
+def _beyond(browser: Browser, at: int, drawn: int) -> int:
+    """Count the spans of an item that are not drawn."""
+    claims = (browser.sides[0].outcomes.gold, *(side.outcomes.predicted for side in browser.sides))
+    return sum(max(0, len(each.rows(at)) - drawn) for each in claims)
+
+
+def _lanes(browser: Browser, at: int, drawn: int) -> Iterator[Lane]:
+    """Yield gold on the first lane, then each system's spans, with what it missed as dashes.
+
+    Of each side only the first so many spans.
+    """
     outcomes, titles = browser.sides[0].outcomes, browser.titles
 
     def span(label: int, start: int, end: int) -> tuple[int, int, str]:
         return start, end, outcomes.labels[label]
 
-    for label, _, start, end in outcomes.gold.of(at):
+    for label, _, start, end in outcomes.gold.of(at, drawn):
         yield Lane(span(label, start, end), titles[outcomes.labels[label]], "gold", False, "lane--g", 0)
     for order, side in enumerate(browser.sides, 1):
         letter = side.letter
-        for label, kind, start, end in side.outcomes.predicted.of(at):
+        for label, kind, start, end in side.outcomes.predicted.of(at, drawn):
             right, style = kind == RIGHT, LANES[letter]
             note = "" if right else KIND_TITLES[KINDS[kind]]
             title = letter if right else f"{letter} {titles[outcomes.labels[label]]}"
             yield Lane(
                 span(label, start, end), title, note, right, style if right else f"{style} lane--wrong", order
             )
-        for label, kind, start, end in side.outcomes.gold.of(at):
+        for label, kind, start, end in side.outcomes.gold.of(at, drawn):
             if KINDS[kind] == "missed":
                 yield Lane(span(label, start, end), letter, "missed", False, "lane--miss", order)
 

@@ -169,6 +169,18 @@ def test_an_answer_with_too_many_marks_is_rejected(part: str) -> None:
         votes.answer(project.items.get(), annotators(project, 1)[0], client_id=uuid4(), payload=payload)
 
 
+def test_an_answer_with_more_than_twenty_spans_at_one_place_is_rejected() -> None:
+    project = create_project("entities", labels=["A"])
+    projects.set_overlap(project, may_overlap=True, by=curator())
+    import_lines(project, [{"id": "d0", "text": "Ada saw" * 9}])
+    projects.open_for_work(project, by=curator())
+    item, user = project.items.get(), annotators(project, 1)[0]
+    payload = {"spans": [[at, 30, "A"] for at in range(21)]}
+    with pytest.raises(DomainError, check=code("too_many_marks", field="spans")):
+        votes.answer(item, user, client_id=uuid4(), payload=payload)
+    votes.answer(item, user, client_id=uuid4(), payload={"spans": payload["spans"][1:]})
+
+
 def test_viewers_and_adjudicators_cannot_vote() -> None:
     project = project_with_items()
     for role in ("viewer", "adjudicator"):

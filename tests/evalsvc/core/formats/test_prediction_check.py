@@ -164,6 +164,18 @@ def test_repeated_spans_are_counted_at_once_and_few_fit_into_a_line():
     assert problems.by_code["too_many_in_line"] == 1
 
 
+def test_at_most_twenty_spans_cover_the_same_character():
+    options = {"labels": ["P"], "forms": ["spans"], "lengths": {"a": 99}, "ids": ["a"], "negative": None}
+    beside = [[at, at + 1, "P"] for at in range(60, 99)]
+    most = [[at, 60 - at, "P"] for at in range(20)] + beside
+    found, problems, _ = run({"id": "a", "spans": most}, **options)
+    assert (len(found[0][1]), problems.total) == (59, 0)
+    _, problems, _ = run({"id": "a", "spans": [*most, [29, 30, "P"]]}, **options)
+    assert [(p.code, p.value, p.expected) for p in problems.first] == [
+        ("too_many_in_line", "21 over one character", "at most 20")
+    ]
+
+
 def test_relations_between_spans_are_claims_of_their_own_inventory():
     line = {"id": "1", "spans": [[0, 1, "P"], [1, 2, "P"]], "relations": [[0, "likes", 1]]}
     found, problems, _ = spans_run(line, relations=["likes"], missing="wrong")

@@ -113,6 +113,21 @@ def test_spans_lie_on_lanes_under_one_text(client: Client, cast: BenchmarkCast, 
     assert alone == {"d1": ["1 only B right"], "d2": [], "d3": ["1 neither right"]}
 
 
+def test_a_page_draws_so_many_spans_and_says_how_many_it_leaves_out(
+    client: Client, cast: BenchmarkCast, entities: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(cast.lars)
+    context, html = page(client, "ner", a="kelpie/A", item="d1")
+    drawn = html.count('class="lane ')
+    assert (drawn > 2, context["shown"][0].more) == (True, [])
+    monkeypatch.setattr(error_items, "MOST_DRAWN", 2)
+    context, html = page(client, "ner", a="kelpie/A", item="d1")
+    [more] = context["shown"][0].more
+    assert re.fullmatch(r"and \d+ spans? more", more)
+    assert html.count('class="lane ') < drawn
+    assert more in html
+
+
 def test_items_are_counted_by_their_f1_and_chosen_by_it_to_the_digit(
     client: Client, cast: BenchmarkCast, entities: Benchmark
 ) -> None:
@@ -304,7 +319,7 @@ def test_a_long_bag_shows_its_first_sentences(
     cast.submit(benchmark, [{"h": "Q9", "t": "Q2", "relation": "part_of", "score": 0.5}], system="A")
     run_next("score")
     context, html = page(client, a="kelpie/A", item="Q1 → Q2")
-    assert (len(context["shown"][0].texts), context["shown"][0].more) == (1, "and 1 sentence more")
+    assert (len(context["shown"][0].texts), context["shown"][0].more) == (1, ["and 1 sentence more"])
     assert "and 1 sentence more" in html
 
 

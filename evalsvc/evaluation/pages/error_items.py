@@ -25,6 +25,7 @@ from evalsvc.evaluation.pages.error_request import KIND_TITLES, WHO_ALONE, Brows
 OF_BAG = 3  # sentences shown of a bag
 MOST_DRAWN = 12_000  # spans of a page, shared by the documents and sides
 MOST_ROWS = 4_000  # of the tables of a page
+LONGEST = 200  # characters of an answer; files have it whole
 BATCH = 200  # items whose lines a file reads at once
 LANES = {"A": "lane--a", "B": "lane--b"}
 
@@ -244,6 +245,7 @@ def _answer_rows(browser: Browser, at: int) -> list[list[Verdict]]:
 
 def _in_words(texts: Sequence[str], title: str) -> SafeString | str:
     """Return head, relation and tail, or a text with its label."""
+    texts = [text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…" for text in texts]
     if len(texts) < 2:
         return f"{texts[0]}: {title}"
     head, tail = texts

@@ -327,7 +327,7 @@ def test_answers_without_offsets_show_in_a_table(client: Client, cast: Benchmark
     client.force_login(cast.kim)
     benchmark = cast.entities()
     answers = {
-        "A": [["Ada", "LOC"], ["Turin", "LOC"], ["Rome", "CITY"]],
+        "A": [["Ada", "LOC"], ["Turin", "LOC"], ["Rome", "CITY"], ["y" * 201, "LOC"]],
         "B": [["Ada", "PER"], ["New Turin", "LOC"]],
     }
     for system, of_first in answers.items():
@@ -349,6 +349,7 @@ def test_answers_without_offsets_show_in_a_table(client: Client, cast: Benchmark
         "New Turin: LOC": ["yes", "missed", "right"],
         "Rome: not in the inventory": ["–", "spurious", "–"],
         "Turin: LOC": ["–", "spurious", "–"],
+        f"{'y' * 199}…: LOC": ["–", "spurious", "–"],
     }
     assert "Ada left New Turin" in html
     only_b, _ = page(client, "ner", a="kelpie/A", b="kelpie/B", who="b")

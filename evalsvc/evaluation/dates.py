@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import MAXYEAR, MINYEAR, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from django.utils import timezone
 
@@ -11,6 +11,7 @@ from evalsvc.evaluation.models import Benchmark
 
 ANYWHERE = "Etc/GMT+12"  # UTC−12, where a day ends last
 ANYWHERE_TITLE = "Anywhere on Earth (AoE, UTC−12)"
+ZONES = available_timezones() - {"Factory", "localtime"}  # these are no place, or that of the server
 FIRST, LAST = date(1970, 1, 1), date(9998, 12, 30)  # with a day beside them in every zone
 
 

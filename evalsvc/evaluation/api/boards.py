@@ -17,6 +17,7 @@ from evalsvc.evaluation.api.lookups import requested_version, setting_of
 from evalsvc.evaluation.api.settings import ComputationSerializer, SettingSerializer
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import of_setting
 
@@ -41,8 +42,20 @@ class RescoringSerializer(serializers.Serializer[Rescoring]):
     total = serializers.IntegerField()
 
 
+class BandSerializer(serializers.Serializer[board_tests.Band]):
+    first = serializers.IntegerField(help_text="1 + the number of systems that are better by a test.")
+    last = serializers.IntegerField(help_text="n − the number of systems that are worse by a test.")
+    of = serializers.IntegerField(help_text="n: the number of tested systems.")
+
+
 class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
-    rank = serializers.IntegerField(allow_null=True)
+    rank = serializers.IntegerField(
+        allow_null=True,
+        help_text="Place by the figures alone; the ranks that tests leave open are in `band`.",
+    )
+    band = serializers.SerializerMethodField(
+        help_text="Ranks by tests of the measure of the order; null: not tested, as with one run."
+    )
     system = serializers.CharField(source="system.name")
     team = serializers.CharField(source="system.team_name")
     tags = serializers.DictField(source="system.declared", help_text="What the team declares.")
@@ -69,6 +82,11 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     )
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
     figures = serializers.DictField(child=FigureSerializer())
+
+    @extend_schema_field(BandSerializer(allow_null=True))
+    def get_band(self, row: leaderboard.BoardRow) -> dict[str, Any] | None:
+        band = self.context["bands"].get(row.system.pk)
+        return BandSerializer(band).data if band else None
 
 
 class BoardSerializer(serializers.Serializer[leaderboard.Board]):
@@ -112,9 +130,11 @@ class OneBoard(APIView):
         responses={200: BoardSerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Leaderboard of a setting: mean, deviation and range over runs."""
+        """Leaderboard of a setting: means over runs, and the ranks that tests leave open."""
         query, version = request.query_params, requested_version(request)
         setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
         board = leaderboard.board(setting, query.get("order", ""), person=request.user, version=version)
         policy = replace(board.policy, setting=file_contract.as_of(board.version))
-        return Response(BoardSerializer(replace(board, policy=policy)).data)
+        tests = board_tests.read([board], [board.order_by]).get(setting.pk)
+        bands = tests.bands(board.order_by) if tests else {}
+        return Response(BoardSerializer(replace(board, policy=policy), context={"bands": bands}).data)

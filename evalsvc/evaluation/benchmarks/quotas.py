@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Q
 from django.db.models.functions import Now
@@ -23,7 +23,7 @@ from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, QuotaExceeded
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import count_items
-from evalsvc.evaluation.dates import ANYWHERE, stated
+from evalsvc.evaluation.dates import ANYWHERE, ZONES, stated
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.disclosure.rules import PER_DAY, REFUSALS_PER_DAY, in_total
 from evalsvc.evaluation.models import Benchmark, Refusal, Setting, Submission
@@ -274,7 +274,7 @@ def checked_zone(name: str) -> str:
     """Return the name of a time zone, AoE resolved, or reject it."""
     if name.casefold() == "aoe":
         return ANYWHERE
-    if name not in available_timezones():
+    if name not in ZONES:
         raise DomainError(
             "bad_time_zone",
             f"{name} is not a time zone.",

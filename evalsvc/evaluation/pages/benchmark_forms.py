@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 from typing import Any
-from zoneinfo import available_timezones
 
 from django import forms
 from django.conf import settings
@@ -14,6 +13,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.core.web.forms import ModelChoices
 from evalsvc.core.web.markdown import MAX_LENGTH
+from evalsvc.evaluation import dates
 from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.quotas import PHASE_QUOTAS
@@ -40,7 +40,7 @@ QUOTA_TITLES = {
 ZONES = [
     ("UTC", "UTC"),
     (ANYWHERE, ANYWHERE_TITLE),
-    *((zone, zone.replace("_", " ")) for zone in sorted(available_timezones() - {"UTC", ANYWHERE})),
+    *((zone, zone.replace("_", " ")) for zone in sorted(dates.ZONES - {"UTC", ANYWHERE})),
 ]
 
 

@@ -166,6 +166,7 @@ def test_the_response_has_the_time_of_the_next_run(cast: BenchmarkCast, client: 
         ({"phase_quotas": {"dev": {"at_once": 1}}}, "bad_limit"),
         ({"phase_quotas": {"dev": {"per_day": None}}}, "bad_limit"),
         ({"time_zone": "Mars/Olympus"}, "bad_time_zone"),
+        ({"time_zone": "localtime"}, "bad_time_zone"),
         ({"limits": {"sheep": 3}}, "bad_limit"),
         ({"training_counts": {"nobody": 3}}, "unknown_label"),
     ],

@@ -81,10 +81,14 @@ def bands(setting: Setting, key: str = "micro_f1") -> dict[str, str]:
     return {names[pk]: str(band) for pk, band in tests.bands(key).items()} if tests else {}
 
 
-def test_a_band_has_the_ranks_that_tests_leave_open(cast: BenchmarkCast) -> None:
+def test_a_band_has_the_ranks_that_tests_leave_open(client: Client, cast: BenchmarkCast) -> None:
     setting = begin(cast)
     assert bands(setting) == {}
     assert compute() == 1
+    client.force_login(cast.kim)
+    rows = client.get(reverse("api-board", args=["rel"])).json()["rows"]
+    by_api = {row["system"]: row["band"] and tuple(row["band"].values()) for row in rows}
+    assert by_api == {"Solo": None, "Alder": (1, 2, 3), "Birch": (1, 2, 3), "Cedar": (3, 3, 3)}
     assert bands(setting) == {"Alder": "1–2", "Birch": "1–2", "Cedar": "3"}
     assert bands(setting, "macro_f1") == {"Alder": "3", "Birch": "2", "Cedar": "1"}
     assert (Band(1, 2, 3).leads, Band(1, 3, 3).leads, Band(3, 3, 3).leads) == (True, False, False)

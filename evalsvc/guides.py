@@ -126,7 +126,7 @@ class Found:
 
 
 def search(query: str) -> list[Found]:
-    """Return the sections with every word of the query, those with most of them first.
+    """Return the sections with every word of the query: headings equal to it, then those with most of them.
 
     A word also counts within a longer one; in a heading it counts ten times.
     """
@@ -138,7 +138,7 @@ def search(query: str) -> list[Found]:
         heading, text = section.title.casefold(), section.text.casefold()
         counts = [10 * heading.count(word) + text.count(word) for word in words]
         if all(counts):
-            ranked.append((-min(counts), -sum(counts), place, section))
+            ranked.append((heading.split() != words, -min(counts), -sum(counts), place, section))
     return [_excerpt(section, words) for *_, section in sorted(ranked)[:MOST_FOUND]]
 
 
@@ -174,7 +174,7 @@ def _measures() -> Iterator[Section]:
             text = (
                 f"{each.key}. {each.explains}. {each.formula}. Undefined when {each.undefined}. {each.source}"
             )
-            yield Section("Measures", each.title, f"{page}#{each.key}", text)
+            yield Section(f"Measures: {family.title}", each.title, f"{page}#{each.key}", text)
 
 
 def _formats() -> Iterator[Section]:

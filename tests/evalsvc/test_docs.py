@@ -153,6 +153,11 @@ def test_a_search_finds_sections_of_guides_and_references(client: Client, query:
         assert "No section has all of these words" in page
 
 
+def test_the_measure_whose_name_is_searched_comes_first_with_its_family() -> None:
+    first = guides.search("Macro F1")[0].section
+    assert (first.page, first.title) == ("Measures: Relations by label", "macro F1")
+
+
 def test_lines_of_a_guide_that_are_one_sentence_are_found_with_a_blank_between_them() -> None:
     texts = [section.text for name in guides.NAMES for section in guides.guide(name).sections]
     lines = [line.strip() for line in (guides.FOLDER / "api.md").read_text().splitlines()]

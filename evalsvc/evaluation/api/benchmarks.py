@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet, prefetch_related_objects
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import generics, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,6 +21,7 @@ from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.request_validation import Pages, query_choices, validated
 from evalsvc.evaluation import roles
+from evalsvc.evaluation.api.effects import BoardEffectSerializer
 from evalsvc.evaluation.api.lookups import organised
 from evalsvc.evaluation.api.settings import SettingSerializer
 from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, rules
@@ -124,6 +125,22 @@ class ChangeBenchmarkSerializer(RulesSerializer):
     baselines = BaselineSerializer(
         many=True, required=False, help_text="All systems that the board marks as baselines."
     )
+    preview = serializers.BooleanField(
+        default=False, help_text="Change nothing; `effect` states who would see the benchmark."
+    )
+
+
+class ChangedBenchmarkSerializer(BenchmarkSerializer):
+    effect = serializers.SerializerMethodField(help_text="Of a preview; else null.")
+
+    class Meta(BenchmarkSerializer.Meta):
+        fields = [*BenchmarkSerializer.Meta.fields, "effect"]
+        read_only_fields = fields
+
+    @extend_schema_field(BoardEffectSerializer(allow_null=True))
+    def get_effect(self, benchmark: Benchmark) -> dict[str, Any] | None:
+        effect = self.context["effect"]
+        return BoardEffectSerializer(effect).data if effect else None
 
 
 class NewBenchmarkSerializer(RulesSerializer):
@@ -205,13 +222,17 @@ class OneBenchmark(APIView):
     @extend_schema(
         operation_id="benchmark_change",
         request=ChangeBenchmarkSerializer,
-        responses={200: BenchmarkSerializer} | problems(400, 401, 403, 404),
+        responses={200: ChangedBenchmarkSerializer} | problems(400, 401, 403, 404),
     )
     def patch(self, request: Request, slug: str) -> Response:
-        """Change texts, quotas, limits and baselines of a benchmark."""
+        """Change texts, quotas, limits and baselines of a benchmark, or preview who would see it."""
         benchmark, person = organised(request, slug)
-        changed = rules.change(benchmark, by=person, **validated(request, ChangeBenchmarkSerializer))
-        return Response(BenchmarkSerializer(changed).data)
+        values, effect = validated(request, ChangeBenchmarkSerializer), None
+        if values.pop("preview"):
+            effect = rules.effect(benchmark, by=person, **values)
+        else:
+            benchmark = rules.change(benchmark, by=person, **values)
+        return Response(ChangedBenchmarkSerializer(benchmark, context={"effect": effect}).data)
 
 
 class SwitchSerializer(serializers.Serializer[Any]):

@@ -16,6 +16,15 @@ class ShownToTeamsSerializer(serializers.Serializer[Any]):
     digest = serializers.BooleanField(help_text="True: digest and salt of the gold are shown.")
 
 
+class OrderEffectSerializer(serializers.Serializer[Any]):
+    """Ranks before and with a change, as organisers see them."""
+
+    systems = serializers.IntegerField(help_text="Systems with a rank before or after.")
+    moved = serializers.IntegerField(help_text="Those with another rank.")
+    first_before = serializers.CharField(help_text="Names of the first rank now.")
+    first_after = serializers.CharField(help_text="And with the change.")
+
+
 class DisplayEffectSerializer(serializers.Serializer[Any]):
     """What a change of a setting would show."""
 
@@ -26,6 +35,22 @@ class DisplayEffectSerializer(serializers.Serializer[Any]):
     at_closing = ShownToTeamsSerializer(allow_null=True, help_text="And when it closes; null: it never does.")
     elsewhere = serializers.IntegerField(
         help_text="Other settings on its gold that change between rounded and exact figures."
+    )
+    order = OrderEffectSerializer(
+        allow_null=True, help_text="Null unless main measure, its direction or the rule of rows changes."
+    )
+    effect = serializers.CharField(source="__str__", help_text="The same in words.")
+
+
+class BoardEffectSerializer(serializers.Serializer[Any]):
+    """Who would see a benchmark with the change."""
+
+    public = serializers.BooleanField(help_text="Whether everybody would see it.")
+    systems = serializers.IntegerField(help_text="Systems with scored runs.")
+    runs = serializers.IntegerField(help_text="Scored runs.")
+    people = serializers.IntegerField(help_text="People with a role, who see it either way.")
+    locked_out = serializers.ListField(
+        child=serializers.CharField(), help_text="Teams with runs, none of whose members has a role."
     )
     effect = serializers.CharField(source="__str__", help_text="The same in words.")
 

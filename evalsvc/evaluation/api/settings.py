@@ -24,7 +24,8 @@ from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.effects import DisplayEffectSerializer, RevisionEffectSerializer
 from evalsvc.evaluation.api.lookups import organised, setting_of
-from evalsvc.evaluation.benchmarks import creation, display_effect, file_contract, revision_effect
+from evalsvc.evaluation.benchmarks import creation, file_contract, revision_effect
+from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.dates import is_doubtful, is_in_calendar, moment, stated
 from evalsvc.evaluation.disclosure import gold_digest, split
 from evalsvc.evaluation.disclosure.policy import Disclosed, has_closed
@@ -226,7 +227,8 @@ class ChangeSettingSerializer(ShownSerializer):
     title = serializers.CharField(max_length=80, required=False)
     main = serializers.CharField(max_length=60, required=False, help_text="Key of the main measure.")
     preview = serializers.BooleanField(
-        default=False, help_text="Change nothing; `effect` states what teams would see."
+        default=False,
+        help_text="Change nothing; `effect` states what teams would see and how the order changes.",
     )
 
 
@@ -334,7 +336,7 @@ class OneSetting(APIView):
         responses={200: ChangedSettingSerializer} | problems(400, 401, 403, 404, 409),
     )
     def patch(self, request: Request, slug: str, key: str) -> Response:
-        """Change title, dates and display of a setting, or preview what teams would see."""
+        """Change title, dates and display of a setting, or preview what teams would see and ranks."""
         benchmark, person = organised(request, slug)
         values = validated(request, ChangeSettingSerializer)
         setting = setting_of(benchmark, key)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 
-from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.models import Team, User
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.formatting import counted, listed
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.quotas import PHASE_QUOTAS, QUOTAS, checked_zone
 from evalsvc.evaluation.benchmarks.training_counts import counts_of
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.roles import ORGANISER, require
 
+TEAMS_NAMED = 5
 TEXTS = ("title", "summary", "description", "public")
 
 
@@ -113,8 +117,69 @@ def change(benchmark: Benchmark, *, by: User, **rules: Any) -> Benchmark:
     with transaction.atomic():
         row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
         changed = texts | checked_rules(rules, labels=row.labels)
+        _log(row, changed, by)
         Benchmark.objects.filter(pk=row.pk).update(**changed)
         if systems is not None:
             name_baselines(row, systems, by=by)
     benchmark.refresh_from_db()
     return benchmark
+
+
+def _log(benchmark: Benchmark, changed: Mapping[str, Any], by: User) -> None:
+    """Log the values that differ; of a description, only that it does."""
+    before = {name: getattr(benchmark, name) for name in changed if getattr(benchmark, name) != changed[name]}
+    after = {name: changed[name] for name in before}
+    if "description" in before:
+        before["description"], after["description"] = "earlier text", "new text"
+    record(benchmark, "rules", by=by, before=before, after=after)
+
+
+# ---- who sees a benchmark ----------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class BoardEffect:
+    """Who would see a benchmark: everybody, or the people with a role.
+
+    `locked_out` are teams with runs, none of whose members has a role.
+    """
+
+    changes: bool
+    public: bool
+    systems: int
+    runs: int
+    people: int
+    locked_out: list[str]
+
+    def __str__(self) -> str:
+        board = f"{counted(self.systems, 'system')} with {counted(self.runs, 'scored run')}"
+        if not self.changes:
+            return (
+                f"{'Everybody' if self.public else 'Only people with a role'} would see it, as now: {board}."
+            )
+        if self.public:
+            return f"Everybody would see it: {board}."
+        words = f"Only {counted(self.people, 'person', 'people')} with a role would see it: {board}."
+        if not self.locked_out:
+            return words
+        more = len(self.locked_out) - TEAMS_NAMED
+        named = self.locked_out[:TEAMS_NAMED] + [f"{more:,} more"] * (more > 0)
+        return f"{words} {listed(named)} could no longer open it or submit, as no member has a role."
+
+
+def effect(benchmark: Benchmark, *, by: User, **rules: Any) -> BoardEffect:
+    """Change the rules, count who would see the board, and roll it back."""
+    with transaction.atomic():
+        trial = change(Benchmark.objects.get(pk=benchmark.pk), by=by, **rules)
+        runs = trial.submissions.filter(state="scored", withdrawn_at=None)
+        teams = Team.objects.filter(systems__in=trial.submissions.values("system")).distinct()
+        inside = Team.objects.filter(members__user__in=trial.people.values("user"))
+        outside = [] if trial.public else teams.exclude(pk__in=inside.values("pk")).order_by("name")
+        found = BoardEffect(
+            changes=trial.public != benchmark.public,
+            public=trial.public,
+            systems=runs.values("system").distinct().count(),
+            runs=runs.count(),
+            people=trial.people.count(),
+            locked_out=[team.name for team in outside],
+        )
+        transaction.set_rollback(True)
+    return found

@@ -26,15 +26,9 @@ from evalsvc.core.web.formatting import DASH, byte_size, count, counted, number,
 from evalsvc.core.web.forms import ModelChoices, PageForm
 from evalsvc.core.web.views import attempt, page, row_id
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import (
-    creation,
-    display_effect,
-    file_contract,
-    old_names,
-    revision_effect,
-    rules,
-)
+from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, revision_effect, rules
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
+from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
 from evalsvc.evaluation.disclosure.ledger import Ledger, did_hide, ledgers
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
@@ -275,8 +269,11 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark, person = organised(request, slug), users.person(request)
     form = RulesForm(*_submitted(request), benchmark=benchmark)
     if form.is_valid():
-        changed = attempt(form, lambda: rules.change(benchmark, by=person, **form.rules))
-        if changed:
+        change = rules.effect if request.POST.get("do") == "show" else rules.change
+        changed = attempt(form, lambda: change(benchmark, by=person, **form.rules))
+        if isinstance(changed, rules.BoardEffect):
+            messages.info(request, str(changed))
+        elif changed:
             messages.info(request, "Changes saved.")
             return redirect("board-organise", slug)
     return _form_page(request, "board_change.html", form, benchmark=benchmark)

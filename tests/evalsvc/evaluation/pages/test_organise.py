@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Publication
+from evalsvc.core.activity.models import entries
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Setting
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
@@ -406,6 +407,56 @@ def test_what_teams_would_see_is_stated_before_a_setting_changes(olga: Client, c
     assert [effect[at]["digest"] for at in ("before", "after", "at_closing")] == [True, False, True]
     saved = olga.patch(api, change | {"preview": False}, content_type="application/json").json()
     assert (saved["sealed"], saved["effect"]) == (True, None)
+
+
+def test_the_effect_counts_the_ranks_that_another_main_measure_or_row_rule_changes(
+    olga: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.relations(main="accuracy")
+    scored(cast, benchmark, "Net", 6, 2)
+    scored(cast, benchmark, "Bow", 5)
+    setting = benchmark.settings.get()
+    sent = {"title": setting.title, "main": "accuracy", "disclosure": "open", "do": "show"}
+    page = reverse("setting-change", args=[benchmark.slug, setting.key])
+    words = " ".join(olga.post(page, sent | {"row_rule": "final"}).content.decode().split())
+    assert "The order of 2 ranked systems stays the same." in words
+    api = reverse("api-setting", args=[benchmark.slug, setting.key])
+
+    def effect(**change: object) -> Any:
+        preview = olga.patch(api, {**change, "preview": True}, content_type="application/json")
+        return preview.json()["effect"]
+
+    turned = {"systems": 2, "moved": 2, "first_before": "Bow", "first_after": "Net"}
+    assert (changed := effect(lower_is_better=True))["order"] == turned
+    assert "2 of 2 ranked systems would have another rank; first is Net instead of Bow." in changed["effect"]
+    assert effect(title="Other")["order"] is None
+    assert (Setting.objects.get().row_rule, Setting.objects.get().lower_is_better) == ("mean", None)
+
+
+def test_who_would_see_a_board_is_stated_before_it_is_hidden_and_the_change_is_logged(
+    olga: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Net", 6, 2)
+    page = reverse("board-change", args=[benchmark.slug])
+    words = " ".join(olga.post(page, {"title": "Rel", "do": "show"}).content.decode().split())
+    hidden = (
+        "Only 1 person with a role would see it: 1 system with 2 scored runs. "
+        "Kelpie could no longer open it or submit, as no member has a role."
+    )
+    assert hidden in words
+    api = reverse("api-benchmark", args=[benchmark.slug])
+
+    def change(**sent: object) -> Any:
+        return olga.patch(api, sent, content_type="application/json").json()
+
+    assert change(public=False, preview=True)["effect"]["locked_out"] == ["Kelpie"]
+    assert (Benchmark.objects.get().public, change(public=False)["effect"]) == (True, None)
+    [entry] = entries(benchmark)
+    assert (entry.action, entry.before, entry.after) == ("rules", {"public": True}, {"public": False})
+    assert change(public=True, preview=True)["effect"]["effect"] == (
+        "Everybody would see it: 1 system with 2 scored runs."
+    )
 
 
 def test_the_effect_names_other_settings_whose_figures_change_with_it(

@@ -1,8 +1,8 @@
-"""What other dates and another disclosure of a setting would show, before they are saved."""
+"""What a change of a setting would show, and how it would order the board, before it is saved."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.formatting import counted, listed
+from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.benchmarks import creation, file_contract
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
@@ -18,6 +19,8 @@ from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.models import Setting, SettingVersion, Submission
 from evalsvc.evaluation.roles import is_sealed
 
+ORDERING = ("main", "row_rule", "lower_is_better")
+FIRST_NAMED = 3
 STATES = {"coming": "not open yet", "open": "open", "closed": "closed"}
 
 
@@ -32,8 +35,26 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderEffect:
+    """Ranks before and with the change, as organisers see them: of `systems`, those `moved` have another."""
+
+    systems: int
+    moved: int
+    first_before: str
+    first_after: str
+
+    def __str__(self) -> str:
+        if not self.moved:
+            return f"The order of {counted(self.systems, 'ranked system')} stays the same."
+        words = f"{self.moved:,} of {counted(self.systems, 'ranked system')} would have another rank"
+        if self.first_before == self.first_after:
+            return f"{words}; first is still {self.first_after}."
+        return f"{words}; first is {self.first_after or 'none'} instead of {self.first_before or 'none'}."
+
+
+@dataclass(frozen=True, slots=True)
 class DisplayEffect:
-    """What teams see of its runs now, with the change, and when it closes."""
+    """What teams see of its runs now, with the change, and when it closes; and the order it changes."""
 
     runs: int
     teams: int
@@ -42,6 +63,7 @@ class DisplayEffect:
     at_closing: Shown | None
     closes: str
     elsewhere: int
+    order: OrderEffect | None = None
 
     def __str__(self) -> str:
         runs = f"{counted(self.runs, 'run')} of {counted(self.teams, 'team')}"
@@ -51,7 +73,9 @@ class DisplayEffect:
             if same
             else f"{self.after.words} instead of {self.before.words}"
         )
-        return f"Teams would see {seen}, on {runs}.{self._more}{self._later}"
+        return f"Teams would see {seen}, on {runs}.{self._more}{self._later}" + (
+            f" {self.order}" if self.order else ""
+        )
 
     @property
     def _more(self) -> str:
@@ -108,4 +132,23 @@ def of_change(setting: Setting, *, by: User, **changed: Any) -> DisplayEffect:
             elsewhere=len(others ^ _others(trial)),
         )
         transaction.set_rollback(True)
+    if any(getattr(setting, name) != getattr(trial, name) for name in ORDERING):
+        effect = replace(effect, order=_order(setting, trial, by))
     return effect
+
+
+def _order(setting: Setting, trial: Setting, by: User) -> OrderEffect:
+    """Rank the systems by both; nothing is locked meanwhile, as large boards take a second."""
+    boards = [leaderboard.boards([each], person=by, measures=())[0] for each in (setting, trial)]
+    before, after = (board.ordering.ranks for board in boards)
+    systems = before.keys() | after.keys()
+    moved = sum(before.get(system) != after.get(system) for system in systems)
+    return OrderEffect(len(systems), moved, *map(_first, boards))
+
+
+def _first(board: leaderboard.Board) -> str:
+    """Name the systems of the first rank."""
+    first = [system for system, rank in board.ordering.ranks.items() if rank == 1]
+    names = [board.systems.by_key[system].name for system in first[:FIRST_NAMED]]
+    more = len(first) - len(names)
+    return listed(names + [f"{more:,} more"] * (more > 0))

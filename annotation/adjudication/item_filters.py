@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from annotation.consensus.rules import Rules
 from annotation.models import Answer, Item, OntologyLabel, Project, Vote
@@ -30,6 +30,8 @@ def with_label(
     names = OntologyLabel.objects.filter(project=project).values_list("name", flat=True)
     raw = {name for name in names if label in mapping.labels([name])}
     answers = Answer.objects.filter(item=OuterRef("pk")).active()
-    in_answer = Exists(answers.filter(HasLabel("payload", raw, kind=project.kind)))
+    found = answers.filter(HasLabel("payload", raw, kind=project.kind))
+    # for EXISTS, PostgreSQL reads the answers of all projects once many items wait
+    in_answer = Q(pk=Subquery(found.values("item")[:1]))
     in_outcome = Q(HasLabel("gold", {label}, kind=project.kind)) & ~Q(pk__in=unread)
     return items.filter(in_outcome | in_answer)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from django import forms
 from django.contrib import messages
+from django.db.models import Max
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
@@ -123,7 +124,7 @@ def plan_page(request: HttpRequest, slug: str) -> HttpResponse:
     if "since" in request.GET:
         return _newer_answers(request, project)
     user, action = person(request), request.POST.get("action", "")
-    last_vote = Vote.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    last_vote = Vote.objects.aggregate(last=Max("pk"))["last"] or 0
     form, draft = PlanForm(request.POST or None), drafts.draft_of(project, by=user)
     steps, effects, failed, clash, seen = drafts.steps_of(draft), None, 0, None, draft.version
     if form.is_valid():

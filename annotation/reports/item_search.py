@@ -95,7 +95,7 @@ def search(
     backwards = before is not None
     start = before or after
     descending = (order in ("newest", ANSWERED)) != backwards
-    scans = filters.scans or _sieves(filters, order)
+    scans, named = filters.scans or _sieves(filters, order), bool(_by_name(project, filters.text))
     step = min(CHUNK, 10 * size) if scans else size + 1
     place = _place_of(start, order) if start else None
     places = _places(project, filters, order, place, descending=descending, step=step)
@@ -103,7 +103,7 @@ def search(
     scanned, last, complete, left = 0, 0, True, MOST_CHARACTERS
     while len(found) <= size and complete and (read := [pk for *_, pk in islice(places, step)]):
         chunk, left = _searchable(read, filters, left)
-        matching = set(_matching(project, filters, chunk, unread) if scans else chunk)
+        matching = set(_matching(project, filters, chunk, unread, named=named) if scans else chunk)
         found += [pk for pk in chunk if pk in matching]
         scanned, last = scanned + len(chunk), chunk[-1]
         step = min(CHUNK, 4 * step) if scans else step
@@ -137,7 +137,7 @@ def matching(
     states, most = bulk_actions.CHANGEABLE[action], bulk_actions.limit_of(action)
     unread = second_readings.hidden_items(project, for_user) if filters.label else set()
     found: list[int] = []
-    scanned, left = 0, MOST_CHARACTERS
+    scanned, left, named = 0, MOST_CHARACTERS, bool(_by_name(project, filters.text))
     if filters.use:
         return [], False
     for state in states if not filters.state else {*states} & {filters.state}:
@@ -145,7 +145,7 @@ def matching(
         places = _places(project, wanted, "", None, descending=False, step=CHUNK)
         while read := [pk for *_, pk in islice(places, CHUNK)]:
             chunk, left = _searchable(read, filters, left)
-            matches = _matching(project, wanted, chunk, unread) if filters.scans else chunk
+            matches = _matching(project, wanted, chunk, unread, named=named) if filters.scans else chunk
             found += _last_votes([*matches]) if order == ANSWERED else matches
             scanned += len(chunk)
             if len(found) > most or scanned >= MAX_SCANNED or not left:
@@ -346,13 +346,16 @@ def _searchable(keys: list[int], filters: ItemFilters, left: int) -> tuple[list[
 
 
 def _matching(
-    project: Project, filters: ItemFilters, pks: Sequence[int], unread: set[int]
+    project: Project, filters: ItemFilters, pks: Sequence[int], unread: set[int], *, named: bool
 ) -> QuerySet[Any, int]:
-    """Return those of the items that match; the outcomes of those unread by the person do not."""
+    """Return those of the items that match; the outcomes of those unread by the person do not.
+
+    `named`: the text is the id or key of these items.
+    """
     where = _in_state(filters)
     items: QuerySet[Item] = Item.objects.filter(pk__in=pks, **where).order_by()
     votes = Vote.objects.filter(item=OuterRef("pk"))
-    if filters.text and not _by_name(project, filters.text):
+    if filters.text and not named:
         items = items.filter(text__icontains=filters.text)
     if filters.annotator:
         votes = votes.filter(annotator=filters.annotator)

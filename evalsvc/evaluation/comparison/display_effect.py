@@ -149,6 +149,7 @@ def _order(setting: Setting, trial: Setting, by: User) -> OrderEffect:
 def _first(board: leaderboard.Board) -> str:
     """Name the systems of the first rank."""
     first = [system for system, rank in board.ordering.ranks.items() if rank == 1]
-    names = [board.systems.by_key[system].name for system in first[:FIRST_NAMED]]
+    board.systems.load(first[:FIRST_NAMED])
+    names = [board.systems[system].name for system in first[:FIRST_NAMED]]
     more = len(first) - len(names)
     return listed(names + [f"{more:,} more"] * (more > 0))

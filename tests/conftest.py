@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import kombu.pools
 import pytest
+from _pytest import runner
 from django.conf import settings
 from django.db import transaction
 from django.test import TransactionTestCase
@@ -25,6 +26,7 @@ from tests.places import postgres as pg
 from tests.places.browser import Window, chromium
 from tests.places.extent import FULL
 from tests.places.rabbitmq import RabbitMQ
+from tests.places.stack import with_room
 from tests.places.tables import copy_sqlite, default_is, empty
 from tests.places.workers import Worker
 
@@ -214,6 +216,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    return bool(with_room(runner.pytest_runtest_protocol, item, nextitem))
 
 
 # Folders whose tests are attacks, all of them.

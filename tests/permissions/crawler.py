@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import unescape
+from itertools import combinations
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 from django.urls import Resolver404, resolve
@@ -52,12 +54,13 @@ class Crawler:
             reply = self.requester.request(row, method, who)
             yield name_of((row, method)), reply
             waiting += links(reply)
-        visited = {_kind(self.requester.address(row)) for row, method in rows if method == "GET"}
+        visited = set().union(
+            *(_parts(self.requester.address(row)) for row, method in rows if method == "GET")
+        )
         while waiting and (FULL or who in READERS):
-            address = waiting.pop()
-            kind = _kind(address)
-            if kind not in visited and kind[0] not in without:
-                visited.add(kind)
+            parts = _parts(address := waiting.pop())
+            if parts - visited and parts.isdisjoint(without):
+                visited |= parts
                 reply = self.requester.send(address, "GET", who)
                 yield f"GET {address}", reply
                 waiting += links(reply)
@@ -67,15 +70,23 @@ def name_of(row: Row) -> str:
     return f"{row[1]} {row[0]}"
 
 
-def _kind(address: str) -> tuple[str, ...]:
-    """Return route, object and the names in the query; with `FULL=1` the whole address."""
+@cache
+def _parts(address: str) -> frozenset[str | tuple[str, ...]]:
+    """Return what a crawl visits once: a route with its object, and with each pair of names in the query.
+
+    With `FULL=1` each address is visited.
+    """
     parts = urlsplit(address)
     try:
         match = resolve(parts.path)
     except Resolver404:
-        return "", address
-    names = [address] if FULL else [*map(str, match.kwargs.values()), *sorted(parse_qs(parts.query))]
-    return match.view_name.replace(":", "-"), *names
+        return frozenset({address})
+    route = match.view_name.replace(":", "-")
+    if FULL:
+        return frozenset({route, address})
+    names = [f"?{name}" for name in sorted(parse_qs(parts.query))]
+    marks = [[*map(str, match.kwargs.values())], *([name] for name in names), *combinations(names, 2)]
+    return frozenset({route, *((route, *mark) for mark in marks)})
 
 
 class _Collector(logging.Handler):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -51,10 +53,7 @@ class BandSerializer(serializers.Serializer[board_tests.Band]):
 class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     rank = serializers.IntegerField(
         allow_null=True,
-        help_text="Place by the figures alone; the ranks that tests leave open are in `band`.",
-    )
-    band = serializers.SerializerMethodField(
-        help_text="Ranks by tests of the measure of the order; null: not tested, as with one run."
+        help_text="Place by the figures alone; `band` of a board has what tests leave open.",
     )
     system = serializers.CharField(source="system.name")
     team = serializers.CharField(source="system.team_name")
@@ -83,9 +82,15 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
     figures = serializers.DictField(child=FigureSerializer())
 
+
+class RankedRowSerializer(RowSerializer):
+    band = serializers.SerializerMethodField(
+        help_text="Ranks by tests of the measure of the order; null: not tested, as with one run."
+    )
+
     @extend_schema_field(BandSerializer(allow_null=True))
     def get_band(self, row: leaderboard.BoardRow) -> dict[str, Any] | None:
-        band = self.context["bands"].get(row.system.pk)
+        band = cast(BoardSerializer, self.root).bands.get(row.system.pk)
         return BandSerializer(band).data if band else None
 
 
@@ -106,7 +111,13 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     measures = serializers.ListField(child=serializers.CharField())
     titles = serializers.SerializerMethodField(help_text="Titles of the measures: F2 where β = 2.")
     computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
-    rows = RowSerializer(many=True)
+    rows = RankedRowSerializer(many=True)
+
+    @cached_property
+    def bands(self) -> Mapping[int, board_tests.Band]:
+        board = cast(leaderboard.Board, self.instance)
+        tests = board_tests.read([board], [board.order_by]).get(board.setting.pk)
+        return tests.bands(board.order_by) if tests else {}
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_titles(self, board: leaderboard.Board) -> dict[str, str]:
@@ -135,6 +146,4 @@ class OneBoard(APIView):
         setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
         board = leaderboard.board(setting, query.get("order", ""), person=request.user, version=version)
         policy = replace(board.policy, setting=file_contract.as_of(board.version))
-        tests = board_tests.read([board], [board.order_by]).get(setting.pk)
-        bands = tests.bands(board.order_by) if tests else {}
-        return Response(BoardSerializer(replace(board, policy=policy), context={"bands": bands}).data)
+        return Response(BoardSerializer(replace(board, policy=policy)).data)

@@ -26,10 +26,11 @@ WINDOW = timedelta(minutes=15)
 MAIL_WINDOW = 4 * WINDOW
 CHECKS_PER_NETWORK, CHECKS_OF_ALL = 20, 200
 MAILS_PER_ADDRESS, MAILS_PER_NETWORK = 3, 30
+SIGN_UPS_PER_NETWORK = 60
 
 
 class TooManyAttempts(QuotaExceeded):
-    """Attempt beyond the limit; the password was not checked."""
+    """Attempt beyond a limit; no password was hashed."""
 
     title = "Too many attempts"
 
@@ -99,6 +100,18 @@ def record_mail(request: HttpRequest, to: str) -> None:
             f"Too many e-mails were requested. You can request another in {_minutes(wait)}.",
             retry_after=wait,
             hint="Check your spam folder. The last link is valid for a day.",
+        )
+
+
+def record_sign_up(request: HttpRequest) -> None:
+    """Record an account made without an invitation, or raise beyond a limit."""
+    keys = {"name": keyed("sign-ups"), "network": keyed(f"sign-ups from {network_of(request)}")}
+    wait = _record(keys, MAIL_WINDOW, (SIGN_UPS_PER_NETWORK, Q(network=keys["network"])))
+    if wait:
+        raise TooManyAttempts(
+            "too_many_sign_ups",
+            f"Too many accounts were made from your network. You can make one in {_minutes(wait)}.",
+            retry_after=wait,
         )
 
 

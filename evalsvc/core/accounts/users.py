@@ -47,18 +47,26 @@ def require_invited_sign_up() -> None:
         )
 
 
-@transaction.atomic
 def sign_up(*, username: str, email: str, password: str | None, secret: str = "", **names: Any) -> User:
-    """Create an account, openly or with an invitation."""
+    """Create an account, openly or with an invitation.
+
+    The password is hashed before anything is locked, as that takes most of a second.
+    """
     if secret:
         require_invited_sign_up()
+        invitations.find_open(secret)
     else:
         require_open_sign_up()
-    user = User.objects.create_user(username, email=email, password=password, **names)
-    security_log.write("account_made", account=user)
-    if secret:
-        invitations.accept(secret, user=user)
-        user.refresh_from_db()
+    user = User(
+        username=User.normalize_username(username), email=User.objects.normalize_email(email), **names
+    )
+    user.set_password(password)
+    with transaction.atomic():
+        user.save()
+        security_log.write("account_made", account=user)
+        if secret:
+            invitations.accept(secret, user=user)
+            user.refresh_from_db()
     return user
 
 

@@ -51,6 +51,8 @@ class LogIn(views.LoginView):
 def sign_up(request: HttpRequest) -> HttpResponse:
     users.require_open_sign_up()
     form = SignUpForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        login_throttle.record_sign_up(request)
     user = _create_user(form)
     if user is None:
         return _render(request, "accounts/sign_up.html", form)

@@ -157,6 +157,31 @@ def test_parallel_attempts_are_limited_like_successive_ones(
     assert sum(allowed) <= 5
 
 
+@pytest.mark.django_db
+def test_accounts_made_without_an_invitation_are_limited_per_network_and_hash_before_they_write(
+    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hash within the transaction kept SQLite's write lock for most of a second."""
+    settings.SIGN_UP, transactions, set_password = "open", [], User.set_password
+
+    def hashed(user: User, password: str) -> None:
+        transactions.append(len(connection.savepoint_ids))
+        set_password(user, password)
+
+    monkeypatch.setattr(login_throttle, "SIGN_UPS_PER_NETWORK", 2)
+    monkeypatch.setattr(User, "set_password", hashed)
+    outside = len(connection.savepoint_ids)
+    replies = []
+    for name in ("ada", "bo", "cy"):
+        form = {"username": name, "email": f"{name}@example.org", "password1": RIGHT, "password2": RIGHT}
+        replies.append(client.post(reverse("sign-up"), form, REMOTE_ADDR="192.0.2.1"))
+        client.logout()
+    assert [reply.status_code for reply in replies] == [302, 302, 429]
+    assert 0 < int(replies[-1]["Retry-After"]) <= 3_601
+    assert transactions == [outside] * 2
+    assert User.objects.count() == 2
+
+
 # ---- mails that are asked for --------------------------------------------------------------------
 def request_mail(client: Client, email: str, *, address: str = "192.0.2.1") -> int:
     return client.post(reverse("password-reset"), {"email": email}, REMOTE_ADDR=address).status_code

@@ -82,16 +82,16 @@ def preview(
 ) -> Effect:
     """Make a change, count what it changes, and roll it back.
 
-    `look` is called with the items before the change, and again after it.
+    `look` is called with the items before the change, and again after it. What was before is read before the
+    transaction, in which others wait on SQLite.
     """
     look = look or (lambda project, keys: None)
-    live = project.items.live()
+    keys = _sample(project.items.live())
+    fitting = len(recomputation.for_one_request(keys))  # few where answers have many spans
+    keys = [keys[at * len(keys) // fitting] for at in range(fitting)]
+    before, changed = _Outcomes.of(keys), Project.objects.get(pk=project.pk)
+    look(changed, keys)
     with transaction.atomic():
-        keys = _sample(live)
-        fitting = len(recomputation.for_one_request(keys))  # few where answers have many spans
-        keys = [keys[at * len(keys) // fitting] for at in range(fitting)]
-        before, changed = _Outcomes.of(keys), Project.objects.get(pk=project.pk)
-        look(changed, keys)
         change(changed)
         for start in range(0, len(keys), recomputation.CHUNK):
             recomputation.recompute_items(project, keys[start : start + recomputation.CHUNK])

@@ -14,6 +14,7 @@ from annotation.consensus import recomputation
 from annotation.imports.staging import CHUNK, Staging, name_of
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology.inventory import lock_project
+from annotation.queue.answer_validation import MOST_MARKS_OF_ITEM
 from annotation.testset import Kind
 from evalsvc.core.database import insert_many
 from evalsvc.core.formats.label_mapping import Payload, is_empty
@@ -26,7 +27,6 @@ from evalsvc.core.jobs.transitions import Store
 
 Line = tuple[int, VoteLine]
 Valid = tuple[int, VoteLine, Payload]
-MOST_MARKS_OF_ITEM = 20_000  # spans and relations of all its answers, as of a line of a release
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -39,7 +40,7 @@ from evalsvc.core.web.views import attempt, page, takes
 
 MAX_BYTES, MAX_SECONDS = 15_000_000, 2.0  # of a request; the command has no limit
 
-MAX_LINES = 200
+MAX_LINES, MAX_LABELS = 200, 20  # of a page, of a line on it
 
 
 class FilesInput(forms.ClearableFileInput):
@@ -83,12 +84,21 @@ def changes(request: HttpRequest, slug: str) -> HttpResponse:
         "first": first,
         "found": found,
         "others": earlier_sets(test_set, user),
-        "lines": found.changes[:MAX_LINES],
+        "lines": [
+            replace(line, before=_first(line.before), after=_first(line.after))
+            for line in found.changes[:MAX_LINES]
+        ],
         "facts": facts,
         "n_facts": len(found.facts_added) + len(found.facts_lost),
         "boards": board_moves(first, test_set, user),
     }
     return render(request, "annotation/release_changes.html", context)
+
+
+def _first(labels: list[str] | None) -> list[str] | None:
+    """Return the first labels of a line, and how many more it has."""
+    more = len(labels or ()) - MAX_LABELS
+    return [*labels[:MAX_LABELS], f"{more:,} more"] if labels and more > 0 else labels
 
 
 @takes()

@@ -14,6 +14,8 @@ from evalsvc.core.formats.problems import MOST_COVERING, did_you_mean
 from evalsvc.core.formats.text_spans import most_covering
 
 MOST_MARKS = 2_000  # spans, and relations, of an answer: answers are compared span by span
+MOST_MARKS_OF_ITEM = 20_000  # spans and relations of all answers to an item, as of a line of a release
+LEAST_MARKS = 200  # that an answer may have, however many annotate an item
 
 
 def validate_answer(payload: dict[str, Any], *, item: Item, project: Project) -> Payload:
@@ -23,11 +25,12 @@ def validate_answer(payload: dict[str, Any], *, item: Item, project: Project) ->
     spans, relations = payload.get("spans") or [], payload.get("relations") or []
     if not isinstance(spans, list) or not isinstance(relations, list):
         _reject("two lists, `spans` and `relations`", payload)
+    most = max(LEAST_MARKS, min(MOST_MARKS, MOST_MARKS_OF_ITEM // (2 * project.k)))
     for field, marks in (("spans", spans), ("relations", relations)):
-        if len(marks) > MOST_MARKS:
+        if len(marks) > most:
             raise DomainError(
                 "too_many_marks",
-                f"The answer has {len(marks):,} {field}; at most {MOST_MARKS:,} are allowed.",
+                f"The answer has {len(marks):,} {field}; at most {most:,} are allowed.",
                 hint="Remove some of them, or ask a curator to split the text.",
                 field=field,
             )

@@ -96,7 +96,7 @@ ANNOTATION: dict[str, str] = {
     "target_in_use": "Undoing this change would leave answers without a label.",
     "too_many_items": "At most 100 sentences are changed at once. Select fewer.",
     "too_many_leases": "You have reached the limit of reserved sentences. Answer or release some.",
-    "too_many_marks": "An answer has at most 2,000 spans and 2,000 relations. Remove some of them.",
+    "too_many_marks": "An answer has too many spans or relations to be compared. Remove some of them.",
     "unknown_guideline": "The guideline has no such earlier version.",
     "unknown_import": "This kind of import does not exist.",
     "unknown_kind": "This kind of project or test set does not exist.",

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -44,6 +45,13 @@ def exclude(project: Project) -> None:
 
 def raise_k(project: Project) -> None:
     projects.set_k(project, k=3, by=curator())
+
+
+def test_what_was_before_a_change_is_read_before_others_have_to_wait() -> None:
+    """On SQLite a transaction keeps all writers waiting."""
+    outside, depths = len(connection.savepoint_ids), list[int]()
+    preview(two_items(), merge, lambda *_: depths.append(len(connection.savepoint_ids) - outside))
+    assert depths == [0, 1]
 
 
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])

@@ -15,6 +15,7 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.models import Answer, Project
 from annotation.ontology import inventory
+from annotation.pages import releases
 from annotation.queue import exclusions
 from annotation.releases import earlier, folder
 from annotation.releases.comparison import Cause, Comparison, compare
@@ -166,6 +167,7 @@ def test_page_and_api_show_changes_causes_and_the_boards_that_use_both(client: C
     client.force_login(by)
     page = client.get(reverse("test-set-changes", args=[second.slug])).content.decode()
     assert "disputed before" in page
+    assert releases._first([*"abcdefghijklmnopqrstuvw"]) == [*"abcdefghijklmnopqrst", "3 more"]
     assert reverse("version-moves", args=["own", "main", 2]) in page
     assert (
         reverse("test-set-changes", args=[second.slug])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workers.metrics.counts import Counts, require_choice
-from workers.metrics.encoding import Vocabulary, encode
+from workers.metrics.encoding import Vocabulary
 from workers.metrics.ratios import divide
 from workers.metrics.report import Value, value_of
 from workers.metrics.spans import Spans, exact_counts, spans_of_columns
@@ -322,16 +323,19 @@ def words_of_answers(*sides: TextAnswers) -> list[Words]:
     vocabulary = Vocabulary()
     columns = []
     for side in sides:
-        rows = [
-            (at, label, word)
-            for at, answers in enumerate(side.sets)
-            for label, texts in answers
-            if label < side.n_labels
-            for text in texts
-            for word in text.split()
-        ]
-        unigram = encode([word for _, _, word in rows], vocabulary)
-        columns.append((*np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2).T, unigram))
+        rows = array("q")
+        for at, answers in enumerate(side.sets):
+            # distinct ones: a document of repeated words would take 200 MB
+            words = {
+                (label, vocabulary[word]): None
+                for label, texts in answers
+                if label < side.n_labels
+                for text in texts
+                for word in text.split()
+            }
+            for label, word in words:
+                rows.extend((at, label, word))
+        columns.append(np.frombuffer(rows, dtype=np.int64).reshape(-1, 3).T)
     return [
         words_of_columns(
             *column, n_documents=len(side.documents), n_labels=side.n_labels, n_unigrams=len(vocabulary)

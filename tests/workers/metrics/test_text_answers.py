@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from workers.metrics.spans import spans_of_lists
 from workers.metrics.suites import texts_suite, triples_suite
-from workers.metrics.text_answers import Answer, Document, Normalisation, TextAnswers, ground, undirected
+from workers.metrics.text_answers import (
+    Answer,
+    Document,
+    Normalisation,
+    TextAnswers,
+    ground,
+    undirected,
+    words_of_answers,
+)
 
 LABELS = ["PER", "ORG", "LOC", "COMPANY"]  # the last is outside the inventory
 INVENTORY = LABELS[:3]
@@ -207,3 +217,15 @@ def test_a_letter_that_folds_into_two_keeps_its_place():
 def test_an_answer_that_begins_inside_a_word_is_not_found():
     spans = ground([Document("Mainland")], TextAnswers([[Answer(0, ("land",))]], 1))
     assert spans.start[0] > len("Mainland")
+
+
+def test_words_that_answers_repeat_take_no_memory_each() -> None:
+    answers = [[Answer(0, (f"{at} " + "a b " * 500,)) for at in range(100)] for _ in range(3)]
+    side = TextAnswers(answers, 1)
+    assert len(side.sets) == 3
+    tracemalloc.start()
+    [words] = words_of_answers(side)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(words.unigram) == 3 * 102
+    assert peak < 1_000_000  # 300,000 words

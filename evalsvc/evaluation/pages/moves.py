@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from annotation.testset import label_titles
 from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, listed, measured, signed
@@ -118,9 +119,10 @@ def labels_table(found: Moves) -> PaperTable:
         Head("f1_before", "F1 before"),
         Head("f1_after", "after"),
     ]
+    titles = label_titles(found.setting.benchmark.labels)
     rows = [
         [
-            Cell(move.label, move.label),
+            Cell(move.label, titles.get(move.label, move.label)),
             Cell(move.effect, signed(100 * move.effect, digits=2)),
             *(Cell(gold, f"{gold:,}") for gold in (move.gold_before, move.gold_after)),
             *(Cell(f1, DASH if f1 is None else f"{100 * f1:.1f}") for f1 in move.f1),

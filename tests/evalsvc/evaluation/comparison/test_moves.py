@@ -8,7 +8,7 @@ from django.test import Client
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.comparison.moves import Moves, moves
-from evalsvc.evaluation.models import Setting
+from evalsvc.evaluation.models import Benchmark, Setting
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.errors import code
 from workers.runner import run_next
@@ -96,7 +96,10 @@ def test_the_first_version_has_no_report(setting: Setting) -> None:
 
 def test_page_and_api_say_what_moved(client: Client, setting: Setting, cast: BenchmarkCast) -> None:
     revised(setting, cast)
+    labels = [label | {"title": label["name"].replace("_", " ")} for label in setting.benchmark.labels]
+    Benchmark.objects.update(labels=labels)
     page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
+    assert ">born in</" in page
     assert "2 systems of 2 changed rank, 1 pair reversed by micro F1." in page
     assert "Tree passed Net." in page
     assert "85.7 (+57.1)" in page

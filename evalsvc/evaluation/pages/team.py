@@ -30,6 +30,13 @@ SHOWS: dict[str, tuple[str, Q]] = {
 }
 
 
+def _taken_part_in(team: Team, boards: list[Benchmark], chosen: str) -> list[Benchmark]:
+    """Return the benchmarks of a team: with runs, entered or chosen, else all."""
+    mine = Q(submissions__system__team=team) | Q(entrants__team=team)
+    keys = set(Benchmark.objects.filter(mine).values_list("pk", flat=True))
+    return [board for board in boards if board.pk in keys or board.slug == chosen] or boards
+
+
 @page()
 def team_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a team: the viewer's role decides which runs are listed."""
@@ -51,7 +58,8 @@ def team_page(request: HttpRequest, slug: str) -> HttpResponse:
         counted_runs = counted_runs.filter(listed_runs)
     counts = counts_by_system(counted_runs)
     counted_systems = [(system, counts.get(system.pk, 0)) for system in systems]
-    context = {"team": team, "inside": inside, "systems": counted_systems, "quotas": quotas_of(team, boards)}
+    quotas = quotas_of(team, _taken_part_in(team, boards, request.GET.get("benchmark", "")))
+    context = {"team": team, "inside": inside, "systems": counted_systems, "quotas": quotas}
     if inside or boards:
         show = request.GET.get("show", "all")
         in_progress = submissions.filter(state__in=run_list.IN_PROGRESS).count()

@@ -23,6 +23,20 @@ from workers.runner import run_next
 TOKEN = {"name": "cluster", "scope": "submit", "days": "30"}
 
 
+def test_a_team_has_the_quotas_of_the_benchmarks_that_it_takes_part_in(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.relations(per_day=5)
+    cast.benchmark("other", title="Other board", per_day=7)
+    client.force_login(cast.kim)
+    address = reverse("team", args=["kelpie"])
+    of_both = client.get(address).context["quotas"]
+    assert [quota.remaining for quota in of_both] == ["7 of 7 left", "5 of 5 left"]  # it is in none yet
+    cast.submit(benchmark, LABEL_LINES)
+    assert [quota.remaining for quota in client.get(address).context["quotas"]] == ["4 of 5 left"]
+    assert len(client.get(address, {"benchmark": "other"}).context["quotas"]) == 2
+
+
 def test_a_team_without_an_active_run_is_visible_to_members_only(client: Client, cast: BenchmarkCast) -> None:
     address = reverse("team", args=["kelpie"])
     assert client.get(address).headers["Location"] == f"/login/?next={address}"

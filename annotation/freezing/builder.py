@@ -155,6 +155,9 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     return store
 
 
+IDENTICAL = "Nothing has changed since {}: use that one."
+
+
 def _require_new(
     test_set: TestSet, written: writer.Digests, labels: list[dict[str, str]], manifest: dict[str, Any]
 ) -> None:
@@ -166,7 +169,15 @@ def _require_new(
     for earlier in alike.exclude(pk=test_set.pk):
         same = _comparable(earlier.manifest) == _comparable(stamped) and earlier.labels == labels
         if same:
-            raise InputFault("identical_freeze", f"Nothing has changed since {earlier}: use that one.")
+            raise InputFault("identical_freeze", IDENTICAL.format(earlier))
+
+
+def same_as(failed: TestSet) -> TestSet | None:
+    """Return the earlier set that a freeze failed to differ from; a retry would fail again."""
+    if failed.state != TestSet.State.FAILED or failed.project_id is None:
+        return None
+    earlier = TestSet.objects.frozen().filter(project=failed.project_id, origin=Origin.ANNOTATED)
+    return next((each for each in earlier if failed.reason == IDENTICAL.format(each)), None)
 
 
 def _comparable(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -183,7 +183,8 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     if test_set.state == TestSet.State.BUILDING:
         context |= _job(test_set)
     elif context["may_read"]:
-        context["may_retry"] = building.may_retry(test_set)
+        context["same"] = builder.same_as(test_set)
+        context["may_retry"] = not context["same"] and building.may_retry(test_set)
     response = render(request, "annotation/test_set.html", context)
     if htmx and request.GET.get("of") != "figures":
         response["HX-Refresh"] = "true"

@@ -97,6 +97,19 @@ def test_the_making_of_a_set_is_cancelled(
     assert logged_changes(test_set)[0].action.startswith("cancellation of ")
 
 
+def test_a_freeze_that_changed_nothing_offers_the_earlier_set_instead_of_a_retry(
+    client: Client, by: User
+) -> None:
+    earlier = frozen()
+    run_job("freeze", earlier.pk)
+    again = builder.freeze(earlier.project, name="Trial", version="1.1", by=by)
+    run_job("freeze", again.pk)
+    client.force_login(by)
+    page = client.get(reverse("test-set", args=[again.slug])).content.decode()
+    assert "Retry job" not in page
+    assert f'href="{reverse("test-set", args=[earlier.slug])}">Open Trial 1.0</a>' in page
+
+
 def test_statistics_that_failed_are_computed_by_a_retry(client: Client, by: User) -> None:
     test_set = imported()
     lose("describe", test_set.pk)

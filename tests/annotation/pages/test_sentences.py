@@ -164,7 +164,7 @@ def test_pages_stay_small_whatever_answers_mark(monkeypatch: pytest.MonkeyPatch)
     projects.open_for_work(project, by=curator())
     item = project.items.get()
     for shift, user in enumerate(annotators(project, 2)):
-        spans = [[n, 3_000 + n + shift, "PER"] for n in range(500)]
+        spans = [[8 * n, min(4_000, 8 * n + 150 + shift), "PER"] for n in range(500)]
         payload = {"spans": spans, "relations": [[n, "born_in", 499 - n] for n in range(500)]}
         for base in range(2):
             votes.answer(item, user, client_id=uuid4(), base=base, payload=payload)

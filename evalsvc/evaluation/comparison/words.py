@@ -28,7 +28,7 @@ from evalsvc.evaluation.measures.menu import MENU, Measure
 
 NOT_COMPUTED = "the tests are not computed yet"
 NO_SHARED_MEASURE = "a side lacks the measure"
-REVERSALS = 3
+REVERSALS, FEW = 3, 3
 METHOD = (
     "Systems with several runs: Welch’s t over runs, two-sided, with Cohen’s d. With one run: paired"
     " randomisation and bootstrap over items, 1,000 replicates, of the median run. Holm over the pairs of a"
@@ -90,11 +90,13 @@ def remarks(comparison: Comparison) -> list[str]:
 
 
 def paragraph(comparison: Comparison) -> list[str]:
-    """Compare the first system with the others, and name confirmed reversals."""
+    """Compare the first system with the others, each of a few with each, and name confirmed reversals."""
     if not comparison.columns:
         return []
     main = comparison.board.ordering
-    sentences = [sentence(comparison, main, 0, other) for other in range(1, len(comparison.rows))]
+    pairs = combinations(range(len(comparison.rows)), 2)
+    stated = [pair for pair in pairs if pair[0] == 0 or len(comparison.rows) <= FEW]
+    sentences = [sentence(comparison, main, *pair) for pair in stated]
     return [*sentences, *_reversals(comparison, main)]
 
 

@@ -105,6 +105,8 @@ def test_a_system_with_one_run_is_tested_over_items(cast: BenchmarkCast, benchma
     assert (test.detectable is None, test.winner) == (False, None)
     smallest = min(found.tests["accuracy"], key=lambda test: test.p or 1)
     assert smallest.p_holm == pytest.approx(min(1, 3 * (smallest.p or 0)))  # over the pairs of the measure
+    named = [[name for name in ("Net", "Rules", "Tree") if name in each] for each in words.paragraph(found)]
+    assert named[:3] == [["Net", "Rules"], ["Net", "Tree"], ["Rules", "Tree"]]
 
 
 def test_systems_with_the_same_run_are_not_tested(cast: BenchmarkCast, benchmark: Benchmark) -> None:

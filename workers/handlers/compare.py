@@ -97,15 +97,16 @@ def _row(subject: int) -> StoredComparison:
 
 
 def compare_board(subject: int, progress: Progress) -> Store:
-    """Test the first systems of a board by Welch over their runs."""
+    """Test the first systems of a board by Welch over their runs; a few of one run each over items."""
     setting = Setting.objects.select_related("benchmark", "test_set", "only").get(pk=subject)
     board_tests.begin(setting)
     row, measures, identity = board_tests.to_test(setting)
-    systems = _Compared(row, progress, measures=measures)
-    found = systems.tests()
+    with uncollected():
+        systems = _Compared(row, progress, measures=measures)
+        found = systems.tests()
     # hidden gold lets out no exact test, and no rounded one against figures that somebody entered
     reported = {} if is_hidden(setting) else systems.tests_against_reported()
-    return board_tests.stored_by_job(row, found, identity, reported)
+    return board_tests.stored_by_job(row, found, identity, reported, systems.macro_flip)
 
 
 class _Compared:
@@ -255,9 +256,16 @@ class _Compared:
             number, joined([{key: unpacked(row) for key, row in each.items()} for each in shards])
         )
 
+    @property
+    def macro_flip(self) -> float | None:
+        """How far one answer in the rarest class moves macro F1 of a run, at most."""
+        counts = (each.detail.get("counts") or {} for each in self.evaluations.values())
+        return max(filter(None, (each.get("macro_flip") for each in counts)), default=None)
+
     def tests_against_reported(self) -> dict[str, object]:
-        """Test each system against those of papers."""
-        values = {system: self._values(place) for place, system in enumerate(self.row.systems)}
+        """Test each system of several runs against those of papers."""
+        runs = {system: self._values(place) for place, system in enumerate(self.row.systems)}
+        values = {system: of_system for system, of_system in runs.items() if len(of_system) > 1}
         return reported.tests_of_systems(self.setting, values, self.menu)
 
     def _pair(

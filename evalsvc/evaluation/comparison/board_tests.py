@@ -1,7 +1,8 @@
 """Tests between the first systems of a board: a job computes them, rank bands follow.
 
 Welch's t over runs for every two of the first systems with several runs, Holm over the pairs of a measure.
-A reader sees them only while the runs on the board are those that were tested.
+A few systems of one run each, on open gold, are tested by paired randomisation over items. A reader sees
+tests only while the runs on the board are those that were tested.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from django.utils import timezone
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import FAILURE_PAUSE, SHARE_OF_TIME
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -47,8 +49,9 @@ from evalsvc.evaluation.models import (
 from evalsvc.evaluation.roles import Person
 
 KIND = "board tests"
-FORMAT = 2
+FORMAT = 3
 FIRST = 50  # systems by the main measure that are tested against each other
+ITEM_TESTS = 150_000  # items times pairs, up to which a board of single runs is tested over items; 30 s
 MOST = 2_000  # tests for which those by all measures are computed, not only by those of the board; seconds
 PAUSE_SECONDS = 5.0
 QUEUED_AT_ONCE = 20
@@ -134,6 +137,7 @@ class StoredTests:
     contents: dict[str, bytes] = field(default_factory=dict)
     reported: Mapping[str, list[object]] = field(default_factory=dict)
     """Tests against systems of papers, by the key of these."""
+    macro_flip: float | None = None
 
     def pairs(self, key: str) -> TestedPairs | None:
         return _pairs_of(self.contents[key]) if key in self.contents else None
@@ -240,6 +244,17 @@ class BoardComparison(Comparison):
                 found.add(pair if winner == a else pair[::-1])
         return tested, frozenset(found)
 
+    @property
+    def macro_flip(self) -> float | None:
+        """How far one answer in the rarest class moves macro F1 of a run, at most; of open gold alone."""
+        return None if self.board.policy.hidden else self.stored_tests.macro_flip
+
+    def methods(self, key: str) -> list[str]:
+        """Name the tests of a measure."""
+        pairs = self._stored(key)
+        tests = pairs.by_pair.values() if pairs else ()
+        return sorted({test.test for test in tests if test.p is not None})
+
     def detectable(self, key: str) -> tuple[float, float] | None:
         """Return the least and the greatest difference that a test of a pair mostly detects."""
         pairs, systems = self._stored(key), self.stored_tests.systems
@@ -260,11 +275,12 @@ def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardCom
     stored = MeasureTests.objects.filter(board__setting__in=identities, measure__in=measures)
     stored = stored.filter(board__identity__in=identities.values())
     found: dict[int, StoredTests] = {}
-    columns = ("board__setting", "board__identity", "board__systems", "measure", "content")
+    of = ("board__setting", "board__identity", "board__systems", "board__macro_flip")
+    columns = (*of, "measure", "content")
     once = Case(When(measure__in=main, then="board__reported"), output_field=JSONField())
-    for setting, identity, systems, measure, content, reported in stored.values_list(*columns, once):
+    for setting, identity, systems, flip, measure, content, reported in stored.values_list(*columns, once):
         if identity == identities[setting]:
-            tests = found.setdefault(setting, StoredTests(systems))
+            tests = found.setdefault(setting, StoredTests(systems, macro_flip=flip))
             tests.contents[measure], tests.reported = bytes(content), tests.reported or reported or {}
     return {pk: BoardComparison(of_board[pk], rows[pk], stored_tests=tests) for pk, tests in found.items()}
 
@@ -289,7 +305,10 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
     board = leaderboard.board(setting)
     rows = first_rows(board)
     runs = leaderboard.compared_runs(board, [row.system.pk for row in rows])
-    several = {system: sorted(of_system) for system, of_system in sorted(runs.items()) if len(of_system) > 1}
+    scored = {system: sorted(of_system) for system, of_system in sorted(runs.items()) if of_system}
+    several = {system: of_system for system, of_system in scored.items() if len(of_system) > 1}
+    if len(several) < compared.LEAST <= len(scored) <= compared.MOST and _is_over_items(board, len(scored)):
+        several = scored
     shown = [measure.key for measure in board_measures(setting, board.columns) if measure.ranks]
     measures = list(dict.fromkeys([setting.main, *shown, *scheme_measures(setting, board.columns)]))
     every = dict.fromkeys([*measures, *(key for key in board.columns if as_shown(setting, key).ranks)])
@@ -304,6 +323,11 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
     return row, measures, _identity(board, rows)
 
 
+def _is_over_items(board: Board, systems: int) -> bool:
+    """True for open gold of few items: hidden gold lets such tests out only where somebody asks for them."""
+    return not board.policy.hidden and count_items(board.version) * comb(systems, 2) <= ITEM_TESTS
+
+
 def begin(setting: Setting) -> None:
     """Take the mark of a board off before its runs are read: what changes from now on marks it again."""
     BoardTests.objects.filter(setting=setting).update(outdated=False)
@@ -314,6 +338,7 @@ def stored_by_job(
     tests: Mapping[str, Sequence[Sequence[object]]],
     identity: str,
     reported: Mapping[str, object],
+    macro_flip: float | None = None,
 ) -> Callable[[], None]:
     """Return a function that stores the tests of a board in place of earlier ones.
 
@@ -328,7 +353,7 @@ def stored_by_job(
                 setting=row.setting, defaults={"outdated": False}
             )
             board.identity, board.systems = identity, row.systems
-            board.reported = reported
+            board.reported, board.macro_flip = reported, macro_flip
             board.computed_at = began
             board.outdated |= identity != identity_of(present)
             board.save()
@@ -394,12 +419,20 @@ def _paused() -> set[int]:
 
 
 def _testable(keys: Collection[int]) -> list[int]:
-    """Return the settings with two systems that have several scored runs, or one beside those of papers."""
+    """Return the settings with systems to test.
+
+    Two that have several scored runs, or one beside those of papers, or a few with any.
+    """
     if not keys:
         return []
     runs = Submission.objects.filter(benchmark__settings__in=keys, withdrawn_at=None)
-    several = runs.filter(scored_at__isnull=False).order_by().values("benchmark__settings", "system")
-    several = several.annotate(n=Count("pk")).filter(n__gt=1)
-    systems = Counter(several.values_list("benchmark__settings", flat=True))
+    scored = runs.filter(scored_at__isnull=False).order_by().values_list("benchmark__settings", "system")
+    counts = list(scored.annotate(n=Count("pk")))
+    systems = Counter(setting for setting, _, n in counts if n > 1)
+    few = {
+        pk
+        for pk, n in Counter(setting for setting, *_ in counts).items()
+        if compared.LEAST <= n <= compared.MOST
+    }
     with_reported = set(ReportedSystem.objects.filter(setting__in=keys).values_list("setting", flat=True))
-    return [pk for pk in keys if systems[pk] > (pk not in with_reported)]
+    return [pk for pk in keys if pk in few or systems[pk] > (pk not in with_reported)]

@@ -42,7 +42,8 @@ def tested(tests: BoardComparison, board: Board) -> str:
     systems = next(iter(bands.values())).of
     pairs = counted(systems * (systems - 1) // 2, "pair")
     described = (
-        f"ranks by tests: Welch’s t over runs, .05 after Holm over {pairs} of the {systems} tested systems"
+        f"ranks by tests: {listed(tests.methods(key))}, .05 after Holm over {pairs}"
+        f" of the {systems} tested systems"
     )
     if ends := tests.detectable(key):
         described += f"; {_detectable(ends, measure)}"
@@ -52,7 +53,7 @@ def tested(tests: BoardComparison, board: Board) -> str:
 def _detectable(ends: tuple[float, float], measure: Measure) -> str:
     """State the smallest difference that tests mostly detect; no two systems differ by more than 1."""
     if ends[0] >= 1:
-        return "so few runs that a test would mostly miss any difference"
+        return "so few runs or items that a test would mostly miss any difference"
     least = measured(ends[0], measure)
     most = f"{measured(ends[1], measure)} {measure.title}"
     if ends[1] >= 1:

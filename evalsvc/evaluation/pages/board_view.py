@@ -33,6 +33,7 @@ from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion
 from evalsvc.evaluation.pages import board_headline, board_reversals, charts
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView, ColumnGroup, offers
 from evalsvc.evaluation.pages.board_rails import Rail, rails
+from evalsvc.evaluation.pages.compare_figures import macro_flip_in_words
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
 
@@ -173,7 +174,9 @@ def board_context(
     names = _NamesOfPage(board)
     schemes = board_reversals.scheme_columns(board)
     context |= _orders(view, names)
-    context["tested"] = board_headline.tested(own, board) if (own := view.tests.get(setting.pk)) else ""
+    if own := view.tests.get(setting.pk):
+        context["tested"] = board_headline.tested(own, board)
+        context["macro_flip"] = macro_flip_in_words(board, [own.macro_flip])
     return context | (_schemes(board, rows, schemes, names) if schemes and len(board.rows) > 1 else {})
 
 

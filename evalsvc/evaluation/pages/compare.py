@@ -135,10 +135,11 @@ def _drawn(comparison: Comparison, held_out: Comparison | None) -> dict[str, Dra
     if classes := compare_figures.classes(comparison, runs):
         table = compare_figures.classes_table(comparison, classes)
         source = "training data" if comparison.setting.benchmark.training_counts else "gold"
+        flips = (run.macro_flip for of_system in runs for run in of_system)
+        flip = compare_figures.macro_flip_in_words(comparison.board, flips)
         drawn["classes"] = Drawn(
             compare_figures.finding_of_classes(comparison, classes),
-            f"Frequent classes of the {source} first. {table.caption}"
-            f"{compare_figures.macro_flip_in_words(comparison, runs)}",
+            f"Frequent classes of the {source} first. {table.caption} {flip}".rstrip(),
             *_both(partial(compare_figures.draw_classes, comparison, classes)),
             table,
         )

@@ -6,7 +6,7 @@ They are shown where the gold is open.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
@@ -23,6 +23,7 @@ from evalsvc.evaluation.comparison.run_figures import (
     run_figures,
 )
 from evalsvc.evaluation.disclosure.sensitivity import WEIGHTS, GoldCounts
+from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.pages import comparison_charts as charts
@@ -48,15 +49,15 @@ class ClassFigures:
         return ("" if self.count is None else f" ({self.count:,})") + (" *" if self.thin else "")
 
 
-def macro_flip_in_words(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> str:
+def macro_flip_in_words(board: Board, flips: Iterable[float | None]) -> str:
     """Say how far one answer in the rarest class moves macro F, at most."""
-    flips = [run.macro_flip for of_system in runs for run in of_system if run.macro_flip]
-    keys = [key for key in ("macro_f1", "conll_macro_f1") if key in comparison.board.columns]
-    if not flips or not keys:
+    most = max(filter(None, flips), default=None)
+    keys = [key for key in ("macro_f1", "conll_macro_f1") if key in board.columns]
+    if most is None or not keys:
         return ""
-    measure = comparison.board.columns[keys[0]].measure
-    most = f"{measured(max(flips), measure)} points"
-    return f" One changed answer in the rarest class moves {measure.title} by up to {most}."
+    measure = board.columns[keys[0]].measure
+    points = f"{measured(most, measure)} points"
+    return f"One changed answer in the rarest class moves {measure.title} by up to {points}."
 
 
 # ---- curves --------------------------------------------------------------------------------------

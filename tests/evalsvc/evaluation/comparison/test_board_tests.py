@@ -189,6 +189,31 @@ def test_figures_alone_give_no_rank(client: Client, cast: BenchmarkCast) -> None
     assert [(line.rank, line.no_rank) for line in lines] == [("–", ONE_RUN), ("–", ALONE)]
 
 
+def test_a_few_systems_of_one_run_each_are_ranked_by_tests_over_items_of_open_gold(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [setting] = cast.relations().settings.select_related("benchmark", "test_set", "only")
+    for system, right in {"All": 6, "None": 0}.items():
+        cast.submit(setting.benchmark, answers(right), system=system)
+        assert run_next("score")
+    assert compute() == 1
+    assert bands(setting) == {"All": "1", "None": "2"}
+    response = client.get(reverse("board", args=["rel"]))
+    assert [(line.rank, line.no_rank) for line in response.context["table"].rows] == [("1", ""), ("2", "")]
+    assert "ranks by tests: paired randomisation over sentences, .05 after Holm over 1 pair" in (
+        page := " ".join(response.content.decode().split())
+    )
+    # a class with one sentence of the gold, whose F1 is 0 or 1, of three
+    assert "One changed answer in the rarest class moves macro F1 by up to 33.3 points." in page
+    monkeypatch.setattr(board_tests, "ITEM_TESTS", 5)
+    assert board_tests.to_test(setting)[0].systems == []
+    monkeypatch.undo()
+    Setting.objects.update(disclosure="hidden")
+    setting.refresh_from_db()
+    assert board_tests.to_test(setting)[0].systems == []
+    assert "rarest class" not in client.get(reverse("board", args=["rel"])).content.decode()
+
+
 @pytest.mark.parametrize("most", [2_000, 0])
 def test_measures_beside_those_of_the_board_are_tested_if_the_tests_are_few(
     client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, most: int

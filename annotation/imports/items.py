@@ -168,6 +168,8 @@ class _Staging(Staging):
         """Open the items and add labels of repeats, in one transaction."""
         self.project.refresh_from_db()
         Item.objects.filter(batch=self.batch, use="").update(free=self.project.k, freed_at=Now())
+        # reading a time takes longer than none: a check has one like a sentence
+        Item.objects.filter(batch=self.batch, use=Item.Use.CHECK).update(freed_at=Now())
         if self.stored >= MANY:
             count_anew(Item)
         keys = list(self.repeated)

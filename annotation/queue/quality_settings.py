@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from annotation.consensus import item_state, recomputation
 from annotation.models import Annotator, Item, KnownAnswer, Project
@@ -42,8 +43,8 @@ def store_gold_question(
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     _require_unused(item)
     answer = validate_answer(payload, item=item, project=project)
-    item.use, item.free = use, 0
-    item.save(update_fields=["use", "free"])
+    item.use, item.free, item.freed_at = use, 0, item.freed_at or timezone.now()
+    item.save(update_fields=["use", "free", "freed_at"])
     values = {"payload": answer, "explains": explains}
     return KnownAnswer.objects.update_or_create(item=item, defaults=values)[0]
 

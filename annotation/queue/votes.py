@@ -22,6 +22,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.label_mapping import Payload
 
+MOST_VOTES = 50  # of one person on one item: hundreds of replies might tell checks by their time
 SKIP_REASONS = {
     "broken": "The sentence is broken",
     "entity": "An entity is marked wrongly",
@@ -122,6 +123,11 @@ def _vote(
     number = _next_number(participant.last_number, request.base)
     if reason == "later":
         lease_endings.require_not_too_often(number)
+    if number > MOST_VOTES:
+        detail = f"You have answered this sentence {MOST_VOTES} times already."
+        raise Conflict(
+            "answered_too_often", detail, hint="Your last answer counts. Ask a curator to change it."
+        )
     records = _load_records(item, participant.annotator)
     if number > 1:
         records.exclusion = inherited_exclusion(item, participant.annotator, records.answers)

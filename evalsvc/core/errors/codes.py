@@ -89,6 +89,7 @@ ANNOTATION: dict[str, str] = {
     "project_not_open": "The project is not open for labelling.",
     "project_archived": "The project is archived: only its members change. Restore it first.",
     "project_open": "The project is open for labelling. Close it first.",
+    "answered_too_often": "You answered this sentence too often. Your last answer counts.",
     "put_off_too_often": "You deferred or returned this sentence too often. Answer it, or skip it for good.",
     "recomputing": "The project's results are being recomputed. Try again when this is complete.",
     "span_missing": "A relation needs both of its spans. Choose its spans too, or leave the relation out.",

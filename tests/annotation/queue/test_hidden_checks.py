@@ -401,9 +401,10 @@ def test_a_label_in_the_qualification_round_is_not_split(project: Project) -> No
 
 
 def test_whether_a_project_has_checks_is_read_from_stored_counts(project: Project) -> None:
+    without = project_with_items(1)
     with CaptureQueriesContext(connection) as queries:
         assert gold_questions.has_checks(project)
-        assert not gold_questions.has_checks(project_with_items(1))
+        assert not gold_questions.has_checks(without)
     reads = [each["sql"] for each in queries if "'check'" in each["sql"]]
     assert len(reads) == 2
     assert not any('FROM "annotation_item"' in sql for sql in reads)  # a look at each sentence

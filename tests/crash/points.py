@@ -100,7 +100,9 @@ class PointsConfig(AppConfig):
             candidates.AT_ONCE, candidates.CHUNK = CORPUS // 2, 4
             signal.signal(HANG, hang)
             if settings.JOB_LEASE_SECONDS < 10:
-                shorten(settings.JOB_LEASE_SECONDS)
+                from evalsvc.core.jobs import transitions
+
+                transitions.LONGEST_WAIT_SECONDS = 2 * settings.JOB_LEASE_SECONDS
 
 
 def hang(*_: object) -> None:
@@ -109,14 +111,16 @@ def hang(*_: object) -> None:
         time.sleep(60)
 
 
-def shorten(lease: float) -> None:
-    """Shorten the pauses before restarts, probes and further tries like leases."""
-    from evalsvc.core.jobs import transitions
+def install_without_models(lease: int) -> None:
+    """In beat and the supervisor, which load no apps: let them hang, and shorten pauses like leases."""
+    if not os.environ.get(FOLDER) or not {"up", "beat"} & set(sys.argv[1:]):
+        return
     from evalsvc.local import child_process, supervisor
 
-    transitions.LONGEST_WAIT_SECONDS = int(2 * lease)
-    child_process.MAX_PAUSE_SECONDS, child_process.STABLE_SECONDS = int(lease), int(6 * lease)
-    supervisor.PROBE_SECONDS = int(2 * lease)
+    signal.signal(HANG, hang)
+    if lease < 10:
+        child_process.MAX_PAUSE_SECONDS, child_process.STABLE_SECONDS = lease, 6 * lease
+        supervisor.PROBE_SECONDS = 2 * lease
 
 
 def install(*, web: bool) -> None:

@@ -20,6 +20,7 @@ from workers.metrics.weights import scheme_weights, why_undefined
 
 MODES = ("strict", "lenient")
 COMBINED = "*"
+WORDS_AT_ONCE = 1_000_000
 EMPTY = "no gold or predicted entity contains a word"
 
 
@@ -145,12 +146,23 @@ def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
     count = np.maximum(after - first, 0)
     labels, unigrams = 1 + int(spans.label.max(initial=0)), tokens.n_unigrams
     _require_int64(spans.n_documents, labels, unigrams)
-    # one key per word, made in place: allocating arrays of this size costs more than filling them
+    base = (spans.document * labels + spans.label) * unigrams
+    ends = np.flatnonzero(np.diff(np.cumsum(count) // WORDS_AT_ONCE)) + 1
+    parts = zip(*(np.split(column, ends) for column in (first, count, base)), strict=True)
+    if len(ends):  # spans over each other share most of their words, which would fill the memory
+        keys = np.concatenate([np.unique(_word_keys(*part, tokens)) for part in parts])
+    else:
+        keys = _word_keys(first, count, base, tokens)
+    return _as_sets(keys, labels, unigrams, n_documents=spans.n_documents)
+
+
+def _word_keys(first: Ints, count: Ints, base: Ints, tokens: Tokens) -> Ints:
+    """Return a key per word of each span, made in place: allocating costs more than filling."""
     token = np.repeat(first - (np.cumsum(count) - count), count)
     token += np.arange(len(token))
-    keys = np.repeat((spans.document * labels + spans.label) * unigrams, count)
+    keys = np.repeat(base, count)
     keys += tokens.unigram[token]
-    return _as_sets(keys, labels, unigrams, n_documents=spans.n_documents)
+    return keys
 
 
 def words_of_columns(

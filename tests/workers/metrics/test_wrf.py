@@ -249,3 +249,14 @@ def test_means_per_class_count_an_empty_side_as_zero() -> None:
         [0.7777777777777778, 0.712962962962963, 0.7396825396825396],
     ]
     assert pytest.approx(np.array(reference), abs=1e-12) == np.array(means)
+
+
+def test_words_collected_in_parts_are_those_of_all_spans_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = tokens_of_lists([["a", "b", "a", "c"], ["b", "d"]])
+    spans = spans_of_columns([0, 0, 1, 0], [0, 1, 0, 2], [4, 4, 2, 3], [0, 0, 1, 1], n_documents=2)
+    whole = words_of_spans(spans, tokens)
+    for at_once in (1, 3, 100):
+        monkeypatch.setattr("workers.metrics.wrf.WORDS_AT_ONCE", at_once)
+        words = words_of_spans(spans, tokens)
+        for name in ("document", "label", "unigram", "key"):
+            assert getattr(words, name).tolist() == getattr(whole, name).tolist()

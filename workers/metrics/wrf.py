@@ -148,9 +148,11 @@ def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
     _require_int64(spans.n_documents, labels, unigrams)
     base = (spans.document * labels + spans.label) * unigrams
     ends = np.flatnonzero(np.diff(np.cumsum(count) // WORDS_AT_ONCE)) + 1
-    parts = zip(*(np.split(column, ends) for column in (first, count, base)), strict=True)
     if len(ends):  # spans over each other share most of their words, which would fill the memory
-        keys = np.concatenate([np.unique(_word_keys(*part, tokens)) for part in parts])
+        parts = np.split(np.arange(len(count)), ends)
+        keys = np.concatenate(
+            [np.unique(_word_keys(first[part], count[part], base[part], tokens)) for part in parts]
+        )
     else:
         keys = _word_keys(first, count, base, tokens)
     return _as_sets(keys, labels, unigrams, n_documents=spans.n_documents)

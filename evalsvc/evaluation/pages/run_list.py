@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Prefetch, QuerySet
@@ -12,6 +12,8 @@ from django.http import Http404, HttpRequest
 from evalsvc.core.web import formatting
 from evalsvc.core.web.views import row_id
 from evalsvc.evaluation import roles
+from evalsvc.evaluation.benchmarks import final_entries
+from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE
 from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests, Firsts, keys_of
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.measures.menu import as_shown
@@ -30,12 +32,13 @@ ORDINALS = {2: "second", 3: "third"}
 
 @dataclass(frozen=True)
 class ListedRun:
-    """Run with its remark and main figure."""
+    """Run with its remark and main figure; `final` says in which phases it is a final run."""
 
     submission: Submission
     remark: str
     figure: str
     measure: str
+    final: str = ""
 
 
 def remark(submission: Submission) -> str:
@@ -90,10 +93,19 @@ def with_figures(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
 
 def as_runs(submissions: Sequence[Submission], person: Person, *, phase: str = "") -> list[ListedRun]:
     figures = main_figures(submissions, person, phase=phase)
+    phases = final_entries.final_phases({submission.benchmark_id for submission in submissions})
     return [
-        ListedRun(submission, remark(submission), figure, measure)
+        ListedRun(submission, remark(submission), figure, measure, _final(submission, phases))
         for submission, (figure, measure) in zip(submissions, figures, strict=True)
     ]
+
+
+def _final(submission: Submission, phases: Mapping[int, Sequence[str]]) -> str:
+    settings = (evaluation.setting for evaluation in submission.evaluations.all())
+    if submission.pk not in phases or not any(each.row_rule in BY_CHOICE for each in settings):
+        return ""
+    named = " and ".join(filter(None, phases[submission.pk]))
+    return f"final in {named}" if named else "final"
 
 
 def page_of(

@@ -214,7 +214,9 @@ def test_organisers_filter_the_runs_and_see_who_has_no_final_one(
     final_entries.choose(Submission.objects.get(system__team=cast.lugworm), by=cast.lars)
     client.force_login(cast.olga)
     address = reverse("board-runs", args=[benchmark.slug])
-    assert "2 runs" in client.get(address).content.decode()
+    page = client.get(address).content.decode()
+    assert "2 runs" in page
+    assert page.count('<span class="chip">final</span>') == 1
     for query, n in (
         ({"team": "kelpie"}, 1), ({"state": "invalid"}, 0), ({"since": "2099-01-01"}, 0),
         ({"until": "2099-01-01"}, 2),

@@ -65,7 +65,7 @@ def attempt(request: HttpRequest, username: str) -> Iterator[None]:
 
     One that finds no place among those who hash is not made, and does not count.
     """
-    with places.hashing():
+    with places.hashing(network=network_of(request)):
         _record_attempt(request, username)
         yield
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.urls import reverse
 
 from evalsvc.core.accounts import invitations, security_log, sessions
@@ -92,6 +92,12 @@ def users_matching(search: str = "") -> QuerySet[User]:
     return users.filter(username__icontains=search) if search else users
 
 
+def _require_inviter(installation: object, user: User) -> None:
+    """Raise 404 for all but administrators, as for numbers that no invitation has."""
+    if not user.is_superuser:
+        raise Http404
+
+
 def set_organiser(user: User, *, may: bool, by: User) -> None:
     """Allow or forbid a user to create projects and benchmarks."""
     require_administrator(by)
@@ -164,7 +170,7 @@ INVITATION_TARGET = InvitationTarget(
     noun="account",
     roles=((PERSON, "person"), (ORGANISER, "organiser")),
     find=lambda pk: Installation(),
-    require_inviter=lambda installation, user: require_administrator(user),
+    require_inviter=_require_inviter,
     role_of=lambda installation, user: ORGANISER if user.may_organise else None,
     admit=Installation.admit,
     url=lambda installation: "/",

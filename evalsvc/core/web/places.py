@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import BoundedSemaphore, local
+from threading import BoundedSemaphore, Lock, local
 
 from django.conf import settings
 
@@ -17,6 +17,7 @@ _reading, _waiting = BoundedSemaphore(_half), BoundedSemaphore(_quarter)
 _hashing, _waiting_to_hash = BoundedSemaphore(_quarter), BoundedSemaphore(_quarter)
 _alone = BoundedSemaphore(1)
 _of_thread = local()
+_networks, _lock = set[str](), Lock()
 
 
 @contextmanager
@@ -40,25 +41,37 @@ def reading(*, alone: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def hashing() -> Iterator[None]:
+def hashing(*, network: str = "") -> Iterator[None]:
     """Hash a password, which takes most of a second, while at most a quarter of the threads do.
 
-    Another quarter may wait for a place; the others are answered with 429. A thread takes one place, however
-    often it asks.
+    Another quarter may wait for a place, of one network one at a time; the others are answered with 429. A
+    thread takes one place, however often it asks.
     """
     if getattr(_of_thread, "hashes", False):
         yield
         return
-    if not _waited(_hashing, _waiting_to_hash):
-        hint = f"Try again in {RETRY_SECONDS} s."
-        detail = "Many passwords are being checked. Yours was not."
-        raise QuotaExceeded("too_many_passwords", detail, retry_after=RETRY_SECONDS, hint=hint)
-    _of_thread.hashes = True
+    with _lock:
+        if network in _networks:
+            raise _no_hashing()
+        _networks.update({network} - {""})
     try:
-        yield
+        if not _waited(_hashing, _waiting_to_hash):
+            raise _no_hashing()
+        _of_thread.hashes = True
+        try:
+            yield
+        finally:
+            _of_thread.hashes = False
+            _hashing.release()
     finally:
-        _of_thread.hashes = False
-        _hashing.release()
+        with _lock:
+            _networks.discard(network)
+
+
+def _no_hashing() -> QuotaExceeded:
+    hint = f"Try again in {RETRY_SECONDS} s."
+    detail = "Many passwords are being checked. Yours was not."
+    return QuotaExceeded("too_many_passwords", detail, retry_after=RETRY_SECONDS, hint=hint)
 
 
 def _no_reading() -> QuotaExceeded:

@@ -129,7 +129,7 @@ def test_a_link_gives_a_role_in_a_benchmark(kim: User) -> None:
 
 
 def test_only_administrators_invite_to_an_account(kim: User) -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(Http404):  # as for an invitation that does not exist
         invitations.invite(users.INVITATION_TARGET, users.Installation(), role="person", by=kim)
     root = person("root", is_superuser=True)
     _, secret = invitations.invite(users.INVITATION_TARGET, users.Installation(), role="organiser", by=root)

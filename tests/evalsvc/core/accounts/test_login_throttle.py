@@ -131,11 +131,22 @@ def test_few_passwords_are_hashed_at_once_and_others_are_told_to_wait_without_co
     assert PasswordTry.objects.count() == 1
 
 
+def test_of_one_network_one_password_is_checked_at_a_time_so_that_others_find_a_place(
+    client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as one_is_being_checked:
+        one_is_being_checked.setattr(places, "_networks", {"192.0.2.1"})
+        assert attempt(client, "wrong", address="192.0.2.1") == 429
+        assert attempt(client, "wrong", address="192.0.2.2") == 400
+    assert [attempt(client, "wrong") for _ in range(2)] == [400, 400]
+
+
 def test_parallel_attempts_are_limited_like_successive_ones(
     either_database: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.PASSWORD_TRIES = 5
     monkeypatch.setattr(places, "_hashing", Semaphore(16))  # as many as there are processes and threads
+    monkeypatch.setattr(login_throttle, "network_of", lambda request: "")  # of which each checks one
     allowed: list[bool] = []
 
     def run() -> None:

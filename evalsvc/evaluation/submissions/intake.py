@@ -311,11 +311,11 @@ def _same_run(
     active = Submission.objects.get(pk=pk)
     taken = f"{entry.system} already has a run {entry.run}: submission {active.pk}"
     if active.phase != phase:
-        raise Conflict(
-            "run_taken",
-            f"{taken}, sent {_in_phase(active)}.",
-            hint="Use another run name, or withdraw that submission and send one file in both phases.",
-        )
+        example = f", such as {phase}-{entry.run}" if phase else ""
+        hint = f"Use another run name{example}."
+        if file_contract.BOTH in file_contract.open_phases(file_contract.open_settings(entry.benchmark)):
+            hint = "Use another run name, or withdraw that submission and send one file in both phases."
+        raise Conflict("run_taken", f"{taken}, sent {_in_phase(active)}.", hint=hint)
     same_file = (active.model_id or active.file_id) == file.pk and active.columns == columns
     if same_file and active.aggregate == entry.aggregate:
         return Received(active, created=False)

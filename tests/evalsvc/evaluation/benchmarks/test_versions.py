@@ -287,6 +287,12 @@ def test_a_run_of_one_phase_never_matches_one_of_another(cast: BenchmarkCast, ke
         cast.submit(benchmark, LINES, phase="dev", idempotency_key=key)
     assert caught.value.code == ("key_reused" if key else "run_taken")
     assert cast.submit(benchmark, LINES, phase="test", idempotency_key=key) == first
+    if not key:
+        assert "send one file in both phases" in caught.value.hint
+        benchmark.settings.filter(key="test").update(closes_at=timezone.now())
+        with pytest.raises(Conflict) as caught:
+            cast.submit(benchmark, LINES, phase="dev")
+        assert caught.value.hint == f"Use another run name, such as dev-{first.run}."
     assert cast.submit(benchmark, LINES, phase="dev", run="dev 1").phase == "dev"
 
 

@@ -12,12 +12,11 @@ from operator import itemgetter
 from typing import Any, NamedTuple, overload
 
 import msgspec
-from django.core.exceptions import ValidationError
-from django.core.validators import URLValidator
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.text_validation import is_web_address
 from evalsvc.evaluation import board_figures
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.row_rules import ENTRY
@@ -44,7 +43,15 @@ from evalsvc.evaluation.measures.menu import (
     offered,
     scheme_measures,
 )
-from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission, System, by_name
+from evalsvc.evaluation.models import (
+    LINKS,
+    Evaluation,
+    Setting,
+    SettingVersion,
+    Submission,
+    System,
+    by_name,
+)
 from evalsvc.evaluation.roles import Person, sealed_from
 from evalsvc.evaluation.shown_scores import disclosed
 from evalsvc.evaluation.submissions import gold_exposure
@@ -120,19 +127,6 @@ class Columns(Mapping[str, Column]):
 
     def __len__(self) -> int:
         return len(self.by_measure.keys)
-
-
-LINKS = ("paper", "code")
-_WEB_ADDRESS = URLValidator(schemes=["http", "https"])
-
-
-def is_web_address(value: object) -> bool:
-    """True for an http or https address that is safe to link."""
-    try:
-        _WEB_ADDRESS(value)
-    except ValidationError:
-        return False
-    return True
 
 
 class BoardSystem(NamedTuple):

@@ -144,7 +144,7 @@ BENCHMARKS: dict[str, str] = {
     "too_many_reported": "The setting has the most reported systems it can have. Remove some first.",
     "bad_measure": "The measure is not available for this unit.",
     "bad_option": "The value of an option is invalid.",
-    "bad_tags": "The team's declarations are not a JSON object, or are too long.",
+    "bad_tags": "The declared tags are no JSON object or too long, or `paper` or `code` is no web address.",
     "bad_unit": "The unit is not available for this task.",
     "cut_short": "The request body is shorter than its Content-Length. Nothing was stored. Send it again.",
     "ended": "The submission has already ended and cannot be cancelled.",

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 MAX_DEPTH = 64
@@ -18,6 +21,18 @@ BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"  # letters and marks without ink
 SYMBOLS = frozenset("βδεζθλμξπσφψΓΔΘΛΞΠΣΦΨΩ\N{MICRO SIGN}")
 LETTERS = {"Lu", "Ll", "Lt", "Nl"}  # of scripts with capitals, to which nearly all look-alikes belong
 CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of scripts without
+
+
+_WEB_ADDRESS = URLValidator(schemes=["http", "https"])
+
+
+def is_web_address(value: object) -> bool:
+    """True for an http or https address that is safe to link."""
+    try:
+        _WEB_ADDRESS(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def is_storable(text: str) -> bool:

@@ -27,6 +27,7 @@ from evalsvc.evaluation.models.evaluation import (
 )
 from evalsvc.evaluation.models.setting import Setting, SettingVersion
 from evalsvc.evaluation.models.submission import (
+    LINKS,
     FinalEntry,
     ModelHost,
     NearDuplicate,
@@ -37,6 +38,7 @@ from evalsvc.evaluation.models.submission import (
 )
 
 __all__ = [
+    "LINKS",
     "Announcement",
     "Benchmark",
     "BoardTests",

@@ -16,6 +16,8 @@ from evalsvc.evaluation.models.benchmark import Benchmark
 from evalsvc.evaluation.models.evaluation import Evaluation, PredictionFile
 from evalsvc.evaluation.models.setting import Setting
 
+LINKS = ("paper", "code")  # tags with the addresses of a system
+
 
 class System(models.Model):
     """System of a team with its runs, one prediction file each."""

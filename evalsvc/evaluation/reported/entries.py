@@ -9,15 +9,13 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import msgspec
-from django.core.exceptions import ValidationError
-from django.core.validators import URLValidator
 from django.db import transaction
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.jobs import queue as queueing
-from evalsvc.core.web.text_validation import require_visible
+from evalsvc.core.web.text_validation import is_web_address, require_visible
 from evalsvc.evaluation.measures.menu import MENU, offered
 from evalsvc.evaluation.models import BoardTests, ReportedSystem, Setting
 from evalsvc.evaluation.roles import ORGANISER, require
@@ -166,12 +164,9 @@ def _check_reference(reference: Mapping[str, str]) -> None:
         require_visible(text, field=field)
         if len(text) > most:
             raise DomainError("bad_paper", f"{field} has more than {most} characters.", field=field)
-    try:
-        if reference["url"]:
-            URLValidator(schemes=["http", "https"])(reference["url"])
-    except ValidationError as error:
+    if reference["url"] and not is_web_address(reference["url"]):
         detail = f"{reference['url'][:80]!r} is not a web address."
-        raise DomainError("bad_paper", detail, hint="Use https://…", field="url") from error
+        raise DomainError("bad_paper", detail, hint="Use https://…", field="url")
 
 
 def _name(text: str) -> str:

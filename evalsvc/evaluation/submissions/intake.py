@@ -21,13 +21,20 @@ from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.web.places import reading
-from evalsvc.core.web.text_validation import require_clear, require_single_script, require_visible, texts_in
+from evalsvc.core.web.text_validation import (
+    is_web_address,
+    require_clear,
+    require_single_script,
+    require_visible,
+    texts_in,
+)
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import entrants, file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.old_labels import is_mapped
 from evalsvc.evaluation.models import (
+    LINKS,
     Benchmark,
     Evaluation,
     NearDuplicate,
@@ -151,6 +158,8 @@ def check_declared(
         require_visible(json.dumps(tags, ensure_ascii=False), field="tags")
         for text in texts_in(tags):
             require_single_script(text, field="tags")
+        for name in LINKS:
+            _require_address(name, tags.get(name))
     if aggregate not in AGGREGATES:
         raise DomainError(
             "bad_aggregate", f"{aggregate[:40]} is not an aggregate. Use ONE or AVG.", field="aggregate"
@@ -158,6 +167,13 @@ def check_declared(
     if aggregate != "ONE" and not benchmark.settings.filter(unit=Setting.Unit.BAG).exists():
         detail = "No setting of this benchmark makes bags of sentences."
         raise DomainError("bad_aggregate", detail, hint="Leave out aggregate.", field="aggregate")
+
+
+def _require_address(name: str, value: object) -> None:
+    """Reject what a board could not link; a paper or code may also just be declared to exist, or not."""
+    if value not in (None, "", True, False) and not is_web_address(value):
+        detail = f"The tag {name} is {str(value)[:80]!r}, not a web address."
+        raise DomainError("bad_tags", detail, hint="Use http:// or https://…", field="tags")
 
 
 @contextmanager

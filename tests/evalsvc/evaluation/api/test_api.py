@@ -254,6 +254,8 @@ def test_a_dry_run_reports_the_problems_of_a_submission(cast: BenchmarkCast) -> 
         ("system=%20", "bad_name"),
         ("run=" + "9" * 41, "bad_name"),
         ("tags=[]", "bad_tags"),
+        ('tags={"paper": "javascript:alert(1)"}', "bad_tags"),
+        ('tags={"code": ["ftp://example.org/code"]}', "bad_tags"),
         ("aggregate=MAX", "bad_aggregate"),
         ("aggregate=AVG", "bad_aggregate"),
         ("columns=born_in", "bad_columns"),

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.http import Http404, HttpResponse, JsonResponse
 
@@ -42,11 +42,12 @@ _NOT_IN_T1 = frozenset("ĦħĿŀŉĸŦŧ")
 
 
 class Cell(NamedTuple):
-    """Value for programs, text for people."""
+    """Value for programs, text for people; `parts` are what JSON has in place of a value of several."""
 
     value: object
     text: str
     bold: bool = False
+    parts: list[Any] | None = None
 
 
 class Head(NamedTuple):
@@ -166,7 +167,8 @@ def _plain(text: str) -> str:
 def records(table: PaperTable) -> Iterator[dict[str, object]]:
     """Yield the values of each row by the keys of its columns."""
     for row in table.rows:
-        yield {head.key: cell.value for head, cell in zip(table.heads, row, strict=True)}
+        cells = zip(table.heads, row, strict=True)
+        yield {head.key: cell.value if cell.parts is None else cell.parts for head, cell in cells}
 
 
 def _csv(table: PaperTable) -> HttpResponse:

@@ -76,15 +76,14 @@ def shown_items(browser: Browser, places: Sequence[int]) -> list[ShownItem]:
     return [_item(browser, at, lines, share=1 / len(places)) for at in places]
 
 
-def texts_of(browser: Browser, places: Sequence[int]) -> Iterator[str]:
-    """Yield the text of each item, as its first sentences have it; tokens stand apart."""
+def sentences_of(browser: Browser, places: Sequence[int]) -> Iterator[list[ItemLine]]:
+    """Yield the first sentences of each item."""
     outcomes = browser.sides[0].outcomes
     for first in range(0, len(places), BATCH):
         batch = places[first : first + BATCH]
         lines = _lines(browser, [name for at in batch for name in _shown_sentences(outcomes, at)])
         for at in batch:
-            names = (name for name in _shown_sentences(outcomes, at) if name in lines)
-            yield " | ".join(" ".join(lines[name].tokens or ()) or lines[name].text or "" for name in names)
+            yield [lines[name] for name in _shown_sentences(outcomes, at) if name in lines]
 
 
 def _item(browser: Browser, at: int, lines: dict[str, ItemLine], *, share: float) -> ShownItem:

@@ -166,6 +166,12 @@ def test_relations_between_entities_stand_below_their_text(client: Client, cast:
         [("Ada left New Turin", ""), ("yes", ""), ("", "missed")],
         [("New Turin left Ada", ""), ("–", ""), ("", "wrong direction")],
     ]
+    file = reverse("board-errors-file", args=["joint", "json"])
+    [row] = client.get(file, {"a": "kelpie/Net"}).json()["rows"]
+    ends = [each["text"] for each in row["a_claims"]]
+    assert [(each["label"], each["kind"]) for each in row["a_relations"]] == [("left", "turned relation")]
+    assert [ends[row["a_relations"][0][end]] for end in ("head", "tail")] == ["New Turin", "Ada"]
+    assert [each["kind"] for each in row["gold_relations"]] == ["missed relation"]
 
 
 def test_the_chosen_items_leave_as_a_table(client: Client, cast: BenchmarkCast, entities: Benchmark) -> None:
@@ -173,9 +179,13 @@ def test_the_chosen_items_leave_as_a_table(client: Client, cast: BenchmarkCast, 
     query = {"a": "kelpie/A", "b": "kelpie/B", "order": "file"}
     response = client.get(reverse("board-errors-file", args=["ner", "json"]), query)
     first = json.loads(response.content)["rows"][0]
-    assert (first["id"], first["gold"], first["a_errors"]) == ("d1", "PER 0–1; LOC 2–4", "bounds")
-    assert first["text"].split()[:1] == ["Ada"]
+    assert (first["id"], first["a_errors"]) == ("d1", ["bounds"])
+    assert first["gold"][1] == {"label": "LOC", "kind": "bounds", "start": 2, "end": 4, "text": "New Turin"}
+    assert [each["kind"] for each in first["a_claims"]] == ["right", "bounds"]
+    assert [each["tokens"][:1] for each in first["sentences"]] == [["Ada"]]
     assert (first["a_f1"], first["b_f1"]) == (0.5, 1.0)
+    lines = client.get(reverse("board-errors-file", args=["ner", "csv"]), query).content.decode().splitlines()
+    assert "PER 0–1; LOC 2–4" in lines[1]
     assert client.get(reverse("board-errors-file", args=["ner", "xls"]), query).status_code == 404
 
 
@@ -305,7 +315,7 @@ def test_a_bag_shows_its_sentences_and_the_claims_of_both_systems(
     both, _ = page(client, a="kelpie/A", item="Q1 → Q2")
     assert len(both["shown"][0].texts) == 2  # s1 and s2
     file = client.get(reverse("board-errors-file", args=["rel", "csv"]), {"a": "kelpie/A"}).content.decode()
-    assert 'Q3 → Q4,"Ada was seen in Turin, canary-s3.",works_for,,missed,0' in file
+    assert 'Q3 → Q4,"Ada was seen in Turin, canary-s3.",s3,works_for,,missed,0' in file
     chart = client.get(reverse("system", args=["rel", benchmark.systems.get(name="A").pk])).content.decode()
     assert "errors/?setting=main" in chart
 

@@ -12,7 +12,11 @@ from evalsvc.core import log_context
 # logs several lines per line of text.
 QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat", "markdown_it")
 # Network scans request unknown hosts; beat without a broker fails at each tick.
-REPEATED = ("django.security.DisallowedHost", "celery.beat")
+REPEATED = (
+    *("django.security.DisallowedHost", "django.security.RequestDataTooBig"),
+    *("django.security.TooManyFieldsSent", "django.security.TooManyFilesSent"),
+    *("django.security.SuspiciousMultipartForm", "celery.beat"),
+)
 # Secrets of invitations and password resets, and what a provider adds to its redirects.
 SECRET_PATH = re.compile(
     r"(/join/|/password/(?!sent/))[^/\s?#\"']+(?:/(?!accept/|set-password/)[^/\s?#\"']+)?"
@@ -32,6 +36,7 @@ def logging_config(level: str, format: str = "line") -> dict[str, Any]:
     loggers: dict[str, dict[str, Any]] = {name: {"level": "WARNING"} for name in QUIET}
     loggers["evalsvc.security"] = {"level": "INFO"}  # whatever the level of the rest
     loggers["celery.app.trace"]["filters"] = ["database error"]
+    loggers["django.request"] = {"filters": ["client error"]}
     for name in REPEATED:
         loggers.setdefault(name, {})["filters"] = ["first line"]
     return {
@@ -39,6 +44,7 @@ def logging_config(level: str, format: str = "line") -> dict[str, Any]:
         "disable_existing_loggers": False,
         "filters": {
             "first line": {"()": "evalsvc.logs.FirstLineFilter"},
+            "client error": {"()": "evalsvc.logs.ClientErrorFilter"},
             "database error": {"()": "evalsvc.logs.DatabaseErrorFilter"},
             "ids": {"()": "evalsvc.logs.IdsFilter"},
             "secrets": {"()": "evalsvc.logs.SecretsFilter"},
@@ -107,6 +113,15 @@ class FirstLineFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = record.getMessage().partition("\n")[0], ()
         record.exc_info = None
+        return True
+
+
+class ClientErrorFilter(logging.Filter):
+    """Drop tracebacks of requests that were answered as errors of the client, such as malformed forms."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if getattr(record, "status_code", 500) < 500:
+            record.exc_info = None
         return True
 
 

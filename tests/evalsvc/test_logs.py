@@ -29,6 +29,12 @@ def test_a_request_for_another_host_is_one_line(client: Client, caplog: pytest.L
     assert record.exc_info is None
 
 
+def test_a_malformed_form_is_one_line(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    """Anybody could fill the log with tracebacks, in which those of faults would drown."""
+    assert client.post("/login/", b"x", content_type="multipart/form-data; boundary=").status_code == 400
+    assert [record.exc_info for record in caplog.records if record.name == "django.request"] == [None]
+
+
 def test_a_tick_without_a_broker_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
     try:
         raise ConnectionRefusedError("nobody listens")

@@ -187,8 +187,9 @@ def between(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:
 
 
 def _ranks(board: Board, rows: Collection[BoardRow]) -> dict[int, int]:
-    """Rank these systems among themselves."""
-    figures = {row.system.pk: figure for row in rows if (figure := row.figure(board.order_by))}
+    """Rank these systems among themselves, but those without an entry where each team has one."""
+    entered = [row for row in rows if row.runs.entered]
+    figures = {row.system.pk: figure for row in entered if (figure := row.figure(board.order_by))}
     return leaderboard.Column(board.ordering.measure, figures, "").ranks
 
 

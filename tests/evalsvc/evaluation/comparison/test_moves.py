@@ -56,6 +56,10 @@ def test_a_new_gold_turns_a_pair_and_the_report_says_so(setting: Setting, cast: 
     assert len(found.turned) == 1
     change = found.systems[0].changes["micro_f1"]
     assert (change.before, change.after) == (pytest.approx(2 / 7), pytest.approx(6 / 7))
+    Setting.objects.update(row_rule="entry")  # both are of one team, and Tree is later
+    found = moves(Setting.objects.get(), 2)
+    ranks = {move.row.system.name: (move.rank_before, move.rank_after) for move in found.systems}
+    assert (ranks, found.turned) == ({"Net": (None, None), "Tree": (1, 1)}, [])
 
 
 def test_the_effects_of_labels_add_up_to_the_mean_change_of_micro_f1(

@@ -215,6 +215,7 @@ def _begin_setting(benchmark: Benchmark, *, key: str, by: User, **fields: Any) -
     setting = Setting.objects.create(benchmark=benchmark, key=key, rank=benchmark.settings.count(), **fields)
     versions.begin(setting, by=by)
     versions.score_anew(setting)
+    record(benchmark, "setting added", by=by, about=key, after=str(setting.test_set))
     return setting
 
 

@@ -88,8 +88,14 @@ def name_baselines(benchmark: Benchmark, systems: Collection[System], *, by: Use
     require(benchmark, by, ORGANISER)
     chosen = [system.pk for system in systems]
     with transaction.atomic():
+        before = _baseline_names(benchmark)
         benchmark.systems.filter(baseline=True).exclude(pk__in=chosen).update(baseline=False)
         benchmark.systems.filter(baseline=False, pk__in=chosen).update(baseline=True)
+        record(benchmark, "baselines", by=by, before=before, after=_baseline_names(benchmark))
+
+
+def _baseline_names(benchmark: Benchmark) -> list[str]:
+    return list(benchmark.systems.filter(baseline=True).order_by("name", "pk").values_list("name", flat=True))
 
 
 def named_systems(benchmark: Benchmark, names: Iterable[Mapping[str, str]]) -> list[System]:

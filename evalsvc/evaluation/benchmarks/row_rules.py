@@ -23,6 +23,13 @@ def title(setting: Setting) -> str:
     )
 
 
+def figures(setting: Setting) -> str:
+    """Say what the figures of a row are."""
+    if setting.row_rule == MEAN:
+        return "mean ± standard deviation over n runs with different answers"
+    return f"figures of one run of each system: the {title(setting)}; n runs with different answers"
+
+
 def best_on(rule: str) -> str:
     """Return the key of the setting that chooses the run, else nothing."""
     return rule.removeprefix(BEST) if rule.startswith(BEST) else ""

@@ -11,6 +11,7 @@ from itertools import combinations, islice
 
 from evalsvc.core.web.formatting import DASH, listed, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text, part_heads
+from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.board_reading import NOT_COMPUTED as NO_FIGURE
 from evalsvc.evaluation.comparison import sentences
@@ -176,8 +177,8 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
         rows.append(cells)
     setting = comparison.setting
     caption = (
-        f"{setting.benchmark}, {setting.title}, version {comparison.board.version.number}: mean ± standard"
-        f" deviation over n runs. Bold: ahead of every other system at p < .05. {method(comparison)}"
+        f"{setting.benchmark}, {setting.title}, version {comparison.board.version.number}: "
+        f"{row_rules.figures(setting)}. Bold: ahead of every other system at p < .05. {method(comparison)}"
     )
     return PaperTable(f"{setting.benchmark.slug}-systems", caption, heads, rows)
 

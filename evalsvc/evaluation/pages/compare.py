@@ -24,6 +24,7 @@ from evalsvc.core.web.formatting import DASH, counted, signed
 from evalsvc.core.web.svg import Scale
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download, latex_text
 from evalsvc.core.web.views import takes
+from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.comparison import board_tests, compared, words
 from evalsvc.evaluation.comparison.across_settings import (
     JOINT_METHOD,
@@ -239,6 +240,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "version": comparison.board.version.number,
         "counts": _counts(comparison),
         "computation": words.computation(comparison),
+        "figures_shown": row_rules.figures(comparison.setting),
     }
 
 

@@ -123,6 +123,11 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
     assert all(row["weighted"] == row["gold"] / sum(each["gold"] for each in weights) for row in weights)
     url = address(cast, "Net", "Tree", view="board-compare-file", format="xls")
     assert client.get(url).status_code == 404
+    assert "standard deviation over n runs with different answers." in download("md")
+    Setting.objects.update(row_rule="latest")
+    one = "figures of one run of each system: the latest run; n runs with different answers"
+    assert one in download("md")
+    assert one in client.get(address(cast, "Net", "Tree")).content.decode()
 
 
 @pytest.mark.parametrize(

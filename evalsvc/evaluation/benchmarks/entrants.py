@@ -145,10 +145,10 @@ def decide(entrant: Entrant, *, approve: bool, by: User, reason: str = "") -> En
     if not approve and not reason:
         raise DomainError("reason_needed", "Give a reason; the team reads it.", field="reason")
     require_visible(reason, field="reason")
-    before = entrant.state
+    before = Entrant.objects.select_for_update(no_key=True).get(pk=entrant.pk).state
     entrant.state = Entrant.State.APPROVED if approve else Entrant.State.DECLINED
     entrant.reason, entrant.decided_by, entrant.decided_at = reason, by, timezone.now()
-    entrant.save()
+    entrant.save(update_fields=["state", "reason", "decided_by", "decided_at"])  # the team may accept terms
     after = {"state": entrant.state, "reason": reason}
     record(entrant.benchmark, "entrant", by=by, about=entrant.team.slug, before=before, after=after)
     return entrant

@@ -110,6 +110,17 @@ def test_organisers_approve_or_decline_a_team_with_a_reason(
     assert cast.submit(benchmark, LABEL_LINES).pk
 
 
+def test_terms_accepted_while_an_organiser_decides_stay_accepted(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    entrants.set_approval(benchmark, needed=True, by=cast.olga)
+    read_before = entrants.enter(benchmark, cast.kelpie, by=cast.kim)
+    entrants.set_terms(benchmark, "Be fair.", by=cast.olga)
+    entrants.enter(benchmark, cast.kelpie, by=cast.kim, terms=1)
+    entrants.decide(read_before, approve=True, by=cast.olga)
+    entrants.require_entered(benchmark, cast.kelpie)
+
+
 def test_the_page_leads_a_team_from_terms_to_its_first_run(
     client: Client, cast: BenchmarkCast, benchmark: Benchmark
 ) -> None:

@@ -18,6 +18,7 @@ from evalsvc.core.web.downloads import svg_file
 from evalsvc.core.web.formatting import DASH, counted, listed, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation import board_reading, roles
+from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.words import with_deviation
 from evalsvc.evaluation.measures.families import FAMILIES
@@ -78,6 +79,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "row": row,
         "lead": _lead(page),
         "tested": page.band(board.order_by) is not None,
+        "row_rule": row_rules.title(setting) if setting.row_rule != row_rules.MEAN else "",
         "held_back": board.held_back,
         "computation": board_computation(board),
         "beside": _neighbours(page, names) if page.runs else None,
@@ -123,7 +125,7 @@ def _lead(page: SystemPage) -> str:
         )
         rest = _beside(page)
     else:
-        systems = counted(len(page.board.rows), "system")
+        systems = counted(len(page.board.ordering.ranks), "system")
         place = f"figure {page.row.rank} of {systems}" if page.row.rank else "not ranked"
         rest = ["No test gives it a rank."]
     return " ".join([f"{shown}, {runs}: {place} on “{page.setting.title}”.", *rest])

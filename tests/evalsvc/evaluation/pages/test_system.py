@@ -40,6 +40,11 @@ def test_every_reader_sees_scores_runs_classes_and_what_to_compare_with(
     assert '<span class="chip">median</span>' in page
     assert 'value="kelpie/Tree"' in page
     assert reverse("board-compare", args=["rel"]) in page
+    Setting.objects.update(row_rule="entry")  # of the team its latest run
+    entry = client.get(address(benchmark, benchmark.submissions.latest("pk").system.name)).content.decode()
+    assert "one run: figure 1 of 1 system on" in entry
+    assert "of one run: the final entry of the team" in entry
+    Setting.objects.update(row_rule="mean")
     run = f'href="/submissions/{benchmark.submissions.earliest("pk").pk}/?'
     assert run not in page  # the runs of a team are its own
     client.force_login(cast.kim)

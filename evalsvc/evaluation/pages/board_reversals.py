@@ -15,7 +15,8 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.comparison.board_tests import BoardComparison
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import COMPARED, Board, Column, Reversal, reversals
-from evalsvc.evaluation.measures.menu import Measure, as_shown, other_form, scheme_measures
+from evalsvc.evaluation.measures.menu import Measure, other_form, scheme_measures
+from evalsvc.evaluation.pages import printed_settings
 from evalsvc.evaluation.pages.board_columns import BoardView
 
 SHOWN = 12
@@ -185,16 +186,10 @@ def agreements(here: Column, orders: Sequence[Order], pairs: Sequence[TestedReve
 
 def printed_agreements(view: BoardView) -> list[Agreement]:
     """Count the pairs of systems that papers print under this setting and another."""
-    found, own = [], view.board.ordering.measure
-    for other in view.others:
-        there = as_shown(other.setting, own.key if own.key in other.policy.measures else other.setting.main)
-        both = [
-            (float(here[own.key].value), float(elsewhere[there.key].value))
-            for row in view.reported
-            if own.key in (here := view.printed(row, view.board.setting))
-            and there.key in (elsewhere := view.printed(row, other.setting))
-        ]
-        signs = [1 if measure.higher_is_better else -1 for measure in (own, there)]
+    found = []
+    for of in printed_settings.pairs(view):
+        both, there = of.values, of.measures[1]
+        signs = [1 if measure.higher_is_better else -1 for measure in of.measures]
         products = [
             (one[0] - two[0]) * signs[0] * (one[1] - two[1]) * signs[1] for one, two in combinations(both, 2)
         ]
@@ -202,7 +197,7 @@ def printed_agreements(view: BoardView) -> list[Agreement]:
         tied = [_pairs_in(Counter(pair[side] for pair in both)) for side in (0, 1)]
         distinct = (len(products) - tied[0]) * (len(products) - tied[1])
         tau = (kept - turned) / sqrt(distinct) if distinct else None
-        title = f"{there.title} on “{other.setting.title}”, as printed"
+        title = f"{there.title} on “{of.settings[1].title}”, as printed"
         equal = len(products) - kept - turned
         found.append(Agreement(title, len(both), kept, turned, 0, equal, tau))
     return [each for each in found if each.systems > 1]

@@ -42,6 +42,7 @@ from evalsvc.evaluation.pages import (
     board_tables,
     board_view,
     charts,
+    printed_settings,
     reported_view,
     saved_views,
 )
@@ -146,6 +147,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         context |= _marks(shown, rows, request.GET.getlist("systems"))
         context |= board_view.board_context(view, rows=rows, visible=visible, reported=below)
         context |= _links(view, settings) | reported_view.context_of(shown.setting, reported)
+        context["printed_charts"] = printed_settings.figures(view) if reported.rows else ()
     return render(request, "evaluation/board.html", context)
 
 
@@ -255,15 +257,29 @@ def view_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
         raise Http404
     view = requested_view(request, settings, setting, person=request.user)
     name = request.GET.get("table", "systems")
-    if name not in (*board_tables.TABLES, "reported"):
-        known = (*board_tables.TABLES, "reported")
+    others = (f"{printed_settings.TABLE}{each.key}" for each in settings if each.pk != setting.pk)
+    known = (*board_tables.TABLES, "reported", *others)
+    if name not in known:
         raise Unknown("unknown_table", "table", name, where="The leaderboard", known=known)
     reported = reported_figures(setting, request.user, view.board, view.tests.get(setting.pk))
     if name == "reported":
         return download(reported_view.tests_table(setting, reported), format)
     faults = {row.pk: reported.faults(row) for row in reported.rows}
     view = replace(view, reported=reported.rows, faults=faults, elsewhere=reported.elsewhere)
+    if name not in board_tables.TABLES:
+        return _printed(view, name.removeprefix(printed_settings.TABLE), format)
     return download(board_tables.TABLES[name](view, every=format in WHOLE), format)
+
+
+def _printed(view: BoardView, key: str, format: str) -> HttpResponse:
+    """Download what papers print under the setting of a view and another one."""
+    found = [each for each in printed_settings.pairs(view) if each.settings[1].key == key]
+    if not found:
+        raise Http404
+    if format == "svg":
+        draw = found[0].draw if found[0].systems else None
+        return svg_file(draw() if draw else "", f"{view.board.setting.benchmark.slug}-printed-{key}.svg")
+    return download(printed_settings.table(view, found[0]), format)
 
 
 @require_safe

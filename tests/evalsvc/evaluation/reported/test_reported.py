@@ -111,6 +111,15 @@ def test_figures_of_one_paper_meet_across_settings(client: Client, cast: Benchma
     [line] = [line for line in response.context["table"].reported if line.row.system == "CNN+sent+AVG"]
     assert [line.first.text, line.others[0].text] == both
     assert "as printed" in response.content.decode()
+    [figure] = response.context["printed_charts"]
+    assert [row[0] for row in figure.table.rows][:2] == list(TABLES["gao-4-bag"]["systems"])[:2]
+    drawn = client.get(figure.svg_url).content.decode()
+    assert drawn.count("<title>") == 2 * 15
+    csv = client.get(figure.csv_url).content.decode().splitlines()
+    assert csv[0].startswith("system,paper,main,held,difference")
+    assert len(csv) == 1 + 15
+    unknown = client.get(figure.csv_url.replace("printed-held", "printed-none"))
+    assert (unknown.status_code, "printed-held" in unknown.content.decode()) == (404, True)
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def dumbbell(
         parts.append(element("text", text, class_="ax", x=x, y=top - 6, text_anchor="middle"))
     for at, (label, *values) in enumerate(lines):
         y = top + row * at + row / 2
-        parts.append(_row_label(label, "", letters=14 if narrow else 21, x=left - 12, y=y + 4))
+        parts.append(_row_label(label, "", letters=12 if narrow else 21, x=left - 12, y=y + 4))
         one, two = (scale(value) for value in values)
         parts.append(element("path", class_="axis", d=f"M{one:.1f} {y:.1f}H{two:.1f}"))
         for place, (value, x) in enumerate(zip(values, (one, two), strict=True)):

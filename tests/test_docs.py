@@ -224,7 +224,7 @@ def run(code: str, env_vars: dict[str, str], folder: Path) -> str:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -55,7 +55,7 @@ def test_a_submission_is_scored_once_when_its_worker_is_killed_while_scoring(
     assert in_state(submission, "running")
     doomed.kill()
     worker()
-    until(lambda: in_state(submission, "scored"), seconds=40)
+    until(lambda: in_state(submission, "scored"), seconds=120)
     assert_scored_once(submission)
     submission.job.refresh_from_db()
     assert submission.job.attempt == 2
@@ -70,5 +70,5 @@ def test_a_submission_sent_while_the_broker_is_down_is_scored_after_it_returns(
     assert submission.state == "queued"
     broker.start()
     worker()
-    until(lambda: in_state(submission, "scored"), seconds=40)
+    until(lambda: in_state(submission, "scored"), seconds=120)
     assert_scored_once(submission)

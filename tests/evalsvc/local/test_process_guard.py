@@ -56,7 +56,7 @@ def test_a_suspended_process_is_killed_after_its_supervisor() -> None:
 
 @linux
 def test_a_guard_ends_with_its_supervisor_and_starts_again_if_killed() -> None:
-    guard = ProcessGuard(grace=5)
+    guard = ProcessGuard(grace=60)
     guard.watch([os.getpid() + 1_000_000])
     first = guard.process
     assert first

@@ -31,7 +31,7 @@ class Upstream(BaseHTTPRequestHandler):
         size = int(self.headers.get("Content-Length") or 0)
         self.server.seen.append((self.path, time.monotonic()))  # type: ignore[attr-defined]
         if self.path == "/wait":
-            self.server.ended.wait(20)  # type: ignore[attr-defined]
+            self.server.ended.wait(60)  # type: ignore[attr-defined]
         body = json.dumps(dict(self.headers) | {"size": len(self.rfile.read(size))}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -72,7 +72,7 @@ def proxy(nginx: None, upstream: Any, tmp_path_factory: pytest.TempPathFactory) 
 def ask(proxy: Proxy, path: str = "/", body: bytes | None = None, **headers: str) -> tuple[int, Any]:
     request = Request(f"http://127.0.0.1:{proxy.port}{path}", data=body, headers=headers)
     try:
-        with urlopen(request, timeout=20) as answer:
+        with urlopen(request, timeout=60) as answer:
             return answer.status, json.load(answer)
     except HTTPError as error:
         content = error.read()
@@ -96,7 +96,7 @@ def test_nginx_accepts_the_template(nginx: None, tmp_path: Path) -> None:
 def test_a_slow_upload_reaches_the_web_server_when_it_is_complete(proxy: Proxy, upstream: Any) -> None:
     content = b"x" * 90_000
     head = f"POST /slow HTTP/1.0\r\nHost: a\r\nContent-Length: {len(content)}\r\n\r\n".encode()
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=60) as client:
         client.sendall(head)
         for start in range(0, len(content), 30_000):
             assert not [path for path, _ in upstream.seen if path == "/slow"]
@@ -116,7 +116,7 @@ def test_a_wait_for_a_submission_ends_with_the_answer_and_holds_up_no_other(
         assert ask(proxy)[0] == 200
         assert not waiting.done()
         upstream.ended.set()
-        assert waiting.result(timeout=10)[0] == 200
+        assert waiting.result(timeout=60)[0] == 200
 
 
 def test_a_visitor_cannot_choose_an_address(proxy: Proxy) -> None:

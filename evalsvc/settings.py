@@ -298,6 +298,7 @@ JOB_LEASE_SECONDS = env_int("JOB_LEASE_SECONDS", default=10, least=2)
 JOB_HEARTBEAT_SECONDS = env_int("JOB_HEARTBEAT_SECONDS", default=3, least=1)
 JOB_RECONCILE_SECONDS = env_int("JOB_RECONCILE_SECONDS", default=3, least=1)
 JOB_TIME_LIMIT = env_int("JOB_TIME_LIMIT", default=3_300, least=60)
+JOB_MEMORY_BYTES = env_int("JOB_MEMORY_BYTES", default=2_000_000_000)
 # Serve /metrics to everybody who reaches the web server; keep it from the outside by the proxy.
 METRICS = env_bool("METRICS", default=False)
 # With less free space in the data folder /readyz answers 503.

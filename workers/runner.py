@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
 
 from evalsvc.celery import app
 from evalsvc.core import log_context
@@ -18,11 +19,16 @@ from evalsvc.core.jobs.lease import Lease, Progress, hand_back, reconcile
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.transitions import Store
 from workers.interruption import Stopped, interruption
+from workers.memory_limit import memory_limit
 from workers.sandbox import readiness
 
 log = logging.getLogger(__name__)
 DEFECT = "An internal error occurred. It was logged as job {pk}; the input is probably not at fault."
 TIMED_OUT = "The job exceeded the time limit of the service."
+TOO_LARGE = (
+    "The job needs more than {:,} MB of memory. If it reads a file, send a smaller one; else ask an "
+    "administrator to raise JOB_MEMORY_BYTES."
+)
 STORE_TRIES = 10
 
 
@@ -122,7 +128,8 @@ def _run(job: Job) -> None:
 def _work(job: Job, lease: Lease) -> None:
     if job.kind not in HANDLERS:
         raise LookupError(f"There is no handler for the job kind {job.kind!r}.")
-    store = HANDLERS[job.kind](job.subject, Progress(lease))
+    with memory_limit(settings.JOB_MEMORY_BYTES):
+        store = HANDLERS[job.kind](job.subject, Progress(lease))
     lease.check()
     insist(lambda: transitions.complete(job, store), most=STORE_TRIES)
     log.info("Job %s: done", job.pk)
@@ -147,6 +154,9 @@ def _end_as_demanded(job: Job, error: BaseException) -> None:
         transitions.cancel(job)
     elif isinstance(error, SoftTimeLimitExceeded):
         transitions.fail(job, code="time_limit", reason=TIMED_OUT)
+    elif isinstance(error, MemoryError):
+        reason = TOO_LARGE.format(settings.JOB_MEMORY_BYTES // 1_000_000)
+        transitions.fail(job, code="memory_limit", reason=reason)
     elif isinstance(error, RetryLater | OSError) or is_database_away(error):
         log.warning("Job %s is retried later: %s", job.pk, error)
         later = error if isinstance(error, RetryLater) else RetryLater(str(error) or type(error).__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -221,6 +222,21 @@ def test_a_kind_without_a_handler_is_a_defect(do: Do, monkeypatch: pytest.Monkey
 
 def test_work_beyond_the_time_limit_fails_with_its_code(do: Do) -> None:
     assert do(raising(SoftTimeLimitExceeded())).error_code == "time_limit"
+
+
+def test_work_beyond_the_memory_limit_fails_with_its_code(do: Do, settings: Any) -> None:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    settings.JOB_MEMORY_BYTES = 400_000_000
+
+    def handler(subject: int, progress: Progress) -> Store:
+        bytearray(10_000_000)
+        bytearray(500_000_000)
+        raise AssertionError("The memory was given.")
+
+    job = do(handler)
+    assert (job.state, job.error_code) == ("failed", "memory_limit")
+    assert "more than 400 MB" in job.error
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
 def test_work_cancelled_while_running_stores_nothing(do: Do) -> None:

@@ -61,9 +61,10 @@ def has_jobs() -> bool:
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
-logging.config.dictConfig(settings.LOGGING)
-apps.populate(())
-logging.captureWarnings(True)
+if not apps.ready:  # with `-A workers` all of this is done
+    logging.config.dictConfig(settings.LOGGING)
+    logging.captureWarnings(True)
+    apps.populate(())
 # Without Celery's support of Django, which loads all apps. Beat sends the task by its name.
 app = Celery("evalsvc", set_as_current=False, fixups=())
 app.config_from_object("django.conf:settings", namespace="CELERY")

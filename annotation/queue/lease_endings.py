@@ -54,7 +54,8 @@ def return_lease(pk: int, user: User) -> None:
 
 
 def _own(pk: int, user: User) -> Lease:
-    lease = Lease.objects.select_related("item__project").filter(pk=pk, annotator__user=user).first()
+    leases = Lease.objects.select_related("item__project").defer("item__gold")
+    lease = leases.filter(pk=pk, annotator__user=user).first()
     if lease is None or role_in(lease.item.project, user) not in MAY_LABEL:
         raise Http404
     return lease

@@ -95,12 +95,12 @@ def asked_again(project: Project, annotator: Annotator) -> ItemQuerySet:
 
 
 def _imported(project: Project) -> ItemQuerySet:
-    """Return items of finished imports.
+    """Return items of finished imports without their outcomes, which take time to read; checks have none.
 
     A join would lock the row of the import, too.
     """
     batches = Batch.objects.filter(project=project, state=Batch.State.DONE)
-    return Item.objects.filter(project=project, batch__in=batches.values("pk"))
+    return Item.objects.filter(project=project, batch__in=batches.values("pk")).defer("gold")
 
 
 def _untouched(items: ItemQuerySet, annotator: Annotator) -> ItemQuerySet:
@@ -176,7 +176,8 @@ def _try_to_lease(
     lost = [
         lease.pk for lease in active if lease.pk not in current_leases and extend(lease, participant.project)
     ][:n]
-    again = list(Lease.objects.select_related("item").filter(pk__in=lost).order_by("pk")) if lost else []
+    held = Lease.objects.select_related("item").defer("item__gold").order_by("pk")
+    again = list(held.filter(pk__in=lost)) if lost else []
     room = min(n - len(again), MAX_LEASES - len(active))
     if room <= 0 and not again:
         raise Conflict(

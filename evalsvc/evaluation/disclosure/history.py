@@ -104,6 +104,8 @@ def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, fl
     for (of_gold, _), values in of_team.items():
         setting = named[of_gold[0]]
         higher = as_shown(setting, setting.main).higher_is_better
-        steps = rules.ladder(values.values(), setting.ladder or 1.0, higher=higher)
-        ladders[of_gold] |= dict(zip(values, steps, strict=True))
+        version = next((each for each in setting.versions.all() if each.gold_sha256 == of_gold[1]), None)
+        if (step := Policy(setting, True, version).step(setting.main)) is not None:
+            steps = rules.ladder(values.values(), step, higher=higher)
+            ladders[of_gold] |= dict(zip(values, steps, strict=True))
     return ladders

@@ -143,16 +143,16 @@ class Policy:
         return [key for key in keys if self.step(key) is not None][:BESIDE_MAIN]
 
     def step(self, key: str, claims: Mapping[str, int] | None = None) -> float | None:
-        """Return the step of a measure; None: withheld.
+        """Return the step of a measure, of a Ladder at least that of other figures; None: withheld.
 
         Contributed ones are, as it is not known what a gold label moves them by.
         """
         if key not in MENU:
             return None
-        if self.setting.ladder and key == self.setting.main:
-            return self.setting.ladder
-        change = largest_change(key, self.gold, claims or {})
-        return None if change is None else rules.step_for(change)
+        ladder = self.setting.ladder if key == self.setting.main else None
+        change = largest_change(key, self.gold, (None if ladder else claims) or {})
+        step = None if change is None else rules.step_for(change)
+        return step if step is None or not ladder else max(step, ladder)
 
     def value(
         self, key: str, value: float | None, *, reason: str = "", claims: Mapping[str, int] | None = None

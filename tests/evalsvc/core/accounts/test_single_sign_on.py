@@ -198,7 +198,10 @@ ENDPOINTS = {
     for name in ("AUTHORIZATION_URL", "TOKEN_URL", "USERINFO_URL", "JWKS_URL")
 }
 COMPLETE = ENDPOINTS | {"OIDC_CLIENT_ID": CLIENT, "OIDC_CLIENT_SECRET": "secret", "OIDC_ISSUER": ISSUER}
-SCRIPT = "import evalsvc.wsgi; from django.urls import reverse; print(reverse('single-sign-on'))"
+SCRIPT = (
+    "import evalsvc.wsgi; from evalsvc.serving import gunicorn_settings; gunicorn_settings.when_ready(None); "
+    "from django.urls import reverse; print(reverse('single-sign-on'))"
+)  # as the web server loads the views
 
 
 def test_environment_variables_enable_it(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from evalsvc.evaluation import leaderboard, shown_scores
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.disclosure import rules
-from evalsvc.evaluation.disclosure.policy import is_hidden, policy_for
+from evalsvc.evaluation.disclosure.policy import Policy, is_hidden, policy_for
 from evalsvc.evaluation.models import Setting
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import LABELS, BenchmarkCast, freeze
@@ -193,6 +193,20 @@ def test_the_ladder_shows_a_team_only_improvements(client: Client, cast: Benchma
     values = [each["micro_f1"]["value"] for each in shown]
     assert values[0] == values[1] < values[2]
     assert all(set(each) == {"micro_f1"} for each in shown)
+
+
+@pytest.mark.parametrize(("main", "shown"), [("micro_f1", 0.5), ("micro_precision", None)])
+def test_the_step_of_a_ladder_is_not_finer_than_that_of_other_figures(
+    client: Client, cast: BenchmarkCast, main: str, shown: float | None
+) -> None:
+    """At a step below what one label moves, figures are exact."""
+    benchmark = hidden_phase(cast, GOLD, main=main, ladder=0.00001)
+    submission = scored(cast, benchmark, wrong(GOLD, 0.5))
+    client.force_login(cast.kim)
+    value = scores(client, submission.pk)["scores"][main]["value"]
+    assert value == (shown and pytest.approx(round(value, 2)))
+    step = Policy(setting_of(benchmark), True).step(main)
+    assert step == (0.01 if shown else None)
 
 
 def test_a_hidden_phase_takes_no_file_that_leaves_an_item_out(cast: BenchmarkCast) -> None:

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import logging
 import re
+import time
+import unicodedata
+from contextlib import suppress
 from typing import Any
 
 import jwt
 import requests
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import SuspiciousOperation
+from django.contrib.sessions.backends.base import SessionBase
+from django.core.exceptions import SuspiciousOperation, ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.urls import path
+from django.urls import path, reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
 
-from evalsvc.core.accounts import security_log, users
+from evalsvc.core.accounts import invitations, security_log, users
 from evalsvc.core.accounts.models import Identity, User
-from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.web.text_validation import require_visible
 
 log = logging.getLogger(__name__)
 Claims = dict[str, Any]
 CONNECTING, INVITATION = "connecting", "invitation"
+BEGUN_SECONDS = 600  # that a person has to continue at the provider
 
 
 class Provider(OIDCAuthenticationBackend):
@@ -54,9 +62,10 @@ class Provider(OIDCAuthenticationBackend):
     @transaction.atomic
     def _user(self, claims: Claims) -> User | None:
         session = self.request.session
+        connecting, secret = _taken(session, CONNECTING), _taken(session, INVITATION)
         identities = Identity.objects.filter(issuer=settings.OIDC_ISSUER, subject=claims["sub"])
         identity = identities.select_related("user").first()
-        if session.pop(CONNECTING, None) == self.request.user.pk and self.request.user.is_authenticated:
+        if connecting == self.request.user.pk and self.request.user.is_authenticated:
             if identity and identity.user != self.request.user:
                 raise Conflict(
                     "identity_taken",
@@ -69,14 +78,14 @@ class Provider(OIDCAuthenticationBackend):
                 )
                 security_log.write("identity_connected", request=self.request, account=self.request.user)
             return self.request.user
-        return identity.user if identity else self._new(claims, session.pop(INVITATION, ""))
+        return identity.user if identity else self._new(claims, secret or "")
 
     def _new(self, claims: Claims, secret: str) -> User:
         fields = {
             "username": free_name(claims),
-            "email": claims.get("email", ""),
-            "first_name": claims.get("given_name", "")[:150],
-            "last_name": claims.get("family_name", "")[:150],
+            "email": _address(claims),
+            "first_name": _name(claims, "given_name"),
+            "last_name": _name(claims, "family_name"),
         }
         user, url = users.sign_up_by_provider(secret=secret, **fields)
         Identity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=claims["sub"])
@@ -85,10 +94,43 @@ class Provider(OIDCAuthenticationBackend):
         return user
 
 
+def _begin(session: SessionBase, what: str, value: object) -> None:
+    """Note what the next sign-on is for, as the person asked by a form."""
+    session[what] = [value, time.time()]
+
+
+def _taken(session: SessionBase, what: str) -> Any:
+    """Take the note of this sign-on; None without one, or if it was left."""
+    value, at = session.pop(what, None) or (None, 0.0)
+    return value if time.time() - at < BEGUN_SECONDS else None
+
+
+def _text(claims: Claims, name: str) -> str:
+    value = claims.get(name)
+    return unicodedata.normalize("NFKC", value).strip() if isinstance(value, str) else ""
+
+
+def _name(claims: Claims, name: str) -> str:
+    """Return a name as the sign-up form would take it, else none."""
+    text = _text(claims, name)[:150]
+    with suppress(DomainError):
+        require_visible(text, field="name")
+        return text
+    return ""
+
+
+def _address(claims: Claims) -> str:
+    address = _text(claims, "email")
+    with suppress(ValidationError):
+        validate_email(address)
+        return address if len(address) <= 254 else ""
+    return ""
+
+
 def free_name(claims: Claims) -> str:
     """Return the provider's user name, numbered if it is taken."""
-    preferred = claims.get("preferred_username") or claims.get("email", "").partition("@")[0]
-    name = re.sub(r"[^\w.@+-]", "", str(preferred))[:140] or "person"
+    preferred = _text(claims, "preferred_username") or _address(claims).partition("@")[0]
+    name = re.sub(r"[^\w.@+-]", "", preferred)[:140] or "person"
     taken = {username.casefold() for username in User.objects.values_list("username", flat=True)}
     names = (name if n == 1 else f"{name}{n}" for n in range(1, len(taken) + 2))
     return next(candidate for candidate in names if candidate.casefold() not in taken)
@@ -111,12 +153,28 @@ class Callback(OIDCAuthenticationCallbackView):
 @require_POST
 def connect(request: HttpRequest) -> HttpResponse:
     """Link to the provider; the CSP allows no form to it."""
-    request.session[CONNECTING] = request.user.pk
-    return render(request, "accounts/connect.html", {"provider": settings.OIDC_TITLE})
+    _begin(request.session, CONNECTING, request.user.pk)
+    context = {"provider": settings.OIDC_TITLE, "next": reverse("account")}
+    return render(request, "accounts/connect.html", context)
+
+
+@never_cache
+@require_POST
+def join(request: HttpRequest, secret: str) -> HttpResponse:
+    """Link to the provider for a person who accepts an invitation with a new account."""
+    invitation = invitations.find_open(secret)
+    _begin(request.session, INVITATION, secret)
+    context = {
+        "provider": settings.OIDC_TITLE,
+        "invitation": invitation,
+        "next": reverse("join", args=[secret]),
+    }
+    return render(request, "accounts/connect.html", context)
 
 
 patterns = [
     path("single-sign-on/", OIDCAuthenticationRequestView.as_view(), name="single-sign-on"),
     path("single-sign-on/back/", Callback.as_view(), name="single-sign-on-back"),
     path("account/connect/", connect, name="account-connect"),
+    path("join/<str:secret>/sign-on/", join, name="join-by-provider"),
 ]

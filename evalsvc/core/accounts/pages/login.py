@@ -22,7 +22,6 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.views import attempt, takes
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-INVITATION = "invitation"
 hides_passwords = sensitive_post_parameters("password1", "password2")
 
 
@@ -87,8 +86,6 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         if user:
             login(request, user, backend=BACKEND)
             return redirect(invitation.url)
-    else:
-        request.session[INVITATION] = secret  # for people who come back from single sign-on
     return _render(request, "accounts/join.html", form, invitation=invitation, secret=secret)
 
 

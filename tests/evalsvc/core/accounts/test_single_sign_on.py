@@ -19,7 +19,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 import evalsvc.urls  # noqa: F401 - read once, as it is where single sign-on is off, before a test switches it on
-from evalsvc.core.accounts import invitations, teams
+from evalsvc.core.accounts import invitations, single_sign_on, teams
 from evalsvc.core.accounts.models import Identity, User
 from tests.evalsvc.core.accounts.provider import CLIENT, ISSUER, FakeProvider, running
 from tests.places.configuration import settings_with
@@ -130,10 +130,49 @@ def test_a_new_identity_is_admitted_by_its_invitation(
     kim = User.objects.create_user("kim")
     team = teams.create_team(name="Kelpie", by=kim)
     _, secret = invitations.invite(teams.INVITATION_TARGET, team, role="member", by=kim)
-    address = reverse("join", args=[secret])
-    assert reverse("single-sign-on") in client.get(address).content.decode()
+    address, join = reverse("join", args=[secret]), reverse("join-by-provider", args=[secret])
+    assert join in client.get(address).content.decode()
+    assert client.get(join).status_code == 405
+    assert reverse("single-sign-on") in client.post(join).content.decode()
     assert sign_on(client, provider, to=address)["Location"] == reverse("team", args=["kelpie"])
     assert teams.role_in(team, User.objects.get(username="nora")) == "member"
+
+
+@pytest.mark.parametrize("begun", ["opened", "left"])
+def test_a_link_that_was_opened_or_left_makes_nobody_a_member(
+    client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, begun: str
+) -> None:
+    kim = User.objects.create_user("kim")
+    team = teams.create_team(name="Kelpie", by=kim)
+    _, secret = invitations.invite(teams.INVITATION_TARGET, team, role="member", by=kim)
+    if begun == "opened":
+        client.get(reverse("join", args=[secret]))
+    else:
+        monkeypatch.setattr(single_sign_on, "BEGUN_SECONDS", 0)
+        client.post(reverse("join-by-provider", args=[secret]))
+    sign_on(client, provider, to=reverse("join", args=[secret]))
+    assert logged_in_as(client) == "nora"
+    assert team.members.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("claims", "stored"),
+    [
+        ({"preferred_username": "ｋｉｍ"}, ("kim2", "nora@example.org", "")),
+        ({"given_name": None, "email": ["x"]}, ("nora", "", "")),
+        ({"given_name": "a\0b", "email": "<b>hey</b>"}, ("nora", "", "")),
+        ({"given_name": 7, "preferred_username": "ﷺ" * 140}, (None, "nora@example.org", "")),
+    ],
+)
+def test_claims_of_the_provider_are_taken_as_the_sign_up_form_would(
+    client: Client, provider: FakeProvider, claims: dict[str, Any], stored: tuple[str | None, str, str]
+) -> None:
+    User.objects.create_user("kim")
+    provider.claims |= {"preferred_username": "nora", "email": "nora@example.org", "given_name": ""} | claims
+    sign_on(client, provider)
+    user = User.objects.get(username=logged_in_as(client))
+    assert len(user.username) <= 150
+    assert (user.username if stored[0] else None, user.email, user.first_name) == stored
 
 
 def test_an_account_is_connected_only_at_the_users_request(client: Client, provider: FakeProvider) -> None:
@@ -146,6 +185,17 @@ def test_an_account_is_connected_only_at_the_users_request(client: Client, provi
     fresh = Client()
     sign_on(fresh, provider)
     assert logged_in_as(fresh) == "kim"
+
+
+def test_a_connection_that_was_left_takes_no_later_identity(
+    client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kim = User.objects.create_user("kim", password="x")
+    client.force_login(kim)
+    client.post(reverse("account-connect"))
+    monkeypatch.setattr(single_sign_on, "BEGUN_SECONDS", 0)
+    sign_on(client, provider)
+    assert Identity.objects.get().user != kim
 
 
 def test_an_identity_of_another_account_cannot_be_connected(client: Client, provider: FakeProvider) -> None:

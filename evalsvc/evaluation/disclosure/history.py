@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, prefetch_related_objects
 
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy
@@ -100,6 +100,7 @@ def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, fl
         if submission not in near.get((setting, sha256), {}):
             of_team[(setting, sha256, scorer), team][submission] = value
     named = {setting.pk: setting for setting in settings}
+    prefetch_related_objects([*settings], "versions__test_set", "versions__only")
     ladders: dict[Gold, dict[int, float]] = defaultdict(dict)
     for (of_gold, _), values in of_team.items():
         setting = named[of_gold[0]]

@@ -95,5 +95,5 @@ def test_lists_of_boards_and_runs_take_a_constant_number_of_queries(
         counts.append([queries(*visit) for visit in visits])
     assert counts[0] == counts[1]
     team_page = counts[1].pop(len(pages))
-    assert max(map(max, counts[1])) < 30
+    assert max(map(max, counts[1])) < 32  # two of them for the golds of Ladders
     assert max(team_page) <= 35  # of these about twenty for people, tokens and runs

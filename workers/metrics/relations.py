@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from workers.metrics.spans import Spans
 
 MODES = ("strict", "bounds", "relaxed")
 CLAIM_KINDS = ("right", "direction", "relation", "label", "bounds", "argument", "spurious")
-_PAIRS_AT_ONCE = 2_000_000
+_PAIRS_AT_ONCE = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,34 +192,49 @@ def _paired(gold: Links, predicted: Links) -> NDArray[np.bool_]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    rows, columns = _alike(gold, predicted, labels=True)
-    if not len(rows):
-        return np.zeros(len(gold), dtype=bool)
-    shape = (len(gold), len(predicted))
-    edges = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
-    return maximum_bipartite_matching(edges.tocsr(), perm_type="column") >= 0
+    found = np.zeros(len(gold), dtype=bool)
+    for one, two in _alike(gold, predicted, labels=True):
+        golds, rows = np.unique(one, return_inverse=True)
+        predictions, columns = np.unique(two, return_inverse=True)
+        shape = (len(golds), len(predictions))
+        edges = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
+        found[golds] = maximum_bipartite_matching(edges.tocsr(), perm_type="column") >= 0
+    return found
 
 
-def _alike(gold: Links, predicted: Links, *, labels: bool) -> tuple[Ints, Ints]:
-    """List pairs of one document and relation whose ends overlap, with *labels* also agree."""
+def _alike(gold: Links, predicted: Links, *, labels: bool) -> Iterator[tuple[Ints, Ints]]:
+    """Yield pairs of one document and relation whose ends overlap, with *labels* also agree.
+
+    Each part has all pairs of its documents and relations; the pairs of all would fill the memory.
+    """
     group, other = row_keys([gold.document, gold.relation], [predicted.document, predicted.relation])
-    order = np.argsort(other, kind="stable")
-    first = np.searchsorted(other[order], group)
-    many = np.searchsorted(other[order], group, side="right") - first
-    found = [(gold.head[:0], gold.head[:0])]
-    block = np.cumsum(many) // _PAIRS_AT_ONCE
-    for rows in np.split(np.arange(len(gold)), np.flatnonzero(np.diff(block)) + 1):
+    by_group, order = np.argsort(group, kind="stable"), np.argsort(other, kind="stable")
+    groups = group[by_group]
+    first = np.searchsorted(other[order], groups)
+    many = np.searchsorted(other[order], groups, side="right") - first
+    last = np.searchsorted(groups, groups, side="right") - 1
+    total = np.cumsum(many)
+
+    def fitting(rows: Ints) -> tuple[Ints, Ints]:
         at, place = expand(first[rows], many[rows])
-        one, two = rows[at], order[place]
-        fits = np.ones(len(one), dtype=bool)
-        for left, right in ((gold.head[one], predicted.head[two]), (gold.tail[one], predicted.tail[two])):
-            fits &= gold.spans.start[left] < predicted.spans.end[right]
-            fits &= predicted.spans.start[right] < gold.spans.end[left]
+        one, two = by_group[rows[at]], order[place]
+        for left, right in ((gold.head, predicted.head), (gold.tail, predicted.tail)):
+            a, b = left[one], right[two]
+            fits = gold.spans.start[a] < predicted.spans.end[b]
+            fits &= predicted.spans.start[b] < gold.spans.end[a]
             if labels:
-                fits &= gold.spans.label[left] == predicted.spans.label[right]
-        found.append((one[fits], two[fits]))
-    rows, columns = (np.concatenate(each) for each in zip(*found, strict=True))
-    return rows, columns
+                fits &= gold.spans.label[a] == predicted.spans.label[b]
+            one, two = one[fits], two[fits]
+        return one, two
+
+    for part in _split(np.arange(len(gold)), total[last]):
+        found = [fitting(rows) for rows in _split(part, total[part])]
+        yield np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])
+
+
+def _split(rows: Ints, total: Ints) -> list[Ints]:
+    """Split rows where their running total passes a multiple of the pairs that are held at once."""
+    return np.split(rows, np.flatnonzero(np.diff(total // _PAIRS_AT_ONCE)) + 1)
 
 
 def argument_ceiling(gold: Links, predicted: Spans, *, labels: bool) -> float:
@@ -292,12 +307,15 @@ def kinds_of_claims(gold: Links, predicted: Links) -> tuple[Links, Ints]:
     fact_bounds, claim_bounds = row_keys(facts.columns(labels=False), claims.columns(labels=False))
     gold_span, span = row_keys(gold.spans.columns, predicted.spans.columns)
     known = np.isin(span, gold_span)
+    alike = np.zeros(len(claims), dtype=bool)
+    for _, rows in _alike(facts, claims, labels=False):
+        alike[rows] = True
     tests = [
         np.isin(claim, fact),
         np.isin(turned, fact),
         np.isin(claim_ends, fact_ends),
         np.isin(claim_bounds, fact_bounds),
-        np.isin(np.arange(len(claims)), _alike(facts, claims, labels=False)[1]),
+        alike,
         ~(known[claims.head] & known[claims.tail]),
         np.ones(len(claims), dtype=bool),
     ]

@@ -107,7 +107,7 @@ def run_inline(job: Job) -> Job:
 
 def run(job: Job) -> None:
     """Run a claimed job and end this attempt, whatever happens."""
-    with log_context.bound(job=str(job.pk), attempt=str(job.attempt), request=job.request_id):
+    with log_context.bound(**transitions.log_ids(job)):
         _run(job)
 
 

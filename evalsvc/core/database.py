@@ -45,6 +45,17 @@ def is_database_away(error: BaseException | None) -> bool:
     return isinstance(error, OperationalError | InterfaceError) and not is_faulty
 
 
+@cache
+def held_open(path: str) -> sqlite3.Connection:
+    """Keep a connection to an SQLite file, so that it can be read on a full disk.
+
+    The last connection that is closed removes the index of the log; the next needs 32 kB of room for it.
+    """
+    held = sqlite3.connect(path, check_same_thread=False)
+    held.execute("PRAGMA schema_version").fetchone()
+    return held
+
+
 def insist(write: Callable[[], object], *, most: int | None = None) -> None:
     """Repeat a write until the database takes it or the process ends."""
     for tries in count(1):

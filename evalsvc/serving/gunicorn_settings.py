@@ -50,6 +50,16 @@ def when_ready(_server: object) -> None:
     gc.freeze()
 
 
+def post_worker_init(_worker: object) -> None:
+    """Keep the pages readable while the disk is full."""
+    from django.conf import settings
+
+    from evalsvc.core.database import held_open
+
+    if settings.DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+        held_open(str(settings.DATABASES["default"]["NAME"]))
+
+
 class MaskedLogger(Logger):
     """gunicorn's logger; the secrets of addresses are masked."""
 

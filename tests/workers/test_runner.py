@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import resource
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from django.db.models.functions import Now
 
 from evalsvc.core import database
 from evalsvc.core.jobs import kinds
-from evalsvc.core.jobs.exceptions import InputFault, RetryLater
+from evalsvc.core.jobs.exceptions import Cancelled, InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress, reconcile
 from evalsvc.core.jobs.models import Job, JobEvent
 from evalsvc.core.jobs.queue import enqueue, request_cancel
@@ -61,9 +62,20 @@ def test_the_handler_gets_its_subject_and_its_result_is_stored_once(do: Do) -> N
     assert (job.state, stored) == ("done", [7])
 
 
-def test_bad_input_fails_at_once_with_its_code_and_reason(do: Do) -> None:
+def test_bad_input_fails_at_once_with_its_code_and_reason(do: Do, caplog: pytest.LogCaptureFixture) -> None:
     job = do(raising(InputFault("empty_file", "The file holds no lines.")))
     assert (job.state, job.error_code, job.error) == ("failed", "empty_file", "The file holds no lines.")
+    assert f"Job {job.pk}: failed, empty_file" in caplog.text
+    assert "no lines" not in caplog.text  # a reason may quote the file
+
+
+def test_a_job_cancelled_while_it_runs_has_a_line_at_its_end(
+    do: Do, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        job = do(raising(Cancelled()))
+    assert job.state == "cancelled"
+    assert f"Job {job.pk}: cancelled" in caplog.text
 
 
 @pytest.mark.django_db(transaction=True)

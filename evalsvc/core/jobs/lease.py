@@ -16,6 +16,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from evalsvc.core import log_context
 from evalsvc.core.jobs.exceptions import Cancelled, LeaseLost, caught
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.processes import is_alive
@@ -26,6 +27,7 @@ from evalsvc.core.jobs.transitions import (
     change_state,
     events_since_restart,
     fail,
+    log_ids,
 )
 
 log = logging.getLogger(__name__)
@@ -152,6 +154,8 @@ def release(pk: int) -> Job:
                 "if it fails again, ask an administrator to read the worker's log."
             )
             return fail(job, code="worker_lost", reason=reason)
+        with log_context.bound(**log_ids(job)):
+            log.warning("Job %s: its lease ran out in attempt %s, so it is queued again", pk, job.attempt)
         return _queue_again(job, event="lost", detail=job.worker, only=EXPIRED)
 
 

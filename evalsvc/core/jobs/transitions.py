@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -10,6 +11,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest, Now
 
+from evalsvc.core import log_context
 from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.exceptions import IllegalTransition, LeaseLost
 from evalsvc.core.jobs.models import Job, JobEvent
@@ -18,6 +20,7 @@ Store = Callable[[], None]
 CRASHES_ALLOWED = 3
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 2, 300
 S = Job.State
+log = logging.getLogger(__name__)
 TRANSITIONS: dict[str, frozenset[str]] = {
     S.QUEUED: frozenset({S.RUNNING, S.CANCELLED}),
     S.RUNNING: frozenset({S.DONE, S.FAILED, S.CANCELLED, S.QUEUED}),
@@ -64,6 +67,15 @@ def record_event(job_or_key: Job | int, event: str, *, detail: str = "") -> Job:
     return job
 
 
+def log_ids(job: Job) -> dict[str, str]:
+    """Return what each line of the log about this attempt has beside its text."""
+    return {
+        "job": str(job.pk),
+        "attempt": str(job.attempt),
+        "request": log_context.request_id() or job.request_id,
+    }
+
+
 def complete(job: Job, store: Store) -> Job:
     """Store the result and end the job, both or neither.
 
@@ -90,8 +102,8 @@ def complete(job: Job, store: Store) -> Job:
 
 
 def fail(job: Job, *, code: str, reason: str) -> Job:
-    """End the job for good."""
-    return change_state(
+    """End the job for good. Its reason may quote a file, so the log has the code alone."""
+    failed = change_state(
         job,
         Job.State.FAILED,
         event="failed",
@@ -101,10 +113,16 @@ def fail(job: Job, *, code: str, reason: str) -> Job:
         error_code=code,
         error=reason,
     )
+    with log_context.bound(**log_ids(failed)):
+        log.warning("Job %s: failed, %s", job.pk, code)
+    return failed
 
 
 def cancel(job: Job) -> Job:
-    return change_state(job, Job.State.CANCELLED, event="cancelled", lease_until=None, ended_at=Now())
+    cancelled = change_state(job, Job.State.CANCELLED, event="cancelled", lease_until=None, ended_at=Now())
+    with log_context.bound(**log_ids(cancelled)):
+        log.info("Job %s: cancelled", job.pk)
+    return cancelled
 
 
 def retry(job: Job, *, reason: str, most: int | None = None, code: str = "unavailable") -> Job:

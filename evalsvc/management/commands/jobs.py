@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from django.conf import settings
 from django.core.management import CommandError, CommandParser
 from django.db import IntegrityError
 from django.db.models import QuerySet
@@ -18,6 +19,7 @@ from evalsvc.management.commands._plain import PlainCommand
 FILTERS = ("state", "kind", "queue", "lane", "code")
 FIELDS = {"code": "error_code"}
 IN_PROGRESS = (Job.State.QUEUED, Job.State.RUNNING)
+CHANGED_IN = {"retry": (Job.State.FAILED,), "cancel": IN_PROGRESS}
 
 
 class Command(PlainCommand):
@@ -30,8 +32,12 @@ class Command(PlainCommand):
             parser.add_argument(f"--{name}", default="", metavar="VALUE[,VALUE]")
         shown = "drain: shown to those who wait"
         parser.add_argument("--reason", default="The service is being upgraded.", help=shown)
-        parser.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="drain: until no job runs")
-        parser.add_argument("--limit", type=int, default=100, help="list at most as many, the newest first")
+        parser.add_argument(
+            "--wait", type=natural, default=0, metavar="SECONDS", help="drain: until no job runs"
+        )
+        parser.add_argument(
+            "--limit", type=natural, default=100, help="list at most as many, the newest first"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         action = options["action"]
@@ -52,15 +58,17 @@ class Command(PlainCommand):
         jobs = chosen(options)
         if not options["numbers"] and not any(options[name] for name in FILTERS):
             raise CommandError("Specify jobs by number or by a filter such as --code worker_lost.")
+        in_time = jobs.filter(state__in=CHANGED_IN[action])
+        others = list(jobs.difference(in_time).order_by("pk")) if options["numbers"] else []
         if action == "retry":
-            self.retry(jobs.filter(state=Job.State.FAILED))
+            self.retry(in_time)
         else:
-            in_progress = jobs.filter(state__in=IN_PROGRESS)
-            for job in in_progress:
+            for job in (cancelled := list(in_time)):
                 queue.request_cancel(job)
-            self.write(
-                f"{counted(len(in_progress), 'job')} cancelled; running ones stop at their next report."
-            )
+            self.write(f"{counted(len(cancelled), 'job')} cancelled; running ones stop at their next report.")
+        if others:
+            states = ", ".join(f"{job.pk} is {job.state}" for job in others)
+            raise CommandError(f"Cannot {action} jobs in these states: {states}.")
 
     def drain(self, reason: str, *, seconds: int) -> None:
         """Start no more jobs; wait until none runs, for some seconds."""
@@ -89,6 +97,13 @@ class Command(PlainCommand):
         self.write(f"{counted(restarted, 'job')} restarted.")
 
 
+def natural(text: str) -> int:
+    """Return a number of 0 or more."""
+    if (number := int(text)) < 0:
+        raise ValueError
+    return number
+
+
 def last_fault(job: Job) -> str:
     """Return why a job that is in progress was put off last; empty if it never was."""
     put_off = job.events.filter(what="retried") if job.state in IN_PROGRESS else job.events.none()
@@ -101,7 +116,9 @@ def chosen(options: dict[str, Any]) -> QuerySet[Job]:
     jobs = Job.objects.all()
     if options["numbers"]:
         jobs = jobs.filter(pk__in=options["numbers"])
-    known = {"state": Job.State.values, "kind": kinds.names()}
+        if missing := set(options["numbers"]) - set(jobs.values_list("pk", flat=True)):
+            raise CommandError(f"Unknown jobs: {', '.join(map(str, sorted(missing)))}.")
+    known = {"state": Job.State.values, "kind": kinds.names(), "queue": settings.JOB_QUEUES}
     for name in FILTERS:
         values = [value for value in options[name].split(",") if value]
         unknown = set(values) - set(known.get(name, values))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing, nullcontext
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -80,3 +84,22 @@ def test_a_transaction_that_ended_as_a_deadlock_runs_again(deadlocks: int, runs:
         change("trial")
     assert tries == ["trial"] * runs
     assert Project.objects.count() == (runs > deadlocks)
+
+
+READ_ON_A_FULL_DISK = """
+import resource, sqlite3, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+print(sqlite3.connect(sys.argv[1]).execute("SELECT word FROM note").fetchone()[0])
+"""
+
+
+def test_an_sqlite_file_held_open_can_be_read_on_a_full_disk(tmp_path: Path) -> None:
+    path = str(tmp_path / "full.sqlite3")
+    with closing(sqlite3.connect(path)) as writer:
+        writer.executescript(
+            "PRAGMA journal_mode=WAL; CREATE TABLE note (word); INSERT INTO note VALUES ('oak')"
+        )
+    with closing(database.held_open(path)):
+        read = [sys.executable, "-c", READ_ON_A_FULL_DISK, path]
+        assert subprocess.run(read, capture_output=True, text=True).stdout == "oak\n"
+    assert b"disk I/O error" in subprocess.run(read, capture_output=True).stderr  # what it is for

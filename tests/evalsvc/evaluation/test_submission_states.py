@@ -292,6 +292,12 @@ def test_jobs_are_listed_retried_and_cancelled_by_filter(cast: BenchmarkCast) ->
     assert jobs("cancel", str(submission.job_id)).startswith("1 job cancelled")
     submission.refresh_from_db()
     assert submission.state == "cancelled"
+    with pytest.raises(CommandError, match=f"Cannot cancel jobs in these states: {again.pk} is cancelled"):
+        jobs("cancel", str(again.pk))
+    with pytest.raises(CommandError, match="Unknown jobs: 9999"):
+        jobs("retry", str(again.pk), "9999")
+    with pytest.raises(CommandError, match="invalid natural value: '-1'"):
+        jobs("list", "--limit", "-1")
     with pytest.raises(CommandError, match="by number or by a filter"):
         jobs("retry")
     with pytest.raises(CommandError, match="Unknown state: stuck"):

@@ -41,7 +41,9 @@ class TestReconcile:
         assert reconcile() == 1
         assert queue.claim("score").attempt == 2
 
-    def test_the_third_crash_is_the_last(self, changes: list[tuple[int, str]]) -> None:
+    def test_the_third_crash_is_the_last(
+        self, changes: list[tuple[int, str]], caplog: pytest.LogCaptureFixture
+    ) -> None:
         enqueue("count", 1)
         for _ in range(CRASHES_ALLOWED):
             lose()
@@ -50,6 +52,8 @@ class TestReconcile:
         assert (job.state, job.error_code, job.attempt) == ("failed", "worker_lost", 3)
         assert f" {CRASHES_ALLOWED} times " in job.error
         assert changes[-1] == (3, "failed")
+        assert caplog.text.count("queued again") == CRASHES_ALLOWED - 1
+        assert f"Job {job.pk}: failed, worker_lost" in caplog.text
 
     def test_a_lease_that_runs_out_while_its_process_lives_never_counts(self) -> None:
         job = enqueue("count", 1)

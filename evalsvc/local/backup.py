@@ -37,15 +37,24 @@ Query = Callable[[str], Iterator[tuple[Any, ...]]]
 
 
 def back_up(folder: Path) -> list[str]:
-    """Write a new folder; return the files that differ from their rows."""
+    """Write a new folder, whole or not at all; return the files that differ from their rows."""
     try:
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
     except FileExistsError:
         raise CommandError(f"{folder} exists already. Name a new folder.") from None
+    try:
+        return _fill(folder)
+    except BaseException:  # an interrupt, too
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _fill(folder: Path) -> list[str]:
     files: dict[str, StoredFile] = {}
-    differences = list(_copy_files(folder, files))
+    differences = dict.fromkeys(_copy_files(folder, files))
     digest = _dump(folder / DATABASE)
-    differences += _copy_files(folder, files)  # of rows that came while the first ones were copied
+    # of rows that came while the first ones were copied
+    differences |= dict.fromkeys(_copy_files(folder, files))
     key = {}
     if (settings.DATA_DIR / KEY).exists():
         shutil.copy(settings.DATA_DIR / KEY, folder / KEY)
@@ -59,7 +68,7 @@ def back_up(folder: Path) -> list[str]:
         **key,
     }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
-    return differences
+    return list(differences)
 
 
 def _copy_files(folder: Path, files: dict[str, StoredFile]) -> Iterator[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
 
 from django.core.management import CommandError, CommandParser
+from django.db import Error
 
 from evalsvc.local.backup import back_up
 from evalsvc.management.commands._plain import PlainCommand
@@ -22,10 +24,8 @@ class Command(PlainCommand):
         folder = options["folder"]
         try:
             differences = back_up(folder)
-        except OSError as error:
-            raise CommandError(
-                f"The backup in {folder} is not complete: {error}. Delete it, and mend that first."
-            ) from error
+        except (OSError, sqlite3.Error, Error) as error:
+            raise CommandError(f"There is no backup in {folder}: {error}. Mend that first.") from error
         self.write(f"The backup is in {folder}.")
         for detail in differences:
             self.stderr.write(f"Left out: {detail}")

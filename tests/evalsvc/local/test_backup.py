@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,10 +133,13 @@ def test_a_restore_into_a_database_in_use_is_rejected(backup: Path) -> None:
 
 
 @pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
-def test_a_backup_leaves_out_and_reports_a_damaged_file(backup: Path, tmp_path: Path) -> None:
+def test_a_backup_leaves_out_and_reports_a_damaged_file_once(
+    backup: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path(default_storage.path(PredictionFile.objects.get().name)).write_bytes(b"x")
     with pytest.raises(SystemExit, check=lambda end: end.code == 1):
         back_up(tmp_path / "second")
+    assert capsys.readouterr().err.count("Left out: ") == 1
     assert not [path for path in (tmp_path / "second" / "files").rglob("*") if path.is_file()]
 
 
@@ -145,6 +149,27 @@ def test_a_backup_never_overwrites_another(backup: Path) -> None:
         back_up(backup)
 
 
-def test_a_backup_that_cannot_be_written_says_that_it_is_not_complete(db: None) -> None:
-    with pytest.raises(CommandError, match=r"in /proc/backup is not complete: .* Delete it"):
+def no_room(*_arguments: object) -> None:
+    raise sqlite3.OperationalError("database or disk is full")
+
+
+@pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
+def test_without_room_for_the_database_neither_a_backup_nor_a_restore_ends_half_done(
+    backup: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr("evalsvc.local.backup._dump", no_room)
+        with pytest.raises(CommandError, match=r"There is no backup in .*second: database or disk is full"):
+            back_up(tmp_path / "second")
+    assert not (tmp_path / "second").exists()
+    with empty_installation("sqlite", tmp_path, request):
+        with monkeypatch.context() as full:
+            full.setattr("evalsvc.local.backup._load", no_room)
+            with pytest.raises(CommandError, match=r"not complete: database or disk is full.* call it again"):
+                call_command("restore", str(backup))
+        call_command("restore", str(backup), verbosity=0)
+
+
+def test_a_backup_that_cannot_be_written_says_that_there_is_none(db: None) -> None:
+    with pytest.raises(CommandError, match=r"There is no backup in /proc/backup: "):
         back_up(Path("/proc/backup"))

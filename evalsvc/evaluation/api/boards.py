@@ -77,7 +77,7 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     )
     entered = serializers.BooleanField(
         source="runs.entered",
-        help_text="False, and without a rank: another system has the final entry of its team.",
+        help_text="False, and without a rank: its team is ranked once, by another system.",
     )
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
     figures = serializers.DictField(child=FigureSerializer())

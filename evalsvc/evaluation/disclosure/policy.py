@@ -38,6 +38,7 @@ REPEATS = (
     "the file hardly differs from one that was scored on this gold under another setting, or figures of as "
     "many runs of the team are shown as its quota allows, or a member sent runs for another team"
 )
+WITHHELD = "withheld"  # how the reason of a figure that is held back begins
 WAITS = "an earlier run of the team is being scored again, and the two are compared first"
 
 
@@ -63,6 +64,11 @@ class ShownValue:
     value: float | None
     reason: str = ""
     withheld: bool = False
+
+
+def undefined(reason: str) -> str:
+    """Say that a figure is undefined, or that it is held back, with the reason."""
+    return reason if reason.startswith(WITHHELD) else f"undefined: {reason}"
 
 
 def has_closed(setting: Setting, now: datetime | None = None) -> bool:
@@ -184,11 +190,11 @@ class Policy:
 
     @property
     def withheld(self) -> str:
-        return f"withheld {self.until}: one gold label moves it by more than 5 points"
+        return f"{WITHHELD} {self.until}: one gold label moves it by more than 5 points"
 
     @property
     def withheld_at_tau(self) -> str:
-        return f"withheld {self.until}: the gold decides the threshold of scores; labels have this figure"
+        return f"{WITHHELD} {self.until}: the gold decides the threshold of scores; labels have this figure"
 
     @property
     def until(self) -> str:
@@ -354,7 +360,7 @@ def has_threshold(scores: Iterable[StoredValue]) -> bool:
 
 def withheld_values(policy: Policy, *, waiting: bool) -> list[ShownValue]:
     """Return the values of a near-duplicate that has no earlier figures, or none yet."""
-    reason = f"withheld: {WAITS}" if waiting else f"withheld {policy.until}: {REPEATS}"
+    reason = f"{WITHHELD}: {WAITS}" if waiting else f"{WITHHELD} {policy.until}: {REPEATS}"
     return [ShownValue(key, None, reason, withheld=True) for key in policy.measures]
 
 

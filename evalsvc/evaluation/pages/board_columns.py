@@ -24,7 +24,7 @@ from evalsvc.evaluation.models import ReportedSystem, Setting
 from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
 
 MOST_COLUMNS = 40
-NOT_ENTERED = "not ranked: another system has the final entry of its team"
+NOT_ENTERED = "not ranked: its team is ranked once, by another system"
 ONE_RUN = "one run: no test, so no rank"
 NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems with several runs are"
 ALONE = "no other system has several runs, so no test and no rank"

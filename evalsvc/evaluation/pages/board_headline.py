@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
+from django.utils.text import capfirst
+
 from evalsvc.core.web.formatting import counted, listed, measured
 from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_tests import BoardComparison
+from evalsvc.evaluation.disclosure.policy import WITHHELD
 from evalsvc.evaluation.leaderboard import Board, Column, Reversal
 from evalsvc.evaluation.measures.menu import Measure
 
@@ -65,6 +68,9 @@ def leader(column: Column, names: Mapping[int, str], tests: BoardComparison | No
     """Compare the first two systems, by their test if there is one."""
     order = column.order
     if not order:
+        held_back = [each.reason for each in column.figures.values() if each.reason.startswith(WITHHELD)]
+        if held_back:
+            return f"{capfirst(column.title)} is {held_back[0]}."
         return f"No system has a defined {column.title} yet."
     first = column.figures[order[0]].mean or 0.0
     shown = measured(first, column.measure)

@@ -24,7 +24,7 @@ from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.board_reading import NOT_COMPUTED
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.disclosure.policy import has_closed
+from evalsvc.evaluation.disclosure.policy import has_closed, undefined
 from evalsvc.evaluation.disclosure.split import seed_sha256
 from evalsvc.evaluation.leaderboard import COMPARED, TIES, Board, BoardRow, BoardSystem, Column
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
@@ -445,9 +445,9 @@ def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
         for row in rows:
             figure = column.figures.get(row.system.pk)
             if figure is not None and figure.n < figure.of:
-                undefined = f"{figure.of - figure.n} of {figure.of} runs of "
-                reason = f"{column.title} undefined: {figure.reason}"
-                system = f"{undefined if figure.n else ''}{row.system.name}"
+                some = f"{figure.of - figure.n} of {figure.of} runs of "
+                reason = f"{column.title} {undefined(figure.reason)}"
+                system = f"{some if figure.n else ''}{row.system.name}"
                 systems_by_reason.setdefault(reason, []).append(system)
     return [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
 

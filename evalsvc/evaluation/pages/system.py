@@ -21,6 +21,7 @@ from evalsvc.evaluation import board_reading, roles
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.words import with_deviation
+from evalsvc.evaluation.disclosure.policy import undefined
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import Measure, board_measures
 from evalsvc.evaluation.pages import board_view, charts, class_view, score_view, system_figures, word_view
@@ -116,7 +117,7 @@ def _lead(page: SystemPage) -> str:
     measure, figure = page.board.ordering.measure, page.row.figure(page.board.order_by)
     if figure is None or figure.mean is None:
         reason = figure.reason if figure else board_reading.NOT_COMPUTED
-        return f"{_sentence_case(measure.title)} is undefined: {reason}."
+        return f"{_sentence_case(measure.title)} is {undefined(reason)}."
     shown = f"{_sentence_case(measure.title)} {with_deviation(figure, measure)}"
     runs = "one run" if figure.n == 1 else f"the mean of {counted(figure.n, 'run')}"
     if band := page.band(measure.key):
@@ -206,7 +207,7 @@ def _groups(page: SystemPage, names: Mapping[int, str]) -> list[tuple[str, list[
     for measure in page.measures:
         figure = page.row.figure(measure.key)
         text = with_deviation(figure, measure)
-        remark = measure.explains if text != DASH or figure is None else f"undefined: {figure.reason}"
+        remark = measure.explains if text != DASH or figure is None else undefined(figure.reason)
         band = page.band(measure.key)
         best = _best(page, measure, names)
         row = FamilyRow(measure, text, str(band or DASH), remark, bool(band and band.leads), best)

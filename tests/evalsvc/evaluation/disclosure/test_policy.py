@@ -162,6 +162,9 @@ def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
     page = client.get(reverse("submission", args=[submission.pk])).content.decode()
     assert "Scored: micro F1 withheld on “" in page
     assert "the main measure (micro F1), further measures" in page
+    board = client.get(reverse("board", args=[submission.benchmark.slug])).content.decode()
+    assert "Micro F1 is withheld while the setting is open: one gold label" in board
+    assert "undefined" not in board
     client.force_login(cast.olga)
     organised = client.get(reverse("board-organise", args=[submission.benchmark.slug])).content.decode()
     assert "Teams see no ranking of “" in organised

@@ -75,6 +75,8 @@ def expire_overdue() -> int:
 
 @transaction.atomic
 def _end(lease: Lease, ending: str) -> bool:
+    if lease.ending:  # nothing is read, which might take longer for a sentence than for a check
+        return False
     item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
     active = Lease.objects.filter(pk=lease.pk, ending="")
     if ending == Lease.Ending.EXPIRED:

@@ -127,9 +127,14 @@ def usable_for(target: InvitationTarget, subject: Any) -> QuerySet[Invitation]:
 
 
 def find_open(secret: str) -> OpenInvitation:
-    """Return the usable invitation of a link, or answer 409."""
+    """Return the usable invitation of a link, or answer 409; 403 if its creator may no longer invite."""
     record = usable().select_related("by").filter(digest=digest(secret)).first()
-    return resolve(record or _reject(secret))
+    invitation = resolve(record or _reject(secret))
+    try:
+        invitation.target.require_inviter(invitation.subject, invitation.record.by)
+    except (NotAllowed, Http404) as error:
+        raise _void(invitation) from error
+    return invitation
 
 
 def resolve(record: Invitation) -> OpenInvitation:
@@ -154,6 +159,14 @@ def _reject(secret: str) -> NoReturn:
     )
 
 
+def _void(invitation: OpenInvitation) -> NotAllowed:
+    return NotAllowed(
+        "invitation_void",
+        f"{invitation.record.by.shown_name} may no longer invite to {invitation.subject}.",
+        hint="Ask another member for a new invitation.",
+    )
+
+
 @transaction.atomic
 def accept(secret: str, *, user: User) -> OpenInvitation:
     """Admit a person, provided that the inviter may still invite."""
@@ -169,11 +182,7 @@ def accept(secret: str, *, user: User) -> OpenInvitation:
     try:
         target.admit(subject, user, record.role, record.by)
     except (NotAllowed, Http404) as error:
-        raise NotAllowed(
-            "invitation_void",
-            f"{record.by.shown_name} may no longer invite to {subject}.",
-            hint="Ask another member for a new invitation.",
-        ) from error
+        raise _void(invitation) from error
     Invitation.objects.filter(pk=record.pk).update(used_at=Now(), used_by=user)
     _log("invitation_accepted", record, account=user, by=record.by)
     return invitation

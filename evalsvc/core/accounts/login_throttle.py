@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 
 from django.conf import settings
@@ -26,7 +26,7 @@ WINDOW = timedelta(minutes=15)
 MAIL_WINDOW = 4 * WINDOW
 CHECKS_PER_NETWORK, CHECKS_OF_ALL = 20, 200
 MAILS_PER_ADDRESS, MAILS_PER_NETWORK = 3, 30
-SIGN_UPS_PER_NETWORK = 60
+SIGN_UPS_PER_NETWORK = 100
 
 
 class TooManyAttempts(QuotaExceeded):
@@ -59,13 +59,18 @@ def _keys(request: HttpRequest, username: str) -> dict[str, str]:
     }
 
 
+def place(request: HttpRequest) -> AbstractContextManager[None]:
+    """Hash passwords of a request, one of each network at a time."""
+    return places.hashing(network=network_of(request))
+
+
 @contextmanager
 def attempt(request: HttpRequest, username: str) -> Iterator[None]:
     """Record a password attempt before it is made, or raise beyond a limit.
 
     One that finds no place among those who hash is not made, and does not count.
     """
-    with places.hashing(network=network_of(request)):
+    with place(request):
         _record_attempt(request, username)
         yield
 
@@ -104,7 +109,7 @@ def record_mail(request: HttpRequest, to: str) -> None:
 
 
 def record_sign_up(request: HttpRequest) -> None:
-    """Record an account made without an invitation, or raise beyond a limit."""
+    """Record an account that is made, or raise beyond a limit."""
     keys = {"name": keyed("sign-ups"), "network": keyed(f"sign-ups from {network_of(request)}")}
     wait = _record(keys, MAIL_WINDOW, (SIGN_UPS_PER_NETWORK, Q(network=keys["network"])))
     if wait:

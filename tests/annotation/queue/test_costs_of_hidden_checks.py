@@ -204,6 +204,7 @@ def test_requests_of_annotators_read_no_outcome_as_a_check_has_none(project: Pro
             answer(lease, user, 9)
         answer(lease, user, 1)
         lease_endings.heartbeat(held[0].pk, user)
+        lease_endings.return_lease(lease.pk, user)  # it has ended
         assert [vote.item for vote in votes.last_votes(project, user)] == [lease.item]
         leases.lease_several(project, user, n=2)
     read = [query["sql"] for query in queries if re.match(r"\s*SELECT", query["sql"])]

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsvc.core.accounts import sessions, teams, tokens, users
+from evalsvc.core.accounts import login_throttle, sessions, teams, tokens, users
 from evalsvc.core.accounts.forms import (
     SCOPES,
     OwnTokenForm,
@@ -62,7 +62,8 @@ def account(request: HttpRequest) -> HttpResponse:
         messages.info(request, "Name and e-mail address saved.")
         return redirect("account")
     if change == "password" and user.has_usable_password() and password.is_valid():
-        update_session_auth_hash(request, password.save())
+        with login_throttle.place(request):
+            update_session_auth_hash(request, password.save())
         messages.info(request, "Password changed. Your other sessions are logged out; tokens stay valid.")
         return redirect("account")
     context = {

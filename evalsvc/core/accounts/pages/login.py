@@ -50,22 +50,22 @@ class LogIn(views.LoginView):
 def sign_up(request: HttpRequest) -> HttpResponse:
     users.require_open_sign_up()
     form = SignUpForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        login_throttle.record_sign_up(request)
-    user = _create_user(form)
+    user = _create_user(request, form)
     if user is None:
         return _render(request, "accounts/sign_up.html", form)
     login(request, user, backend=BACKEND)
     return redirect("home")
 
 
-def _create_user(form: SignUpForm, secret: str = "") -> User | None:
+def _create_user(request: HttpRequest, form: SignUpForm, secret: str = "") -> User | None:
     """Create the account; on an error add it to the form."""
     if not form.is_valid():
         return None
     fields = {name: form.cleaned_data[name] for name in ("username", "first_name", "last_name", "email")}
     password = form.cleaned_data["password1"]
-    return attempt(form, lambda: users.sign_up(password=password, secret=secret, **fields))
+    with login_throttle.place(request):
+        login_throttle.record_sign_up(request)
+        return attempt(form, lambda: users.sign_up(password=password, secret=secret, **fields))
 
 
 @takes()
@@ -82,7 +82,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
         users.require_invited_sign_up()
-        user = _create_user(form, secret)
+        user = _create_user(request, form, secret)
         if user:
             login(request, user, backend=BACKEND)
             return redirect(invitation.url)
@@ -144,8 +144,9 @@ class ResetConfirm(views.PasswordResetConfirmView):
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        messages.info(self.request, "Password changed. Other sessions are logged out.")
-        return super().form_valid(form)
+        with login_throttle.place(self.request):
+            messages.info(self.request, "Password changed. Other sessions are logged out.")
+            return super().form_valid(form)
 
 
 log_in = takes()(LogIn.as_view())

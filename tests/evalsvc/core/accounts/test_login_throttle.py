@@ -14,7 +14,7 @@ from django.db.models import F
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from evalsvc.core.accounts import login_throttle, passwords
+from evalsvc.core.accounts import invitations, login_throttle, passwords, teams
 from evalsvc.core.accounts.models import PasswordTry, User
 from evalsvc.core.errors.exceptions import QuotaExceeded
 from evalsvc.core.web import places
@@ -138,6 +138,11 @@ def test_of_one_network_one_password_is_checked_at_a_time_so_that_others_find_a_
         one_is_being_checked.setattr(places, "_networks", {"192.0.2.1"})
         assert attempt(client, "wrong", address="192.0.2.1") == 429
         assert attempt(client, "wrong", address="192.0.2.2") == 400
+        team = teams.create_team(name="Kelpie", by=kim)
+        _, secret = invitations.invite(teams.INVITATION_TARGET, team, role="member", by=kim)
+        form = {"username": "ada", "email": "ada@example.org", "password1": RIGHT, "password2": RIGHT}
+        joined = client.post(reverse("join", args=[secret]), form, REMOTE_ADDR="192.0.2.1")
+        assert joined.status_code == 429
     assert [attempt(client, "wrong") for _ in range(2)] == [400, 400]
 
 

@@ -123,11 +123,7 @@ def _vote(
     number = _next_number(participant.last_number, request.base)
     if reason == "later":
         lease_endings.require_not_too_often(number)
-    if number > MOST_VOTES:
-        detail = f"You have answered this sentence {MOST_VOTES} times already."
-        raise Conflict(
-            "answered_too_often", detail, hint="Your last answer counts. Ask a curator to change it."
-        )
+    _require_not_too_many(number, item, participant)
     records = _load_records(item, participant.annotator)
     if number > 1:
         records.exclusion = inherited_exclusion(item, participant.annotator, records.answers)
@@ -228,6 +224,15 @@ def last_vote_number(lease: Lease) -> int:
     """Return the number of the annotator's last vote, 0 for none."""
     last = sql.first(Vote, sql.LAST_VOTE, item=lease.item_id, annotator=lease.annotator_id)
     return last.number if last else 0
+
+
+def _require_not_too_many(number: int, item: Item, participant: Participant) -> None:
+    """Reject a further vote after many, unless the answer is asked again."""
+    own = Answer.objects.filter(item=item.pk, annotator=participant.annotator.pk, again=True)
+    if number > MOST_VOTES and not own.exists():
+        detail = f"You have answered this sentence {MOST_VOTES} times already."
+        hint = "Your last answer counts. Ask a curator to change it."
+        raise Conflict("answered_too_often", detail, hint=hint)
 
 
 def _next_number(last: int, base: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +63,7 @@ class Pairs:
         return Pairs(self.gold[rows], self.predicted[rows])
 
 
+@lru_cache(maxsize=1)  # a scoring needs the pairs of the same spans for figures, counts and outcomes
 def pair_spans(gold: Spans, predicted: Spans) -> Pairs:
     """Pair overlapping spans one to one, independent of input order.
 

@@ -36,7 +36,7 @@ from evalsvc.core.storage import open_stored
 from evalsvc.core.upkeep.registry import Finding, register_check, register_sweep
 from evalsvc.core.upkeep.stored_files import Folder, register_folder
 
-FILE_CURE = "Restore the file from a backup. The imported rows are not affected."
+FILE_CURE = "Copy files/{name} of a backup to its place. The imported rows are not affected."
 GOLD_CURE = "Restore the database from a backup made before the change; scores wait until then."
 
 OPTIONS: dict[str, frozenset[str]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import redis
 
-from evalsvc.local.child_process import stop_with_parent
+from evalsvc.local.child_process import LOOK_SECONDS, is_suspended, stop_with_parent
 
 SOCKET_PATH_MAX = 107  # size of the kernel's socket address
 START_SECONDS = 10
@@ -56,6 +56,7 @@ class EmbeddedBroker:
             )
         self.url = f"redis+socket://{self.socket}"
         self.process: subprocess.Popen[bytes] | None = None
+        self.suspended, self.next_look = False, 0.0
 
     def _remove_old_socket(self) -> None:
         """Remove the socket folder that a killed start left behind."""
@@ -91,6 +92,18 @@ class EmbeddedBroker:
                 raise BrokerFailed(f"The broker did not start. See {self.folder / 'server.log'}.")
             time.sleep(0.02)
         self.url_file.write_text(self.url)
+
+    def kill_suspended(self) -> bool:
+        """Kill the server if it is suspended at two looks; its messages stay."""
+        if self.process is None or time.monotonic() < self.next_look:
+            return False
+        self.next_look = time.monotonic() + LOOK_SECONDS
+        before, self.suspended = self.suspended, is_suspended(self.process.pid)
+        if not (before and self.suspended):
+            return False
+        self.process.kill()
+        self.process.wait()
+        return True
 
     def answers(self) -> bool:
         """True once it accepts commands; false while it loads its stored messages."""

@@ -108,6 +108,8 @@ class Supervisor:
     def watch_broker(self) -> None:
         """Restart the broker; meanwhile jobs wait in their table."""
         broker = self.broker
+        if broker and broker.kill_suspended():
+            self.report("broker was suspended, and is killed")
         if broker and broker.process and broker.process.poll() is not None:
             self.report("broker stopped; restarting it")
             try:

@@ -21,6 +21,7 @@ JSON_FIELDS = {
     "agent": "a",
     "request": "{x-request-id}o",
 }
+BROKER_SECONDS, BROKER_WAITS = 2, ("socket_timeout", "read_timeout", "write_timeout")
 AS_JSON = os.environ.get("LOG_FORMAT") == "json"
 FIELDS = ("r", "U", "q", "f", "{referer}i")
 
@@ -51,13 +52,15 @@ def when_ready(_server: object) -> None:
 
 
 def post_worker_init(_worker: object) -> None:
-    """Keep the pages readable while the disk is full."""
+    """Keep the pages readable on a full disk, and wait for no broker that hangs."""
     from django.conf import settings
 
     from evalsvc.core.database import held_open
 
     if settings.DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         held_open(str(settings.DATABASES["default"]["NAME"]))
+    options = settings.CELERY_BROKER_TRANSPORT_OPTIONS  # meant for workers, which wait long for a message
+    options |= {name: BROKER_SECONDS for name in BROKER_WAITS if name in options}
 
 
 class MaskedLogger(Logger):

@@ -17,6 +17,7 @@ from django.test import Client
 from evalsvc import health
 from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.queue import enqueue, start_drain
+from evalsvc.serving import gunicorn_settings
 from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import answers
 from tests.places.workers import ROOT
@@ -139,3 +140,12 @@ def test_the_manual_has_a_cure_for_every_alert() -> None:
     rules = yaml.safe_load((ROOT / "docs" / "alerts.yml").read_text())["groups"][0]["rules"]
     manual = (ROOT / "docs" / "operations.md").read_text()
     assert not [rule["alert"] for rule in rules if f"| `{rule['alert']}` |" not in manual]
+
+
+def test_a_request_waits_two_seconds_for_a_broker_that_hangs(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalsvc.core.database.held_open", str)
+    settings.CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 30, "max_retries": 1}
+    gunicorn_settings.post_worker_init(None)
+    assert settings.CELERY_BROKER_TRANSPORT_OPTIONS == {"socket_timeout": 2, "max_retries": 1}

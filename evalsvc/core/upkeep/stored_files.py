@@ -30,7 +30,7 @@ SWEEP_LOCK = 7_305_001  # any number that nobody else uses
 class Folder:
     """A folder of the storage and the model of its rows.
 
-    The model has `size` and `sha256`.
+    The model has `size` and `sha256`; the cure may have the file's `{name}`.
     """
 
     name: str
@@ -186,4 +186,5 @@ def check_files(share: str) -> Iterator[Finding]:
     for folder in _folders.values():
         for file in folder.files(share):
             if difference := file.difference():
-                yield Finding(*difference, folder.cure)
+                code, detail = difference
+                yield Finding(code, detail, folder.cure.format(name=file.name))

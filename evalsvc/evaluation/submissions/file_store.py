@@ -18,7 +18,7 @@ from evalsvc.core.upkeep.registry import register_sweep
 from evalsvc.core.upkeep.stored_files import Folder, register_folder
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
 
-CURE = "Restore the file from a backup, or ask its team to submit the same file again."
+CURE = "Copy files/{name} of a backup to its place, or ask its team to submit the same file again."
 # A file is stored seconds before its submission; a rejected one stays unused.
 UNUSED_FOR = timedelta(hours=1)
 SWEEP_EVERY_SECONDS = 600

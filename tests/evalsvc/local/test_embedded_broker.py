@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evalsvc.local import embedded_broker as module
+from evalsvc.local.child_process import is_suspended
 from evalsvc.local.embedded_broker import BrokerFailed, EmbeddedBroker
 from tests.places.workers import ROOT, until
 
@@ -52,6 +53,19 @@ def test_messages_and_address_survive_a_restart(broker_of_test: EmbeddedBroker, 
     broker_of_test.start()
     with broker_of_test.client() as client:
         assert client.llen("queue") == 500
+
+
+def test_a_suspended_broker_is_killed_at_the_second_look(
+    broker_of_test: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0)
+    assert broker_of_test.process
+    assert not broker_of_test.kill_suspended()
+    broker_of_test.process.send_signal(signal.SIGSTOP)
+    until(lambda: is_suspended(broker_of_test.process.pid), seconds=30)
+    assert [broker_of_test.kill_suspended(), broker_of_test.kill_suspended()] == [False, True]
+    broker_of_test.start()
+    assert not broker_of_test.kill_suspended()
 
 
 def test_it_stops_when_its_parent_process_dies(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_damaged_file_is_found_with_its_cure(
     harm(file)
     exit_code, output = doctor()
     assert (exit_code, codes()) == (1, {code})
-    assert file.name in output
+    assert f"Copy files/{file.name} of a backup" in output
     assert "submit the same file again" in output
 
 

@@ -27,12 +27,12 @@ from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthen
 
 from evalsvc.core.accounts import invitations, security_log, users
 from evalsvc.core.accounts.models import Identity, User
+from evalsvc.core.accounts.sessions import CONNECTING, INVITATION
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.text_validation import require_visible
 
 log = logging.getLogger(__name__)
 Claims = dict[str, Any]
-CONNECTING, INVITATION = "connecting", "invitation"
 BEGUN_SECONDS = 600  # that a person has to continue at the provider
 
 

@@ -49,6 +49,7 @@ from evalsvc.core.web.views import (
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
     user, change = person(request), request.POST.get("change")
+    request.session.pop(sessions.CONNECTING, None)  # whoever comes back has cancelled
     profile = PersonForm(request.POST if change == "person" else None, user=user, request=request)
     password = PasswordForm(user, request.POST if change == "password" else None, request=request)
     elsewhere = SessionsForm(request.POST if change == "sessions" else None, user=user, request=request)

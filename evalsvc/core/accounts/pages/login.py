@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, users
+from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, sessions, users
 from evalsvc.core.accounts.forms import LogInForm, NewPasswordForm, ResetForm, SignUpForm
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -75,6 +75,7 @@ def _create_user(request: HttpRequest, form: SignUpForm, secret: str = "") -> Us
 def join(request: HttpRequest, secret: str) -> HttpResponse:
     """Show an invitation, with a sign-up form for people without an account."""
     invitation = invitations.find_open(secret)
+    request.session.pop(sessions.INVITATION, None)  # whoever comes back has cancelled
     if isinstance(request.user, User):
         if request.method == "POST":  # logged in since the form was shown
             return redirect("join", secret)

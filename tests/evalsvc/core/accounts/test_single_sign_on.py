@@ -138,7 +138,7 @@ def test_a_new_identity_is_admitted_by_its_invitation(
     assert teams.role_in(team, User.objects.get(username="nora")) == "member"
 
 
-@pytest.mark.parametrize("begun", ["opened", "left"])
+@pytest.mark.parametrize("begun", ["opened", "left", "cancelled"])
 def test_a_link_that_was_opened_or_left_makes_nobody_a_member(
     client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, begun: str
 ) -> None:
@@ -148,8 +148,11 @@ def test_a_link_that_was_opened_or_left_makes_nobody_a_member(
     if begun == "opened":
         client.get(reverse("join", args=[secret]))
     else:
-        monkeypatch.setattr(single_sign_on, "BEGUN_SECONDS", 0)
         client.post(reverse("join-by-provider", args=[secret]))
+    if begun == "left":
+        monkeypatch.setattr(single_sign_on, "BEGUN_SECONDS", 0)
+    if begun == "cancelled":
+        client.get(reverse("join", args=[secret]))
     sign_on(client, provider, to=reverse("join", args=[secret]))
     assert logged_in_as(client) == "nora"
     assert team.members.count() == 1

@@ -16,3 +16,6 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 UPLOAD_MAX_BYTES = MODEL_MAX_BYTES = 1_000_000  # the bodies that the web server accepts
+
+# asked for by the web server settings that both applications share
+SINGLE_SIGN_ON, CELERY_BROKER_TRANSPORT_OPTIONS = None, {}

@@ -16,7 +16,8 @@ from django.http import HttpRequest, HttpResponseBase
 from evalsvc.core.accounts import security_log
 from evalsvc.core.accounts.models import User
 
-CONNECTING, INVITATION = "connecting", "invitation"  # what a sign-on is for; its page begins and ends it
+# What a sign-on is for; its page begins and ends it. Notes of earlier builds have no time, and other names.
+CONNECTING, INVITATION = "sign-on connects", "sign-on joins"
 
 BEGAN, SEEN = "began", "seen"
 

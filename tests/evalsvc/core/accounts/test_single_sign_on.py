@@ -138,7 +138,7 @@ def test_a_new_identity_is_admitted_by_its_invitation(
     assert teams.role_in(team, User.objects.get(username="nora")) == "member"
 
 
-@pytest.mark.parametrize("begun", ["opened", "left", "cancelled"])
+@pytest.mark.parametrize("begun", ["opened", "left", "cancelled", "before an upgrade"])
 def test_a_link_that_was_opened_or_left_makes_nobody_a_member(
     client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, begun: str
 ) -> None:
@@ -147,6 +147,10 @@ def test_a_link_that_was_opened_or_left_makes_nobody_a_member(
     _, secret = invitations.invite(teams.INVITATION_TARGET, team, role="member", by=kim)
     if begun == "opened":
         client.get(reverse("join", args=[secret]))
+    elif begun == "before an upgrade":
+        session = client.session
+        session.update({"invitation": secret, "connecting": kim.pk})
+        session.save()
     else:
         client.post(reverse("join-by-provider", args=[secret]))
     if begun == "left":

@@ -18,7 +18,7 @@ from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
+from evalsvc.evaluation.models import Benchmark, Entrant, Setting, Submission, System
 from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.run_list import counts_by_system
 from evalsvc.evaluation.pages.submit import curl, quotas_of
@@ -32,8 +32,8 @@ SHOWS: dict[str, tuple[str, Q]] = {
 
 def _taken_part_in(team: Team, boards: list[Benchmark], chosen: str) -> list[Benchmark]:
     """Return the benchmarks of a team: with runs, entered or chosen, else all."""
-    mine = Q(submissions__system__team=team) | Q(entrants__team=team)
-    keys = set(Benchmark.objects.filter(mine).values_list("pk", flat=True))
+    runs = Submission.objects.filter(system__team=team).order_by().values_list("benchmark")
+    keys = {pk for (pk,) in runs.union(Entrant.objects.filter(team=team).order_by().values_list("benchmark"))}
     return [board for board in boards if board.pk in keys or board.slug == chosen] or boards
 
 

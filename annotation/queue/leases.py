@@ -363,8 +363,8 @@ def _grant(participant: Participant, item: Item) -> Lease:
 def _take_over_reserve(participant: Participant) -> Lease | None:
     """Take over the newest reserve of the person with most leases.
 
-    None with hidden checks, on or off: a reserve stays with its owner, and who got sentences of others while
-    the own count of available ones is 0 would know that they are no checks.
+    None with hidden checks, on or off: a sentence that comes while a person's count of available ones is 0
+    would be known as no check.
     """
     if gold_questions.keeps_leases(participant.project):
         return None

@@ -257,7 +257,7 @@ ACCOUNTS: dict[str, str] = {
     "no_mail": "This service sends no e-mail. Ask an administrator for a new password.",
     "too_many_mails": "Too many e-mails were requested. Use the link in the latest one, or wait.",
     "too_many_teams": "You have reached the limit of teams that one person can own.",
-    "too_many_sign_ups": "Many accounts were made from your network. Wait an hour, or use an invitation.",
+    "too_many_sign_ups": "Many accounts were made from your network. Wait an hour.",
     "too_many_passwords": "Many people log in at this moment; the password was not checked. Try again.",
     "too_many_tries": "Too many failed logins. Wait, or request a link to reset your password.",
 }

@@ -85,7 +85,7 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
 
 class RankedRowSerializer(RowSerializer):
     band = serializers.SerializerMethodField(
-        help_text="Ranks by tests of the measure of the order; null: not tested, as with one run."
+        help_text="Ranks by tests of the measure of the order; null: not tested."
     )
 
     @extend_schema_field(BandSerializer(allow_null=True))

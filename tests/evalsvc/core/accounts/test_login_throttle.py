@@ -174,7 +174,7 @@ def test_parallel_attempts_are_limited_like_successive_ones(
 
 
 @pytest.mark.django_db
-def test_accounts_made_without_an_invitation_are_limited_per_network_and_hash_before_they_write(
+def test_new_accounts_are_limited_per_network_and_hash_before_they_write(
     client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hash within the transaction kept SQLite's write lock for most of a second."""

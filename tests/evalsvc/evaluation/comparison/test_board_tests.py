@@ -211,6 +211,7 @@ def test_a_few_systems_of_one_run_each_are_ranked_by_tests_over_items_of_open_go
     Setting.objects.update(disclosure="hidden")
     setting.refresh_from_db()
     assert board_tests.to_test(setting)[0].systems == []
+    assert bands(setting) == {}  # the tests of the gold while it was open are for organisers
     assert "rarest class" not in client.get(reverse("board", args=["rel"])).content.decode()
 
 

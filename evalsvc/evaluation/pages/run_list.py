@@ -93,16 +93,22 @@ def with_figures(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
 
 def as_runs(submissions: Sequence[Submission], person: Person, *, phase: str = "") -> list[ListedRun]:
     figures = main_figures(submissions, person, phase=phase)
-    phases = final_entries.final_phases({submission.benchmark_id for submission in submissions})
+    phases = final_entries.final_phases(
+        {each.benchmark_id for each in submissions if _counts_by_choice(each)}
+    )
     return [
         ListedRun(submission, remark(submission), figure, measure, _final(submission, phases))
         for submission, (figure, measure) in zip(submissions, figures, strict=True)
     ]
 
 
+def _counts_by_choice(submission: Submission) -> bool:
+    """True if a board shows its system, or its team, by the run that the team chose."""
+    return any(evaluation.setting.row_rule in BY_CHOICE for evaluation in submission.evaluations.all())
+
+
 def _final(submission: Submission, phases: Mapping[int, Sequence[str]]) -> str:
-    settings = (evaluation.setting for evaluation in submission.evaluations.all())
-    if submission.pk not in phases or not any(each.row_rule in BY_CHOICE for each in settings):
+    if submission.pk not in phases or not _counts_by_choice(submission):
         return ""
     named = " and ".join(filter(None, phases[submission.pk]))
     return f"final in {named}" if named else "final"

@@ -2,6 +2,8 @@
 
 import gc
 import os
+import sqlite3
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -58,7 +60,8 @@ def post_worker_init(_worker: object) -> None:
     from evalsvc.core.database import held_open
 
     if settings.DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-        held_open(str(settings.DATABASES["default"]["NAME"]))
+        with suppress(sqlite3.Error):  # it is full already: requests say so
+            held_open(str(settings.DATABASES["default"]["NAME"]))
     options = settings.CELERY_BROKER_TRANSPORT_OPTIONS  # meant for workers, which wait long for a message
     options |= {name: BROKER_SECONDS for name in BROKER_WAITS if name in options}
 

@@ -19,6 +19,7 @@ from psycopg.errors import DeadlockDetected
 from annotation.models import Annotator, Batch, Item, ItemCount, Project, Vote
 from evalsvc.core import database
 from evalsvc.core.database import atomic_again, in_batches, insert_many
+from evalsvc.serving import gunicorn_settings
 from tests.cast.projects import create_project
 
 
@@ -103,3 +104,13 @@ def test_an_sqlite_file_held_open_can_be_read_on_a_full_disk(tmp_path: Path) -> 
         read = [sys.executable, "-c", READ_ON_A_FULL_DISK, path]
         assert subprocess.run(read, capture_output=True, text=True).stdout == "oak\n"
     assert b"disk I/O error" in subprocess.run(read, capture_output=True).stderr  # what it is for
+
+
+def test_the_web_server_starts_where_the_database_cannot_be_opened(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that is full already: requests say so, and gunicorn ends if no process starts."""
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.sqlite3")
+    monkeypatch.setitem(settings.DATABASES["default"], "NAME", tmp_path / "none" / "db.sqlite3")
+    monkeypatch.setattr(settings, "CELERY_BROKER_TRANSPORT_OPTIONS", {})
+    gunicorn_settings.post_worker_init(None)

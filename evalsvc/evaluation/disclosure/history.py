@@ -101,12 +101,18 @@ def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, fl
             of_team[(setting, sha256, scorer), team][submission] = value
     named = {setting.pk: setting for setting in settings}
     prefetch_related_objects([*settings], "versions__test_set", "versions__only")
+    steps = {of_gold: _step(named[of_gold[0]], of_gold[1]) for of_gold in {each for each, _ in of_team}}
     ladders: dict[Gold, dict[int, float]] = defaultdict(dict)
     for (of_gold, _), values in of_team.items():
         setting = named[of_gold[0]]
         higher = as_shown(setting, setting.main).higher_is_better
-        version = next((each for each in setting.versions.all() if each.gold_sha256 == of_gold[1]), None)
-        if (step := Policy(setting, True, version).step(setting.main)) is not None:
-            steps = rules.ladder(values.values(), step, higher=higher)
-            ladders[of_gold] |= dict(zip(values, steps, strict=True))
+        if (step := steps[of_gold]) is not None:
+            climbed = rules.ladder(values.values(), step, higher=higher)
+            ladders[of_gold] |= dict(zip(values, climbed, strict=True))
     return ladders
+
+
+def _step(setting: Setting, gold_sha256: str) -> float | None:
+    """Return the step of the Ladder on a gold of the setting; None: it shows no figure."""
+    version = next((each for each in setting.versions.all() if each.gold_sha256 == gold_sha256), None)
+    return Policy(setting, True, version).step(setting.main)

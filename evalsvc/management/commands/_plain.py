@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
+from django.conf import settings
 from django.core.management import BaseCommand, CommandError
 from django.db import DatabaseError, OperationalError, ProgrammingError
 
@@ -29,6 +31,11 @@ class PlainCommand(BaseCommand):
         except (OperationalError, ProgrammingError) as error:
             self.stderr.write(_database_message(error))
             sys.exit(1)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            self.stderr.write(f"{error.strerror}. Make room in the data folder, {settings.DATA_DIR}, first.")
+            sys.exit(1)
 
     def write(self, message: str) -> None:
         self.stdout.write(message)
@@ -41,5 +48,5 @@ def _database_message(error: DatabaseError) -> str:
     reason = str(error).strip()
     if "no such table" in reason or ("relation " in reason and "does not exist" in reason):
         return f"No tables in {database_place()} yet. Run make up once, or manage.py migrate."
-    hint = "Check DATABASE_URL; --traceback shows more."
+    hint = "Check DATABASE_URL and the free space; --traceback shows more."
     return f"Cannot use the tables in {database_place()}: {reason}\n{hint}"

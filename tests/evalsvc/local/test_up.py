@@ -145,6 +145,20 @@ def test_a_port_reserved_for_root_is_rejected_with_another(monkeypatch: pytest.M
 
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 starts the service a second time")
+def test_a_start_on_a_full_disk_gives_a_message_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], settings: Any, tmp_path: Path
+) -> None:
+    def no_room(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr("evalsvc.management.commands.up.lock_data_folder", no_room)
+    with pytest.raises(SystemExit, check=lambda end: end.code == 1):
+        Command().run_from_argv(["manage.py", "up"])
+    message = f"No space left on device. Make room in the data folder, {tmp_path}, first.\n"
+    assert capsys.readouterr().err.endswith(message)
+
+
 def test_a_service_under_another_host_name_starts(up: Up, tmp_path: Path) -> None:
     output = tmp_path / "up0.out"
     service = up(free_port(), ALLOWED_HOSTS="evalsvc.example.org")

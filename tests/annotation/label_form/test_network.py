@@ -233,6 +233,22 @@ def test_a_heartbeat_drops_reassigned_sentences_and_renews_the_others(
     wait_until_sent(page, 4)
 
 
+def test_a_form_left_alone_for_half_an_hour_leaves_its_sentences_to_others(
+    page: Page, start: Start, clock: Clock
+) -> None:
+    start(*(sentence(at) for at in range(1, 6)), k=1)
+    wait_for_reserve(page, 4)
+    extended: list[str] = []
+    page.on("request", lambda sent: extended.append(sent.url) if sent.url.endswith("/heartbeat") else None)
+    for minutes in (31, 5, 5):
+        clock.fast_forward(minutes * 60_000)
+    press(page, "Shift")
+    clock.fast_forward(5 * 60_000)
+    press(page, *["1", "Enter"] * 5)
+    wait_until_sent(page, 5)
+    assert len(extended) == 2  # none while nobody was there
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "body"),
     [

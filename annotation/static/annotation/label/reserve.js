@@ -9,12 +9,14 @@ import { conflicts, unsent } from "./storage.js";
 const LIMIT = 55; // sentences in reserve, besides the one on screen
 const BATCH = 15;
 const HEARTBEAT = 5 * 60_000;
+const IDLE = 30 * 60_000; // without a key or click the reserve is no longer kept from others
 
 let reserved = []; // leased, not yet shown
 let current = null; // on screen
 let qualifying = api.round === "yes"; // the qualification round leases one sentence at a time
 let refusal = ""; // the server's reason for leasing nothing
 let fetching = null; // promise of the current run
+let lastActive = Date.now();
 const shownLeases = new Set();
 const arrivalCallbacks = [];
 // Lease by item, for sentences that were leased again while their answer is still on this device
@@ -116,6 +118,7 @@ function newWork(leases) {
 
 // Lease the reserve again: that extends it, and shows which sentences were reassigned.
 async function heartbeat() {
+  if (isIdle()) return;
   try {
     if (current?.lease) await call("POST", `leases/${current.lease}/heartbeat`);
     const before = reserved.filter((work) => work.lease);
@@ -132,6 +135,14 @@ async function heartbeat() {
   } catch (error) {
     status.reportFailure(error);
   }
+}
+
+const isIdle = () => Date.now() - lastActive > IDLE;
+
+function onActivity() {
+  const wasIdle = isIdle();
+  lastActive = Date.now();
+  if (wasIdle) heartbeat();
 }
 
 let onAnsweredElsewhere = () => {};
@@ -151,5 +162,6 @@ function onOtherTab(event) {
 }
 
 setInterval(heartbeat, HEARTBEAT);
+for (const activity of ["keydown", "pointerdown"]) addEventListener(activity, onActivity, true);
 addEventListener("storage", onOtherTab);
 addEventListener("online", () => fillReserve().catch(status.reportFailure));

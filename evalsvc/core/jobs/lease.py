@@ -71,8 +71,9 @@ class Lease:
             while not self._stop.wait(settings.JOB_HEARTBEAT_SECONDS):
                 try:
                     self.write(lease_until=lease_end())
-                except DatabaseError as error:  # the next try may succeed; if none does, the lease runs out
-                    log.warning("The lease of job %s was not renewed: %s", self.job.pk, error)
+                except (DatabaseError, MemoryError) as error:
+                    # the next try may succeed; if none does, the lease runs out
+                    log.warning("The lease of job %s was not renewed: %r", self.job.pk, error)
                     connection.close()
         finally:
             connection.close()

@@ -32,6 +32,23 @@ def test_the_heartbeat_renews_the_lease_without_progress_reports(job: Job, setti
         until(lambda: Job.objects.filter(lease_until__gt=Now()).exists(), seconds=30)
 
 
+def test_the_heartbeat_goes_on_after_a_moment_without_memory(
+    job: Job, settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit on the memory of a job holds for its whole process, and so for this thread."""
+    settings.JOB_HEARTBEAT_SECONDS = 0.05
+    tries: list[Lease] = []
+
+    def write(lease: Lease, **_fields: object) -> None:
+        tries.append(lease)
+        if len(tries) == 1:
+            raise MemoryError
+
+    monkeypatch.setattr(Lease, "write", write)
+    with Lease(job):
+        until(lambda: len(tries) > 1, seconds=30)
+
+
 def test_the_heartbeat_stops_with_the_work(job: Job, settings) -> None:
     settings.JOB_HEARTBEAT_SECONDS = 0.05
     with Lease(job) as lease:

@@ -88,6 +88,17 @@ def add_member(team: Team, *, user: User, by: User, role: str = MEMBER) -> TeamM
     return member
 
 
+def change_role(team: Team, *, username: str, by: User, role: str) -> None:
+    """Change the role of a member; others become one by an invitation."""
+    with transaction.atomic():
+        Team.objects.select_for_update().get(pk=team.pk)
+        require_owner(team, by)
+        member = team.members.select_related("user").filter(user__username=username).first()
+        if member is None:
+            raise Conflict("no_member", f"{team} has no member {username}.", hint="Invite others by a link.")
+        add_member(team, user=member.user, by=by, role=role)
+
+
 def remove_member(team: Team, *, user: User, by: User) -> None:
     """Remove a member and their tokens: oneself, or anyone as an owner."""
     with transaction.atomic():

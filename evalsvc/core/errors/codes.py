@@ -238,6 +238,7 @@ ACCOUNTS: dict[str, str] = {
     "invitation_over": "The invitation was used, was revoked or has expired. Ask for a new one.",
     "invitation_void": "The person who made the invitation may no longer invite. Ask for a new one.",
     "last_owner": "A team needs at least one owner. Make someone else an owner first.",
+    "no_member": "The team has no such member. People join it by accepting an invitation.",
     "last_way_in": "This identity is your only way to log in. Ask an administrator to set a password first.",
     "name_taken": "A team with this name already exists.",
     "no_labels": "At least one label is required.",

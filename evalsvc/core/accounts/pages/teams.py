@@ -43,14 +43,10 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
     team = own_team(person(request), slug)
     teams.require_owner(team, person(request))
     values = validated_form(MemberForm(request.POST))
-    member = team.members.select_related("user").filter(user__username=values["username"]).first()
-    if member is None:
-        messages.warning(request, f"{team} has no member {values['username']}. Invite others by a link.")
-    else:
-        try:
-            teams.add_member(team, user=member.user, role=values["role"], by=person(request))
-        except Conflict as error:
-            messages.warning(request, f"{error.detail} {error.hint}")
+    try:
+        teams.change_role(team, username=values["username"], role=values["role"], by=person(request))
+    except Conflict as error:
+        messages.warning(request, f"{error.detail} {error.hint}")
     return redirect("team", team.slug)
 
 

@@ -91,8 +91,9 @@ def stop(fate: signal.Signals) -> None:
 
 
 def run_all() -> None:
-    """Let another worker do what waits, after the lease of the first has run out."""
+    """Let another worker do what waits, after the lease of the first has run out, and pauses after errors."""
     expire_leases()
+    Job.objects.filter(state="queued").update(run_after=Now())
     while sum(run_next(queue) for queue in QUEUES):
         pass
 

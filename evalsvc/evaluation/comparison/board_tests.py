@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property, lru_cache
 from math import comb
 
@@ -54,6 +55,8 @@ FIRST = 50  # systems by the main measure that are tested against each other
 ITEM_TESTS = 150_000  # items times pairs, up to which a board of single runs is tested over items; 30 s
 MOST = 2_000  # tests for which those by all measures are computed, not only by those of the board; seconds
 PAUSE_SECONDS = 5.0
+# tests of few systems over items take long, and those over runs that further runs allow a moment
+FEW, FEW_PAUSE = compared.MOST, timedelta(seconds=10)
 QUEUED_AT_ONCE = 20
 _next_look = 0.0
 _DECODER = msgspec.msgpack.Decoder(list[StoredTest])
@@ -376,7 +379,7 @@ def queue_outdated() -> None:
     """Queue the tests of boards whose runs have changed since, a few at a time.
 
     Each board has one job at a time, for a tenth of the time at most, and a stored one once its figures are
-    the present ones: many runs that come in a row are tested together.
+    the present ones: many runs that come in a row are tested together. Of few systems they wait 10 s at most.
     """
     global _next_look
     if time.monotonic() < _next_look:
@@ -410,11 +413,13 @@ def _paused() -> set[int]:
     """Return the boards whose tests wait, run, have failed lately, or had their share of the time."""
     now = timezone.now()
     jobs = Job.objects.filter(~Q(state__in=Job.ENDED) | Q(ended_at__gt=now - FAILURE_PAUSE), kind=KIND)
+    few = {pk for pk, systems in BoardTests.objects.values_list("setting", "systems") if len(systems) <= FEW}
     return {
         subject
         for subject, state, started, ended in jobs.values_list("subject", "state", "started_at", "ended_at")
         if not (state == Job.State.DONE and started and ended)
-        or now < ended + SHARE_OF_TIME * (ended - started)
+        or now
+        < ended + min(SHARE_OF_TIME * (ended - started), FEW_PAUSE if subject in few else timedelta.max)
     }
 
 

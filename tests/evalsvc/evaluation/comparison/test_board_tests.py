@@ -306,7 +306,23 @@ def test_runs_that_come_in_a_row_are_tested_together(cast: BenchmarkCast) -> Non
     assert (BoardTests.objects.get().outdated, bands(setting)["Cedar"]) == (False, "3")
 
 
-def test_tests_that_take_long_are_computed_for_a_tenth_of_the_time(cast: BenchmarkCast) -> None:
+def test_tests_of_few_systems_come_soon_after_slow_ones(cast: BenchmarkCast) -> None:
+    begin(cast)
+    assert compute() == 1
+    now = timezone.now()
+    for seconds, expected in ((5, 1), (11, 2)):
+        ended = now - timedelta(seconds=seconds)
+        Job.objects.update(started_at=ended - timedelta(minutes=1), ended_at=ended)
+        BoardTests.objects.update(outdated=True)
+        board_tests._next_look = 0.0
+        board_tests.queue_outdated()
+        assert jobs() == expected
+
+
+def test_tests_that_take_long_are_computed_for_a_tenth_of_the_time(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board_tests, "FEW", 0)
     setting = begin(cast)
     assert compute() == 1
     now = timezone.now()

@@ -55,7 +55,7 @@ FIRST = 50  # systems by the main measure that are tested against each other
 ITEM_TESTS = 150_000  # items times pairs, up to which a board of single runs is tested over items; 30 s
 MOST = 2_000  # tests for which those by all measures are computed, not only by those of the board; seconds
 PAUSE_SECONDS = 5.0
-# tests of few systems over items take long, and those over runs that further runs allow a moment
+# Tests of few systems over items are slow; once further runs allow tests over runs, these are quick.
 FEW, FEW_PAUSE = compared.MOST, timedelta(seconds=10)
 QUEUED_AT_ONCE = 20
 _next_look = 0.0

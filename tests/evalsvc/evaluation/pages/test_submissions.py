@@ -385,8 +385,10 @@ def test_wrong_directions_are_counted_apart_from_other_wrong_relations(
     gold.append(gold_sentence("s3", "Q1", "Q2"))
     settings = [("main", freeze("directed", gold, by=cast.olga, labels=names), "sentence", "micro_f1")]
     benchmark = cast.benchmark(settings=settings, labels=names, negative="Other")
-    said = [names[1], names[2], "Other", names[2]]
-    submission = cast.submit(benchmark, [{"id": f"s{n}", "label": label} for n, label in enumerate(said)])
+    predicted = [names[1], names[2], "Other", names[2]]
+    submission = cast.submit(
+        benchmark, [{"id": f"s{n}", "label": label} for n, label in enumerate(predicted)]
+    )
     assert run_next("score")
     client.force_login(cast.kim)
     pages = [

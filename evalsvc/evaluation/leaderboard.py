@@ -434,7 +434,8 @@ def _ordering(policy: Policy, key: str) -> str:
     key = key or policy.setting.main
     if key not in policy.measures:
         menu = [*offered(policy.setting.kind), *contributed_to(policy.setting)]
-        known = ", ".join(each.key for each in menu if each.ranks and each.key in policy.measures)
+        shown = [each.key for each in menu if each.ranks and each.key in policy.measures]
+        known = ", ".join(key for key in shown if not policy.withholds(key))
         detail = f"The board has no measure {key[:60]}."
         raise DomainError("unknown_measure", detail, hint=f"Known: {known}.", field="order")
     measure = as_shown(policy.setting, key)

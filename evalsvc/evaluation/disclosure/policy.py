@@ -186,7 +186,11 @@ class Policy:
     @cached_property
     def withholds_main(self) -> bool:
         """True if teams see no figure of the main measure, so that no order is shown."""
-        return self.hidden and self.step(self.setting.main, self.most_claims) is None
+        return self.withholds(self.setting.main)
+
+    def withholds(self, key: str) -> bool:
+        """True if teams see no figure of a measure, whatever their files claim."""
+        return self.hidden and self.step(key, self.most_claims) is None
 
     @property
     def withheld(self) -> str:

@@ -314,7 +314,8 @@ class BoardView:
         columns, before = [], own
         for key, name in chosen:
             of, measure = self.boards[key], as_shown(self.boards[key].setting, name)
-            sorts = measure.ranks and name in of.policy.measures and not of.sealed
+            sorts = measure.ranks and name in of.policy.measures
+            sorts = sorts and not of.sealed and not of.policy.withholds(name)
             link = (
                 self.choice.query(setting=of.setting, order=name, version=self._version(key)) if sorts else ""
             )

@@ -155,8 +155,9 @@ def board_context(
         "orders": [
             measure
             for measure in (as_shown(setting, key) for key in board.columns)
-            if measure.ranks or measure.key == board.order_by
+            if (measure.ranks or measure.key == board.order_by) and not board.policy.withholds(measure.key)
         ],
+        "by_name": board.policy.withholds_main,
         "unranked": main if not (main := as_shown(setting, setting.main)).ranks else None,
         "facts": [
             *facts(setting, board.version),

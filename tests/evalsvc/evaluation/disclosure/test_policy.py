@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -153,7 +154,7 @@ def test_a_closed_phase_stays_hidden_while_another_hides_the_gold_of_any_of_its_
 def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
     client: Client, cast: BenchmarkCast
 ) -> None:
-    small = gold_labels(20)
+    small = gold_labels(36)
     submission = scored(cast, hidden_phase(cast, small), small)
     client.force_login(cast.kim)
     shown = scores(client, submission.pk)["scores"]["micro_f1"]
@@ -165,6 +166,10 @@ def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
     board = client.get(reverse("board", args=[submission.benchmark.slug])).content.decode()
     assert "Micro F1 is withheld while the setting is open: one gold label" in board
     assert "undefined" not in board
+    options = re.findall(r'<option value="(\w*)"( selected)?>', board)
+    assert options == [("", ""), ("accuracy", "")]  # by name, until a measure that is shown is chosen
+    response = client.get(reverse("api-board", args=["hid"]), {"order": "macro_f1"})
+    assert response.json()["hint"] == "Known: accuracy."
     client.force_login(cast.olga)
     organised = client.get(reverse("board-organise", args=[submission.benchmark.slug])).content.decode()
     assert "Teams see no ranking of “" in organised

@@ -94,6 +94,15 @@ def production_uses_postgres(app_configs: Apps, **kwargs: Any) -> list[CheckMess
 
 
 @register(Tags.security, deploy=True)
+def visitors_differ_behind_a_proxy(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
+    if settings.TRUSTED_PROXIES or not settings.HTTPS:
+        return []
+    hint = "Set TRUSTED_PROXIES to the number of proxies that append the visitor’s address: one ends TLS."
+    message = "All visitors count as one network, whose passwords are checked one at a time."
+    return [Warning(message, hint=hint, id="evalsvc.W004")]
+
+
+@register(Tags.security, deploy=True)
 def production_configures_a_broker(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     if os.environ.get("REDIS_URL") or os.environ.get("BROKER_URL"):
         return []

@@ -53,6 +53,16 @@ def test_production_on_sqlite_without_a_broker_gives_warnings(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
+    ("https", "proxies", "expected"), [(True, 0, ["evalsvc.W004"]), (True, 1, []), (False, 0, [])]
+)
+def test_https_without_trusted_proxies_gives_a_warning(
+    settings, https: bool, proxies: int, expected: list[str]
+) -> None:
+    settings.HTTPS, settings.TRUSTED_PROXIES = https, proxies
+    assert ids(checks.visitors_differ_behind_a_proxy(None)) == expected
+
+
+@pytest.mark.parametrize(
     ("backend", "options", "name"),
     [
         ("storages.backends.nowhere.Storage", {}, "storages.backends.nowhere.Storage"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import BoundedSemaphore, Lock, local
+from threading import BoundedSemaphore, Condition, local
 
 from django.conf import settings
 
@@ -12,12 +12,14 @@ from evalsvc.core.errors.exceptions import QuotaExceeded
 
 RETRY_SECONDS = 5
 WAIT_SECONDS = 5
+NETWORK_WAIT_SECONDS = 1
 _half, _quarter = (max(1, settings.WEB_THREADS // part) for part in (2, 4))
 _reading, _waiting = BoundedSemaphore(_half), BoundedSemaphore(_quarter)
 _hashing, _waiting_to_hash = BoundedSemaphore(_quarter), BoundedSemaphore(_quarter)
+_waiting_for_network = BoundedSemaphore(_quarter)
 _alone = BoundedSemaphore(1)
 _of_thread = local()
-_networks, _lock = set[str](), Lock()
+_networks, _network_left = set[str](), Condition()
 
 
 @contextmanager
@@ -44,14 +46,14 @@ def reading(*, alone: bool = False) -> Iterator[None]:
 def hashing(*, network: str = "") -> Iterator[None]:
     """Hash a password, which takes most of a second, while at most a quarter of the threads do.
 
-    Another quarter may wait for a place, of one network one at a time; the others are answered with 429. A
-    thread takes one place, however often it asks.
+    Another quarter may wait for a place, of one network one at a time. A last quarter may wait a moment for
+    another of their network; the others are answered with 429. A thread takes one place, whatever it asks.
     """
     if getattr(_of_thread, "hashes", False):
         yield
         return
-    with _lock:
-        if network in _networks:
+    with _network_left:
+        if network in _networks and not _waited_for(network):
             raise _no_hashing()
         _networks.update({network} - {""})
     try:
@@ -64,8 +66,19 @@ def hashing(*, network: str = "") -> Iterator[None]:
             _of_thread.hashes = False
             _hashing.release()
     finally:
-        with _lock:
+        with _network_left:
             _networks.discard(network)
+            _network_left.notify_all()
+
+
+def _waited_for(network: str) -> bool:
+    """Wait a moment until nobody else of a network has a place, while few do."""
+    if not _waiting_for_network.acquire(blocking=False):
+        return False
+    try:
+        return _network_left.wait_for(lambda: network not in _networks, NETWORK_WAIT_SECONDS)
+    finally:
+        _waiting_for_network.release()
 
 
 def _no_hashing() -> QuotaExceeded:

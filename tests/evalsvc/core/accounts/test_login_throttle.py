@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from datetime import timedelta
-from threading import Semaphore
+from threading import Semaphore, Thread
 from typing import Any
 
 import pytest
@@ -136,6 +137,7 @@ def test_of_one_network_one_password_is_checked_at_a_time_so_that_others_find_a_
 ) -> None:
     with monkeypatch.context() as one_is_being_checked:
         one_is_being_checked.setattr(places, "_networks", {"192.0.2.1"})
+        one_is_being_checked.setattr(places, "NETWORK_WAIT_SECONDS", 0.01)
         assert attempt(client, "wrong", address="192.0.2.1") == 429
         assert attempt(client, "wrong", address="192.0.2.2") == 400
         team = teams.create_team(name="Kelpie", by=kim)
@@ -144,6 +146,32 @@ def test_of_one_network_one_password_is_checked_at_a_time_so_that_others_find_a_
         joined = client.post(reverse("join", args=[secret]), form, REMOTE_ADDR="192.0.2.1")
         assert joined.status_code == 429
     assert [attempt(client, "wrong") for _ in range(2)] == [400, 400]
+
+
+def test_a_second_password_of_a_network_waits_for_the_first_and_a_third_is_turned_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """People of a course, behind one address, log in within the same second."""
+    monkeypatch.setattr(places, "NETWORK_WAIT_SECONDS", 60)
+    monkeypatch.setattr(places, "_waiting_for_network", waiting := Semaphore(1))
+    hashed: list[str] = []
+
+    def log_in(name: str) -> None:
+        try:
+            with places.hashing(network="192.0.2.1"):
+                hashed.append(name)
+        except QuotaExceeded:
+            hashed.append(f"not {name}")
+
+    second, third = (Thread(target=log_in, args=[name]) for name in ("second", "third"))
+    with places.hashing(network="192.0.2.1"):
+        second.start()
+        while waiting._value:
+            time.sleep(0.01)
+        third.start()
+        third.join(60)
+    second.join(60)
+    assert hashed == ["not third", "second"]
 
 
 def test_parallel_attempts_are_limited_like_successive_ones(

@@ -126,7 +126,8 @@ class _Compared:
                 self.values[evaluation][measure] = math.nan if value is None else value
         self.hidden = is_hidden(self.setting)
         self.shown = self._shown_values(scores) if self.hidden else {}
-        classes = [] if measures else self._add_classes()
+        self.of_board = bool(measures)
+        classes = [] if self.of_board else self._add_classes()
         self.measures = [*(measures or self.menu), *classes]
         self.submissions = compared.submissions(row)
         self.cases: dict[int, ScoringCase] = {}
@@ -277,6 +278,8 @@ class _Compared:
             return "", [ComparedMeasure(name, reason=reason) for name in names]
         if not self._is_over_items(a, b):
             return WELCH, compare_runs(names, sides.left, sides.right)
+        if self.of_board and self.hidden:  # it was open when the systems were chosen
+            return "", []
         if replicates is None:
             replicates = self._replicates(a, b, range(compared.REPLICATES))
         return PAIRED.format(ITEMS[self.setting.unit]), compare_items(names, sides, replicates)

@@ -28,6 +28,7 @@ from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import FAILURE_PAUSE, SHARE_OF_TIME
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.disclosure.shown_tests import (
     ShownTest,
     StoredTest,
@@ -426,7 +427,7 @@ def _paused() -> set[int]:
 def _testable(keys: Collection[int]) -> list[int]:
     """Return the settings with systems to test.
 
-    Two that have several scored runs, or one beside those of papers, or a few with any.
+    Two that have several scored runs, or one beside those of papers, or a few with any on open gold.
     """
     if not keys:
         return []
@@ -439,5 +440,6 @@ def _testable(keys: Collection[int]) -> list[int]:
         for pk, n in Counter(setting for setting, *_ in counts).items()
         if compared.LEAST <= n <= compared.MOST
     }
+    few -= hidden_among(Setting.objects.filter(pk__in=few))
     with_reported = set(ReportedSystem.objects.filter(setting__in=keys).values_list("setting", flat=True))
     return [pk for pk in keys if pk in few or systems[pk] > (pk not in with_reported)]

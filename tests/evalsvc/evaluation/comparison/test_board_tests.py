@@ -215,6 +215,24 @@ def test_a_few_systems_of_one_run_each_are_ranked_by_tests_over_items_of_open_go
     assert "rarest class" not in client.get(reverse("board", args=["rel"])).content.decode()
 
 
+@pytest.mark.parametrize("closing", ["before", "meanwhile"])
+def test_of_hidden_gold_no_job_tests_over_items(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, closing: str
+) -> None:
+    [setting] = cast.relations().settings.all()
+    for system, right in {"All": 6, "None": 0}.items():
+        cast.submit(setting.benchmark, answers(right), system=system)
+        assert run_next("score")
+    Job.objects.filter(kind=board_tests.KIND).delete()
+    if closing == "before":
+        Setting.objects.update(disclosure="hidden")
+        assert compute() == 0
+        return
+    monkeypatch.setattr(compare_handlers, "is_hidden", lambda setting: True)
+    assert compute() == 1
+    assert not BoardTests.objects.get().measures.exists()
+
+
 @pytest.mark.parametrize("most", [2_000, 0])
 def test_measures_beside_those_of_the_board_are_tested_if_the_tests_are_few(
     client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, most: int

@@ -106,18 +106,22 @@ def _pasts(
     """Return the history of each, and the earlier evaluation that it shows."""
     runs = [(policy, [submission.pk]) for policy, (submission, _) in zip(policies, scored, strict=True)]
     pasts = histories(runs)
-    of_run: dict[tuple[int, int, str], Evaluation] = {}
+    of_run: dict[tuple[int, int, str, str], Evaluation] = {}
     if earlier := {run for past in pasts for run in past.earlier.values()}:
         links = Submission.evaluations.through.objects.filter(submission__in=earlier)
         links = links.order_by("evaluation_id").select_related("evaluation")
         for link in links.prefetch_related("evaluation__scores"):
             each = link.evaluation
-            of_run[link.submission_id, each.setting_id, each.gold_sha256] = each
+            of_run[link.submission_id, *_gold_of(each)] = each
     shown = []
     for (submission, evaluation), past in zip(scored, pasts, strict=True):
         run = past.earlier.get(submission.pk) or 0
-        shown.append(of_run.get((run, evaluation.setting_id, evaluation.gold_sha256)))
+        shown.append(of_run.get((run, *_gold_of(evaluation))))
     return pasts, shown
+
+
+def _gold_of(evaluation: Evaluation) -> tuple[int, str, str]:
+    return evaluation.setting_id, evaluation.gold_sha256, evaluation.options.get("only", "")
 
 
 def newest(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:

@@ -6,19 +6,20 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import Exists, F, OuterRef, prefetch_related_objects
+from django.db.models import Exists, F, OuterRef
+from django.db.models.fields.json import KeyTextTransform
 
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.measures.menu import as_shown
-from evalsvc.evaluation.models import NearDuplicate, Score, Setting, Submission
+from evalsvc.evaluation.models import NearDuplicate, Score, Setting, SettingVersion, Submission
 
 WAITING = (Submission.State.QUEUED, Submission.State.RUNNING)
 
 
 Near = Mapping[tuple[int, str], Mapping[int, int | None]]
-Gold = tuple[int, str, str]
+Gold = tuple[int, str, str, str]  # setting, test set, set that limits it, scorer
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def _history(
     waits = waiting.get((setting.pk, version.gold_sha256), ())
     if not setting.ladder:
         return History(earlier, waits)
-    steps = ladders.get((setting.pk, version.gold_sha256, version.scorer), {})
+    steps = ladders.get((setting.pk, version.gold_sha256, version.only_sha256, version.scorer), {})
     return History(
         earlier, waits, {pk: steps[at] for pk in submissions if (at := earlier.get(pk, pk) or 0) in steps}
     )
@@ -91,28 +92,27 @@ def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, fl
     moving = [each.pk for each in settings if not Policy(each, True).is_over_thresholds(each.main)]
     at_tau = Score.objects.filter(evaluation=OuterRef("evaluation"), measure=TAU, value__isnull=False)
     links = links.exclude(Exists(at_tau), evaluation__setting__in=moving)  # they show no figure
-    gold = [f"evaluation__{name}" for name in ("setting_id", "gold_sha256", "scorer")]
+    only = KeyTextTransform("only", "evaluation__options")
+    gold = ("evaluation__setting_id", "evaluation__gold_sha256", only, "evaluation__scorer")
     rows = links.order_by("submission__scored_at", "submission_id").values_list(
         *gold, "submission__system__team_id", "submission_id", "evaluation__scores__value"
     )
     of_team: dict[tuple[Gold, int], dict[int, float]] = defaultdict(dict)
-    for setting, sha256, scorer, team, submission, value in rows:
+    for setting, sha256, limit, scorer, team, submission, value in rows:
         if submission not in near.get((setting, sha256), {}):
-            of_team[(setting, sha256, scorer), team][submission] = value
+            of_team[(setting, sha256, limit or "", scorer), team][submission] = value
     named = {setting.pk: setting for setting in settings}
-    prefetch_related_objects([*settings], "versions__test_set", "versions__only")
-    steps = {of_gold: _step(named[of_gold[0]], of_gold[1]) for of_gold in {each for each, _ in of_team}}
+    versions = SettingVersion.objects.filter(setting__in=settings).select_related("test_set", "only")
+    steps = {
+        (each.setting_id, each.gold_sha256, each.only_sha256): Policy(setting, True, each).step(setting.main)
+        for each in versions
+        if (setting := named[each.setting_id])
+    }
     ladders: dict[Gold, dict[int, float]] = defaultdict(dict)
     for (of_gold, _), values in of_team.items():
-        setting = named[of_gold[0]]
-        higher = as_shown(setting, setting.main).higher_is_better
-        if (step := steps[of_gold]) is not None:
+        setting, step = named[of_gold[0]], steps.get(of_gold[:3])
+        if step is not None:  # else it shows no figure
+            higher = as_shown(setting, setting.main).higher_is_better
             climbed = rules.ladder(values.values(), step, higher=higher)
             ladders[of_gold] |= dict(zip(values, climbed, strict=True))
     return ladders
-
-
-def _step(setting: Setting, gold_sha256: str) -> float | None:
-    """Return the step of the Ladder on a gold of the setting; None: it shows no figure."""
-    version = next((each for each in setting.versions.all() if each.gold_sha256 == gold_sha256), None)
-    return Policy(setting, True, version).step(setting.main)

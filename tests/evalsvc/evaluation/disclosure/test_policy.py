@@ -203,6 +203,28 @@ def test_the_ladder_shows_a_team_only_improvements(client: Client, cast: Benchma
     assert all(set(each) == {"micro_f1"} for each in shown)
 
 
+@pytest.mark.parametrize("ladder", [None, 0.05])
+def test_a_version_limited_to_a_part_shows_figures_of_the_part_alone(
+    client: Client, cast: BenchmarkCast, ladder: float | None
+) -> None:
+    """A Ladder, and near-duplicates, took figures of the part for those of the whole."""
+    benchmark = hidden_phase(cast, GOLD, ladder=ladder, default_quotas=False)
+    part = freeze("part", gold_lines(dict(list(GOLD.items())[:200])), by=cast.olga)
+    first = wrong(GOLD, 1) | dict(list(GOLD.items())[200:])  # each answer of the part is wrong
+    near = first | {"s300": "part_of" if GOLD["s300"] != "part_of" else "born_in"}
+    runs = [scored(cast, benchmark, labels, run=str(run)) for run, labels in enumerate((first, near))]
+    setting = setting_of(benchmark)
+    creation.revise_setting(setting, test_set=setting.test_set, only=part, by=cast.olga)
+    while run_next("score"):
+        pass
+    client.force_login(cast.kim)
+    for submission in runs:
+        address = reverse("api-scores", args=[submission.pk])
+        shown = [client.get(address, {"version": number}).json()["evaluations"][0] for number in (1, 2)]
+        values = [each["scores"]["micro_f1"]["value"] for each in shown]
+        assert values == [pytest.approx(0.5, abs=0.05), 0]
+
+
 @pytest.mark.parametrize(("main", "shown"), [("micro_f1", 0.5), ("micro_precision", None)])
 def test_the_step_of_a_ladder_is_not_finer_than_that_of_other_figures(
     client: Client, cast: BenchmarkCast, main: str, shown: float | None

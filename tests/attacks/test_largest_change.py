@@ -1,7 +1,8 @@
 """No figure that hidden gold lets out moves further by one gold label than its step assumes.
 
 Files are made for it: a claim alone before a tie of all others, two thresholds with the same F1, all right
-but one, one class alone; entities in few documents only, of which one has a single entity.
+but one, one class alone, spans that each overlap two; entities in few documents only, of which one has a
+single entity.
 """
 
 from __future__ import annotations
@@ -109,6 +110,10 @@ def documents(change: Callable[[dict[str, Any]], None], *, joint: bool = False, 
         "all but one": kept(lambda at, n, _: (at, n) != (PROBED, 0)),
         "one class": kept(lambda _, __, label: label == first),
     }
+    if not few:  # each from within a span into the next one: without the first span all pair with others
+        chain = [[3 * n + 1, 3 * n + 4, gold[PROBED]["spans"][n][2]] for n in range(2)]
+        files["a chain"] = kept(lambda *_: False)
+        files["a chain"][PROBED]["spans"] = chain
     if joint:
         own = [line["relations"] if at == PROBED else [] for at, line in enumerate(gold)]
         files["relations of one document"] = [

@@ -20,6 +20,8 @@ OF_TEXTS = re.compile(r"(string|triple)_(.+)")
 AT_N = re.compile(r"p_at_(\d+)")
 # Their denominator is chosen by the file: the gold of the documents it answers, or the claims it gets right.
 CHOSEN = re.compile(r".*answered(_.+)?|opennre_(micro|macro)_f1_at_half")
+# Spans that each overlap two make a chain: with one gold span less, all of them pair with others.
+OF_PAIRS = re.compile(r"muc_type_.+")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
     `claims` are the predictions of the file per class; of a negative class they count only if it is averaged.
     None: the measure is never shown.
     """
-    if NEVER_SHOWN.fullmatch(key) or CHOSEN.fullmatch(key):
+    if any(kept.fullmatch(key) for kept in (NEVER_SHOWN, CHOSEN, OF_PAIRS)):
         return None
     if not gold.positives:
         return 1.0

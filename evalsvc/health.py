@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from pathlib import Path
 from threading import Thread
 from typing import ClassVar
 
 from django.conf import settings
-from django.core.files.storage import FileSystemStorage, default_storage
+from django.core.files.storage import default_storage
 from django.db import connection
 from django.db.models import Max
 from django.db.models.functions import Now
@@ -21,7 +19,7 @@ from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import current_drain
 from evalsvc.core.jobs.queue_status import QueueHealth, queue_health
-from evalsvc.core.storage import lost_folders
+from evalsvc.core.storage import free_bytes, lost_folders
 from evalsvc.core.upkeep.registry import KIND
 
 BROKER_SECONDS, STORAGE_SECONDS = 2, 5
@@ -119,14 +117,6 @@ CHECKS: dict[str, Callable[[], str]] = {
     "free space": _free_space,
     "progress": _progress,
 }
-
-
-def free_bytes() -> int:
-    """Return the free bytes of the data folder or of the stored files, whichever are fewer."""
-    folders = [Path(settings.DATA_DIR)]
-    if isinstance(default_storage, FileSystemStorage) and Path(default_storage.location).is_dir():
-        folders.append(Path(default_storage.location))
-    return min(shutil.disk_usage(folder).free for folder in folders)
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 from uuid import uuid4
 
+from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
@@ -143,6 +145,14 @@ def is_elsewhere(folder: str, exists: Callable[[str], bool]) -> bool:
 def lost_folders() -> list[str]:
     """Return the folders of which the storage has none of the files that rows name."""
     return [folder for folder in _names if is_elsewhere(folder, default_storage.exists)]
+
+
+def free_bytes() -> int:
+    """Return the free bytes of the data folder or of the stored files, whichever are fewer."""
+    folders = [Path(settings.DATA_DIR)]
+    if isinstance(default_storage, FileSystemStorage) and Path(default_storage.location).is_dir():
+        folders.append(Path(default_storage.location))
+    return min(shutil.disk_usage(folder).free for folder in folders)
 
 
 @deconstructible(path="evalsvc.core.storage.WholeFileStorage")

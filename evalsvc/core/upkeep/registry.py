@@ -17,6 +17,7 @@ from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.queue import due, enqueue
 from evalsvc.core.jobs.queue_status import active_workers
+from evalsvc.core.storage import free_bytes
 
 log = logging.getLogger(__name__)
 KIND = "upkeep"
@@ -65,14 +66,17 @@ def removable() -> Iterator[tuple[str, int]]:
 
 
 def findings(share: str = "") -> Iterator[Finding]:
-    """Yield the findings of all checks; a failed check is one, too."""
+    """Yield the findings of all checks; a fault that stops some of them is one, too."""
+    stopped: dict[str, list[str]] = {}
     for name, check in _checks.items():
         results: list[Finding] = []
         error = caught(partial(_collect, check, share, results))
         yield from results
         if error:
-            cure = "Check that database and storage are available, then run manage.py doctor again."
-            yield Finding("check_failed", f"The check of {name} failed: {error}", cure)
+            stopped.setdefault(" ".join(str(error).split()), []).append(name)
+    for fault, names in stopped.items():
+        cure = "Check that database and storage are available and have room, then run manage.py doctor again."
+        yield Finding("check_failed", f"The check of {', '.join(names)} failed: {fault}", cure)
 
 
 def _collect(check: Check, share: str, results: list[Finding]) -> None:
@@ -157,3 +161,11 @@ def check_connections(share: str) -> Iterator[Finding]:
         )
         cure = "Raise max_connections, put a pooler in front, or lower --concurrency or WEB_THREADS."
         yield Finding("few_connections", detail, cure)
+
+
+def check_free_space(share: str) -> Iterator[Finding]:
+    """Report a disk with little room, as /readyz does."""
+    free, least = free_bytes(), settings.FREE_BYTES_LEAST
+    if free < least:
+        cure = "Use a larger disk, or make room: manage.py doctor --show counts what --sweep would remove."
+        yield Finding("low_space", f"{free:,} bytes are free for data or files, of at least {least:,}.", cure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -16,7 +16,7 @@ from django.contrib.sessions.models import Session
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.models import PROTECT, FileField
 
 from annotation.testset import TestSet, TestSetRow
@@ -86,6 +86,26 @@ def test_a_damaged_file_is_found_with_its_cure(
     assert (exit_code, codes()) == (1, {code})
     assert f"Copy files/{file.name} of a backup" in output
     assert "submit the same file again" in output
+
+
+def test_one_fault_behind_several_checks_is_one_finding(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(share: str) -> Iterator[registry.Finding]:
+        raise OperationalError("connection refused\n\tIs the server running?")
+
+    monkeypatch.setattr(registry, "_checks", registry._checks | {"jobs": fail, "test sets": fail})
+    exit_code, output = doctor()
+    assert (exit_code, codes()) == (1, {"check_failed"})
+    assert "The check of jobs, test sets failed: connection refused Is the server running?\n" in output
+    assert "1 finding." in output
+
+
+def test_little_free_space_is_found_with_its_cure(db: None, settings: Any) -> None:
+    settings.FREE_BYTES_LEAST = 10**18
+    exit_code, output = doctor()
+    assert (exit_code, codes()) == (1, {"low_space"})
+    assert "make room" in output
 
 
 def test_a_deleted_line_of_a_frozen_set_is_found(cast: BenchmarkCast) -> None:

@@ -16,6 +16,7 @@ COPY docs ./docs
 COPY evalsvc ./evalsvc
 COPY annotation ./annotation
 COPY workers ./workers
+RUN python -m compileall -q annotation evalsvc workers
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 EVALSVC_DATA=/data STATIC_ROOT=/static
 USER evalsvc
 RUN python manage.py collectstatic --no-input && rm -f /data/secret_key

@@ -275,8 +275,12 @@ def mirror_job(job: Job) -> None:
     state = states.get(Job.State(job.state))
     if state is None:
         return
-    end = {"ended_at": Now()} if state in UNFINISHED_STATES else {}
-    Batch.objects.filter(pk=job.subject).update(state=state, reason=job.error, **end)
+    changes: dict[str, Any] = {}
+    if state in UNFINISHED_STATES:
+        changes = {"ended_at": Now()}
+    elif state == Batch.State.RECEIVED:  # perhaps again: what the attempt before found is history
+        changes = {"ended_at": None, "counts": {}, "problems": [], "refused": 0}
+    Batch.objects.filter(pk=job.subject).update(state=state, reason=job.error, **changes)
     if state in UNFINISHED_STATES:
         building = TestSet.objects.filter(batch=job.subject, state=TestSet.State.BUILDING)
         building.update(state=TestSet.State.FAILED, reason=job.error or "The import was cancelled.")

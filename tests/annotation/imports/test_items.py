@@ -64,6 +64,14 @@ def test_one_invalid_line_rejects_the_file_on_request() -> None:
     assert not Item.objects.filter(batch=batch).exists()
 
 
+def test_a_rejected_import_that_is_started_again_shows_nothing_of_the_attempt_before() -> None:
+    batch = import_lines(create_project(), [sentence("s0"), "{"], on_error="refuse-file")
+    batches.retry(batch, by=batch.by)
+    batch.refresh_from_db()
+    assert (batch.state, batch.reason, batch.ended_at) == ("received", "", None)
+    assert (batch.counts, batch.problems, batch.refused) == ({}, [], 0)
+
+
 def test_a_file_without_a_valid_line_is_rejected() -> None:
     assert import_lines(create_project(), ['{"id": 1, "text": ""}', "{"]).state == "refused"
 

@@ -60,7 +60,7 @@ COUNT_TITLES = {  # in the order of the page; a database may store another one
     "items_below_k": "sentences that need fewer answers now",
 }
 STATE_TITLES = {
-    Batch.State.RECEIVED: ("wait", "Received, waiting for a worker"),
+    Batch.State.RECEIVED: ("wait", "Received"),
     Batch.State.RUNNING: ("run", "Importing"),
     Batch.State.DONE: ("done", "Imported"),
     Batch.State.REFUSED: ("bad", "Rejected, nothing was imported"),

@@ -21,6 +21,7 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.label_mapping import Payload
+from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.formatting import listed
 from evalsvc.core.web.forms import PageForm
@@ -80,13 +81,13 @@ def project_context(project: Project, role: str, **more: Any) -> dict[str, Any]:
 
 
 def job_context(kind: str, subject: int) -> dict[str, Any]:
-    """Return the latest job, and the width of its progress bar."""
+    """Return the latest job, the width of its progress bar, and why it does not start."""
     return progress_context(Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first())
 
 
 def progress_context(job: Job | None) -> dict[str, Any]:
     width = round(600 * min(job.done / job.total, 1), 1) if job and job.total else 0.0
-    return {"job": job, "width": width}
+    return {"job": job, "width": width, "obstacle": queue_status.obstacle(job)}
 
 
 def choices_by_name(project: Project) -> dict[str, Choice]:

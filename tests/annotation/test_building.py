@@ -20,7 +20,7 @@ from annotation.testset import TestSet, logged_changes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs import transitions
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import claim_job
+from evalsvc.core.jobs.queue import claim_job, start_drain
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import answered_item, curator, import_lines, jsonl_file, project_with_items
 
@@ -134,6 +134,8 @@ def test_imports_are_retried_and_cancelled_by_api(client: Client, by: User) -> N
     assert client.post(reverse("api-import-retry", args=[lost.pk])).json()["state"] == "received"
     run_job("import", lost.pk)
     unwanted = receive("unwanted")
+    start_drain("New disks.")
+    assert "no job is started now: New disks." in client.get(f"/imports/{unwanted.pk}/").content.decode()
     assert client.post(reverse("api-import-cancel", args=[unwanted.pk])).json()["state"] == "cancelled"
     again = client.post(reverse("api-import-cancel", args=[unwanted.pk]))
     assert (again.status_code, again.json()["code"]) == (409, "ended")

@@ -54,7 +54,7 @@ def test_a_job_writes_the_file_that_the_page_then_offers(client: Client, gold: T
     assert "A job writes this format" in client.get(page, {"format": FORMAT}).content.decode()
     assert client.get(file).status_code == 409
     answer = client.post(page, {"format": FORMAT}, follow=True)
-    assert "waiting for a worker" in answer.content.decode()
+    assert "no active workers" in answer.content.decode()
     run()
     assert "format=spacy-docbin" in client.get(page, {"format": FORMAT}).content.decode()
     data = b"".join(client.get(file).streaming_content)  # type: ignore[attr-defined]
@@ -95,7 +95,7 @@ def test_a_large_set_is_written_and_its_losses_counted_by_a_job(
     page = reverse("test-set-export", args=[gold.slug])
     chosen = {"format": "conll", "scheme": "BIOES"}
     assert "A job writes a set of this size" in client.get(page, chosen).content.decode()
-    assert "waiting for a worker" in client.post(page, chosen, follow=True).content.decode()
+    assert "no active workers" in client.post(page, chosen, follow=True).content.decode()
     assert client.post(f"{address}?scheme=BIOES").json() == {
         "format": "conll BIOES",
         "size": None,

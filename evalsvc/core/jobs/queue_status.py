@@ -89,6 +89,15 @@ def _remaining(job: Job, mean: float | None) -> float | None:
     return age * (job.total - job.done) / job.done if 0 < job.done <= job.total else None
 
 
+def obstacle(job: Job | None) -> str:
+    """Return why a queued job does not start, empty if its turn comes."""
+    if job is None or job.state != State.QUEUED:
+        return ""
+    if drain := current_drain():
+        return f"no job is started now: {drain.reason}"
+    return "" if active_workers(job.queue) else "no active workers; queued until one starts"
+
+
 def durations(queue: str) -> list[float]:
     """Return seconds of the last jobs done at the first attempt."""
     return [_seconds(job) for job in _recently_done(queue) if job.started_at]

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsvc.core.accounts import users
 from evalsvc.core.errors.exceptions import Unknown
+from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import svg_file, text_file
 from evalsvc.core.web.figures import DataTable, Figure
@@ -216,6 +217,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "query": query,
         "state": comparison.state,
         "job": job,
+        "obstacle": queue_status.obstacle(job),
         "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
         "may_cancel": compared.may_cancel(comparison, request.user),
         "held_back": comparison.board.held_back,

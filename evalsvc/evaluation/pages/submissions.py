@@ -19,7 +19,6 @@ from evalsvc.core.accounts import users
 from evalsvc.core.formats.old_labels import mapped_in_words
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.exceptions import RetryLater
-from evalsvc.core.jobs.queue import current_drain
 from evalsvc.core.web import views
 from evalsvc.core.web.downloads import STORED_NOWHERE, csv_file, svg_file
 from evalsvc.core.web.figures import Figure
@@ -116,11 +115,8 @@ def _waiting(submission: Submission) -> dict[str, Any]:
 def _progress_text(submission: Submission) -> str:
     """Progress of the job in words."""
     job = submission.job
-    if job and submission.state == State.QUEUED:
-        if drain := current_drain():
-            return f"queued; no job is started now: {drain.reason}"
-        if not queue_status.active_workers(job.queue):
-            return "no active workers; queued until one starts"
+    if obstacle := queue_status.obstacle(job):
+        return obstacle
     if submission.state != State.RUNNING or job is None:
         return "queued; this page updates itself"
     if not job.total:

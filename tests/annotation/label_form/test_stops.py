@@ -175,6 +175,31 @@ def test_a_paused_annotator_sees_no_sentence_once_the_answers_are_sent(page: Pag
     assert page.locator("#finished").get_attribute("data-state") == "stopped"
 
 
+def test_a_late_reply_from_before_the_end_of_a_pause_stops_nothing(page: Page, start: Start) -> None:
+    cast = start(*(sentence(at) for at in range(1, 61)))
+    wait_for_reserve(page, 55)
+    ann = Annotator.objects.get(user=cast.people["ann"])
+    pauses.pause(ann, by=cast.curator, reason="Wait.")
+    for _ in range(6):
+        press(page, "1", "Enter")
+    page.locator("#finished[data-state=stopped]").wait_for()
+    wait_until_sent(page, 6)
+    requests: list[Route] = []
+    page.route("**/reserve", lambda route: route.continue_() if requests else requests.append(route))
+    page.get_by_role("button", name="Check again").click()
+    wait_until(page, lambda: bool(requests))
+    late = requests[0].fetch()
+    assert late.status == 403
+    pauses.resume(ann, by=cast.curator)
+    page.locator("#look-again").dispatch_event("click")
+    see(page, 7)
+    with page.expect_response("**/reserve"):
+        requests[0].fulfill(response=late)
+    press(page, "1", "Enter")
+    wait_until_sent(page, 7)
+    see(page, 8)
+
+
 def test_a_sentence_with_a_rejected_answer_is_not_shown_again(page: Page, start: Start) -> None:
     start(sentence(1), sentence(2))
     wait_for_reserve(page, 1)

@@ -68,7 +68,7 @@ async function stopIfRejectedByProject(response) {
   const reason = stopReasonOf(relevant);
   status.markOnline();
   if (!reason) return;
-  status.stop(reason);
+  status.stop(reason, relevant);
   throw new Unreachable("stopped");
 }
 

@@ -85,10 +85,10 @@ async function lease(n) {
   if (isLoggedOut(response)) throw new Unreachable("logged out");
   const reason = stopReasonOf(response);
   if (reason) {
-    status.stop(reason);
+    status.stop(reason, response);
     return 0;
   }
-  status.clearStop();
+  status.clearStop(response);
   refusal = "";
   if (response.status === 202) {
     // nothing yet; the search goes on
@@ -126,7 +126,7 @@ async function heartbeat() {
     const response = await call("POST", api.reserve, { holding: inUse(), n: before.length });
     const { ok, data } = response;
     const reason = stopReasonOf(response);
-    if (reason) status.stop(reason);
+    if (reason) status.stop(reason, response);
     if (!ok || !Array.isArray(data?.leases)) return;
     const extended = new Set(data.leases.map((entry) => entry.lease));
     reserved = reserved.filter((work) => !work.lease || extended.has(work.lease) || !before.includes(work));

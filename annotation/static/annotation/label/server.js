@@ -1,4 +1,4 @@
-// Requests to the API. A timeout or a server error counts as unreachable.
+// Requests to the API, numbered in the order of sending. A timeout or a server error counts as unreachable.
 
 import { api } from "./page.js";
 
@@ -9,6 +9,7 @@ const tokenIn = (page) => page.querySelector("[name=csrfmiddlewaretoken]")?.valu
 
 let token = tokenIn(document);
 let otherUser = false;
+let requests = 0;
 
 export class Unreachable extends Error {}
 
@@ -40,12 +41,13 @@ async function renewToken() {
 
 async function request(method, path, body) {
   const url = path.startsWith("/") ? path : api.root + path;
+  const number = ++requests;
   const headers = { "X-CSRFToken": token, Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const response = await fetchOrThrow(url, { method, headers, body: body && JSON.stringify(body) });
   const data = response.status === 204 ? null : await response.json().catch(() => null);
   if (response.ok) otherUser = false;
-  return { status: response.status, ok: response.ok, data };
+  return { status: response.status, ok: response.ok, data, number };
 }
 
 async function fetchOrThrow(url, options) {

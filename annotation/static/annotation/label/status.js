@@ -5,7 +5,7 @@ import { $, api } from "./page.js";
 import { isOtherUser, Unreachable } from "./server.js";
 import { conflicts, unsent } from "./storage.js";
 
-const state = { offlineSince: null, lastSaved: null, loggedOut: false, stopReason: "", reserved: 0 };
+const state = { offlineSince: null, lastSaved: null, loggedOut: false, stopReason: "", newest: 0, reserved: 0 };
 let onStop = () => {};
 let onResume = () => {};
 
@@ -51,17 +51,25 @@ export function whenStopped(stopped, resumed) {
   onResume = resumed;
 }
 
-export function stop(reason) {
+// Replies may overtake each other: the latest request decides whether the work is stopped. Only a request
+// for sentences ends a stop: a paused person's answers are accepted, and no sentence.
+function isLatest({ number }) {
+  if (number < state.newest) return false;
+  state.newest = number;
+  return true;
+}
+
+export function stop(reason, response) {
+  if (!isLatest(response)) return;
   state.stopReason = reason;
   onStop();
 }
 
-export function clearStop() {
-  state.stopReason = "";
+export function clearStop(response) {
+  if (isLatest(response)) state.stopReason = "";
 }
 
-// Only the server's next answer to a request for sentences ends a stop: a paused person's answers are
-// accepted, and no sentence.
+// Answers were sent while the work was stopped: time to ask for sentences again.
 export const resume = () => onResume();
 
 // ---- status line -----------------------------------------------------------------------------------

@@ -5,11 +5,13 @@ const links = [...document.querySelectorAll("#rows > tbody > tr > th a")];
 const acts = document.getElementById("opened");
 const filters = document.getElementById("filters");
 let opened = null; // the row below the open one
+let awaited = null; // request for the page of the row opened last; the replies to others come too late
 
 const rowOf = (link) => link.closest("tr");
 const linkIn = (row) => row.querySelector("th a");
 
 function close() {
+  awaited = null;
   if (!opened) return;
   const row = opened.previousElementSibling;
   row.classList.remove("is-open");
@@ -60,6 +62,7 @@ function fill(row, page) {
 }
 
 function warn(form) {
+  form.ariaBusy = null;
   form.querySelector("[role=alert]")?.remove();
   const note = Object.assign(document.createElement("p"), { className: "note note--bad", role: "alert" });
   note.textContent = "No reply from the service. Send it again.";
@@ -69,6 +72,8 @@ function warn(form) {
 async function send(event) {
   event.preventDefault();
   const { target: form, submitter } = event;
+  if (form.ariaBusy) return; // pressed twice
+  form.ariaBusy = "true";
   const row = opened.previousElementSibling;
   const address = form.getAttribute("action"); // `form.action` is a button of this name
   const page = await pageOf(address, { method: "POST", body: new FormData(form, submitter) }).catch(() => undefined);
@@ -79,10 +84,12 @@ async function send(event) {
 
 async function toggle(link) {
   const row = rowOf(link);
-  const isOpen = opened?.previousElementSibling === row;
+  const isOpen = (awaited?.row ?? opened?.previousElementSibling) === row;
   close();
   if (isOpen) return;
+  const request = (awaited = { row });
   const page = await pageOf(link.href).catch(() => null);
+  if (awaited !== request) return;
   if (!page) return location.assign(link.href);
   close();
   opened = Object.assign(document.createElement("tr"), { className: "opened" });

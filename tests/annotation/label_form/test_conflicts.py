@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 ELSEWHERE = {"spans": [], "relations": ["died_in"]}
 HERE = {"spans": [], "relations": ["lived_in"]}
+KEPT = """() => {
+  const note = document.querySelector(".conflict");
+  const stored = (done) => addEventListener("storage", () => done(note.isConnected), { once: true });
+  window.kept = new Promise(stored);
+}"""
 
 
 def conflict(page: Page, start: Start) -> None:
@@ -77,6 +82,9 @@ def test_a_conflict_in_one_tab_is_shown_in_the_other(page: Page, start: Start) -
     votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
     press(page, "1", "Enter")
     other.get_by_text("You also answered this sentence elsewhere.").wait_for()
+    other.evaluate(KEPT)
+    press(page, "1")  # a draft, which the storage has for both tabs
+    assert other.evaluate("window.kept")  # a button that is just being pressed stays
     other.get_by_role("button", name="Use the other answer").click()
     wait_until(page, lambda: page.locator("#conflicts").inner_text() == "")
 

@@ -12,6 +12,7 @@ from annotation.adjudication import decisions
 from annotation.freezing import builder
 from annotation.models import Item
 from annotation.queue import pauses, votes
+from tests.annotation.browser_keyboard import wait_until
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
@@ -146,6 +147,27 @@ def test_a_reply_about_a_row_that_was_left_does_not_fill_the_open_one(page: Page
     rows.first.get_by_text("excluded").wait_for()
     assert opened.get_by_role("link", name="Page of this sentence").get_attribute("href") == other
     assert opened.get_by_text("The sentence is excluded from the queue").count() == 0
+
+
+def test_the_row_opened_last_stays_open_when_an_earlier_page_comes_late(page: Page, live: str) -> None:
+    cast = ProjectCast.create()
+    cast.import_lines(sentence(1), sentence(2))
+    cast.open()
+    open_as(page, "cleo", "/projects/harbour/sentences/")
+    rows, opened = page.locator("#rows > tbody > tr:not(.opened)"), page.locator(".opened")
+    held: list[Route] = []
+    page.route("**/sentences/*/", lambda route: held.append(route))
+    for at in (0, 0, 0, 1):  # opened, closed, opened again, and left
+        rows.nth(at).locator("th a").click()
+    wait_until(page, lambda: len(held) == 3)
+    held.pop().continue_()
+    page.locator("tr:last-child.opened").wait_for()
+    for late in held:
+        with page.expect_response(late.request.url):
+            late.continue_()
+    page.evaluate("fetch('/healthz')")  # by its reply the earlier ones were handled
+    page.locator("tr:last-child.opened").wait_for()
+    assert opened.count() == 1
 
 
 def test_a_form_of_an_open_row_keeps_what_was_typed_while_the_network_is_off(page: Page, live: str) -> None:

@@ -45,8 +45,13 @@ export function onlyIn(one, other, item) {
   return only.slice(0, MOST).join(", ") + (only.length > MOST ? ` and ${only.length - MOST} more` : "");
 }
 
+// Notes of the same conflicts stay, as another tab stores something at any time, also while a button is pressed.
 export function showConflicts() {
-  $("conflicts").replaceChildren(...conflicts.read().map(conflictNote));
+  const entries = conflicts.read();
+  const ids = entries.map(({ id }) => id).join();
+  if (ids === $("conflicts").dataset.ids) return;
+  $("conflicts").dataset.ids = ids;
+  $("conflicts").replaceChildren(...entries.map(conflictNote));
 }
 
 function conflictNote(entry) {

@@ -65,7 +65,7 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("[data-copy]");
   if (!button) return;
   await copy(button.dataset.copy);
-  const before = button.textContent;
+  const text = (button.dataset.text ??= button.textContent); // a second click finds “Copied”
   button.textContent = "Copied";
-  setTimeout(() => (button.textContent = before), 1500);
+  setTimeout(() => (button.textContent = text), 1500);
 });

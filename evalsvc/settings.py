@@ -213,7 +213,7 @@ if SINGLE_SIGN_ON:
     OIDC_TITLE = os.environ.get("OIDC_TITLE") or "single sign-on"
     # Create accounts for users of the provider without an invitation.
     OIDC_OPENS_ACCOUNTS = env_bool("OIDC_OPENS_ACCOUNTS", default=SIGN_UP == "open")
-    OIDC_RP_SCOPES, OIDC_USE_PKCE, OIDC_TIMEOUT = "openid email profile", True, 10
+    OIDC_RP_SCOPES, OIDC_USE_PKCE, OIDC_TIMEOUT = "openid email profile", True, 5
     OIDC_AUTHENTICATION_CALLBACK_URL = "single-sign-on-back"
     LOGIN_REDIRECT_URL_FAILURE = "/login/?refused=single-sign-on"
     AUTHENTICATION_BACKENDS += ["evalsvc.core.accounts.single_sign_on.Provider"]

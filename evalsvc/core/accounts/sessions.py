@@ -29,6 +29,7 @@ def connect() -> None:
 
 def _begin(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
     request.session[BEGAN] = request.session[SEEN] = int(time.time())
+    request.session.set_expiry(None)  # a sign-on begins in a short one
 
 
 def end_all(user: User, *, by: User, keep: str | None = None) -> int:

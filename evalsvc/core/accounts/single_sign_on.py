@@ -26,9 +26,11 @@ from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
 
 from evalsvc.core.accounts import invitations, security_log, users
+from evalsvc.core.accounts.login_throttle import network_of
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.accounts.sessions import CONNECTING, INVITATION
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.web import places
 from evalsvc.core.web.text_validation import require_visible
 
 log = logging.getLogger(__name__)
@@ -136,6 +138,15 @@ def free_name(claims: Claims) -> str:
     return next(candidate for candidate in names if candidate.casefold() not in taken)
 
 
+class Start(OIDCAuthenticationRequestView):
+    """Redirect to the provider; the session of a visitor lasts no longer than that may take."""
+
+    def get(self, request: HttpRequest) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            request.session.set_expiry(BEGUN_SECONDS)
+        return super().get(request)
+
+
 class Callback(OIDCAuthenticationCallbackView):
     """Page that the provider redirects to."""
 
@@ -143,7 +154,8 @@ class Callback(OIDCAuthenticationCallbackView):
         if request.GET.get("error"):
             return self.login_failure()
         try:
-            return super().get(request)
+            with places.provider.taken(network_of(request)):
+                return super().get(request)
         except SuspiciousOperation as error:
             log.warning("Single sign-on rejected a callback: %s", error)
             return self.login_failure()
@@ -173,7 +185,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 patterns = [
-    path("single-sign-on/", OIDCAuthenticationRequestView.as_view(), name="single-sign-on"),
+    path("single-sign-on/", Start.as_view(), name="single-sign-on"),
     path("single-sign-on/back/", Callback.as_view(), name="single-sign-on-back"),
     path("account/connect/", connect, name="account-connect"),
     path("join/<str:secret>/sign-on/", join, name="join-by-provider"),

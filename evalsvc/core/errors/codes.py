@@ -260,6 +260,7 @@ ACCOUNTS: dict[str, str] = {
     "too_many_teams": "You have reached the limit of teams that one person can own.",
     "too_many_sign_ups": "Many accounts were made from your network. Wait an hour.",
     "too_many_passwords": "Many people log in at this moment; the password was not checked. Try again.",
+    "too_many_sign_ons": "Many people sign on at this moment, or the provider is slow. Load the page again.",
     "too_many_tries": "Too many failed logins. Wait, or request a link to reset your password.",
 }
 SECTIONS = {

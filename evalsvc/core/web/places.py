@@ -15,11 +15,9 @@ WAIT_SECONDS = 5
 NETWORK_WAIT_SECONDS = 1
 _half, _quarter = (max(1, settings.WEB_THREADS // part) for part in (2, 4))
 _reading, _waiting = BoundedSemaphore(_half), BoundedSemaphore(_quarter)
-_hashing, _waiting_to_hash = BoundedSemaphore(_quarter), BoundedSemaphore(_quarter)
-_waiting_for_network = BoundedSemaphore(_quarter)
+_waiting_by_network, _waiting_for_network = BoundedSemaphore(_quarter), BoundedSemaphore(_quarter)
 _alone = BoundedSemaphore(1)
 _of_thread = local()
-_networks, _network_left = set[str](), Condition()
 
 
 @contextmanager
@@ -42,49 +40,69 @@ def reading(*, alone: bool = False) -> Iterator[None]:
             _alone.release()
 
 
+class NetworkPlaces:
+    """Places for a quarter of the threads, of each network one at a time.
+
+    Another quarter may wait for a place, of each network one, and a last quarter a moment for another of
+    their network; the others are answered with 429.
+    """
+
+    def __init__(self, code: str, detail: str) -> None:
+        self.code, self.detail = code, detail
+        self.free, self.networks, self.left = BoundedSemaphore(_quarter), set[str](), Condition()
+
+    @contextmanager
+    def taken(self, network: str) -> Iterator[None]:
+        """Take a place, or answer 429."""
+        with self.left:
+            if network in self.networks and not self._waited_for(network):
+                raise self._none()
+            self.networks.update({network} - {""})
+        try:
+            if not _waited(self.free, _waiting_by_network):
+                raise self._none()
+            try:
+                yield
+            finally:
+                self.free.release()
+        finally:
+            with self.left:
+                self.networks.discard(network)
+                self.left.notify_all()
+
+    def _waited_for(self, network: str) -> bool:
+        """Wait a moment until nobody else of a network has a place, while few do."""
+        if not _waiting_for_network.acquire(blocking=False):
+            return False
+        try:
+            return self.left.wait_for(lambda: network not in self.networks, NETWORK_WAIT_SECONDS)
+        finally:
+            _waiting_for_network.release()
+
+    def _none(self) -> QuotaExceeded:
+        hint = f"Try again in {RETRY_SECONDS} s."
+        return QuotaExceeded(self.code, self.detail, retry_after=RETRY_SECONDS, hint=hint)
+
+
+passwords = NetworkPlaces("too_many_passwords", "Many passwords are being checked. Yours was not.")
+provider = NetworkPlaces("too_many_sign_ons", "Many people are signing on, or the provider is slow.")
+
+
 @contextmanager
 def hashing(*, network: str = "") -> Iterator[None]:
-    """Hash a password, which takes most of a second, while at most a quarter of the threads do.
+    """Hash a password, which takes most of a second.
 
-    Another quarter may wait for a place, of one network one at a time. A last quarter may wait a moment for
-    another of their network; the others are answered with 429. A thread takes one place, whatever it asks.
+    A thread takes one place, whatever it asks.
     """
     if getattr(_of_thread, "hashes", False):
         yield
         return
-    with _network_left:
-        if network in _networks and not _waited_for(network):
-            raise _no_hashing()
-        _networks.update({network} - {""})
-    try:
-        if not _waited(_hashing, _waiting_to_hash):
-            raise _no_hashing()
+    with passwords.taken(network):
         _of_thread.hashes = True
         try:
             yield
         finally:
             _of_thread.hashes = False
-            _hashing.release()
-    finally:
-        with _network_left:
-            _networks.discard(network)
-            _network_left.notify_all()
-
-
-def _waited_for(network: str) -> bool:
-    """Wait a moment until nobody else of a network has a place, while few do."""
-    if not _waiting_for_network.acquire(blocking=False):
-        return False
-    try:
-        return _network_left.wait_for(lambda: network not in _networks, NETWORK_WAIT_SECONDS)
-    finally:
-        _waiting_for_network.release()
-
-
-def _no_hashing() -> QuotaExceeded:
-    hint = f"Try again in {RETRY_SECONDS} s."
-    detail = "Many passwords are being checked. Yours was not."
-    return QuotaExceeded("too_many_passwords", detail, retry_after=RETRY_SECONDS, hint=hint)
 
 
 def _no_reading() -> QuotaExceeded:

@@ -123,7 +123,7 @@ def test_few_passwords_are_hashed_at_once_and_others_are_told_to_wait_without_co
     monkeypatch.setattr(passwords.Hasher, "iterations", 1)
     monkeypatch.setattr(places, "WAIT_SECONDS", 0.01)
     with monkeypatch.context() as all_places_taken:
-        all_places_taken.setattr(places, "_hashing", Semaphore(0))
+        all_places_taken.setattr(places.passwords, "free", Semaphore(0))
         response = client.post(reverse("login"), {"username": "kim", "password": RIGHT})
         assert (response.status_code, response["Retry-After"]) == (429, "5")
         assert not PasswordTry.objects.exists()
@@ -136,7 +136,7 @@ def test_of_one_network_one_password_is_checked_at_a_time_so_that_others_find_a_
     client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as one_is_being_checked:
-        one_is_being_checked.setattr(places, "_networks", {"192.0.2.1"})
+        one_is_being_checked.setattr(places.passwords, "networks", {"192.0.2.1"})
         one_is_being_checked.setattr(places, "NETWORK_WAIT_SECONDS", 0.01)
         assert attempt(client, "wrong", address="192.0.2.1") == 429
         assert attempt(client, "wrong", address="192.0.2.2") == 400
@@ -178,7 +178,7 @@ def test_parallel_attempts_are_limited_like_successive_ones(
     either_database: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.PASSWORD_TRIES = 5
-    monkeypatch.setattr(places, "_hashing", Semaphore(16))  # as many as there are processes and threads
+    monkeypatch.setattr(places.passwords, "free", Semaphore(16))  # as many as there are processes and threads
     monkeypatch.setattr(login_throttle, "network_of", lambda request: "")  # of which each checks one
     allowed: list[bool] = []
 

@@ -21,6 +21,7 @@ from django.urls import NoReverseMatch, reverse
 import evalsvc.urls  # noqa: F401 - read once, as it is where single sign-on is off, before a test switches it on
 from evalsvc.core.accounts import invitations, single_sign_on, teams
 from evalsvc.core.accounts.models import Identity, User
+from evalsvc.core.web import places
 from tests.evalsvc.core.accounts.provider import CLIENT, ISSUER, FakeProvider, running
 from tests.places.configuration import settings_with
 
@@ -113,6 +114,31 @@ def test_an_unrequested_callback_leads_to_the_login_page(client: Client, provide
     client.get(reverse("single-sign-on"))
     response = client.get(reverse("single-sign-on-back"), {"code": "c", "state": "made-up"})
     assert response["Location"] == "/login/?refused=single-sign-on"
+
+
+def test_the_session_of_a_visitor_who_only_begins_ends_soon(
+    client: Client, provider: FakeProvider, settings: Any
+) -> None:
+    """Sessions of strangers were kept for days."""
+    client.get(reverse("single-sign-on"))
+    assert client.session.get_expiry_age() == single_sign_on.BEGUN_SECONDS
+    sign_on(client, provider)
+    assert logged_in_as(client) == "nora"
+    assert client.session.get_expiry_age() == settings.SESSION_COOKIE_AGE
+
+
+def test_of_one_network_one_person_waits_for_a_slow_provider(
+    client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the provider hung, callbacks held all threads of the web server."""
+    with monkeypatch.context() as one_waits:
+        one_waits.setattr(places.provider, "networks", {"127.0.0.1"})
+        one_waits.setattr(places, "NETWORK_WAIT_SECONDS", 0.01)
+        response = sign_on(client, provider)
+        assert (response.status_code, response["Retry-After"]) == (429, "5")
+        assert provider.requests == []
+    again = client.get(response.wsgi_request.get_full_path())  # the page, loaded again
+    assert (again.status_code, logged_in_as(client)) == (302, "nora")
 
 
 def test_a_new_identity_is_rejected_where_it_needs_an_invitation(

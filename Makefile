@@ -18,7 +18,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 
 # Production settings for `check --deploy`, with placeholder values.
 PRODUCTION := EVALSVC_HTTPS=true DEBUG=false ALLOWED_HOSTS=evalsvc.example.org \
-  CSRF_TRUSTED_ORIGINS=https://evalsvc.example.org REDIS_URL=redis://redis:6379/0 \
+  CSRF_TRUSTED_ORIGINS=https://evalsvc.example.org TRUSTED_PROXIES=1 REDIS_URL=redis://redis:6379/0 \
   DATABASE_URL=postgres://evalsvc:not-a-password@postgres:5432/evalsvc \
   SECRET_KEY=only-for-the-check-of-the-settings-0123456789-abcdefghijklmnopqrstuvwxyz \
   EVALSVC_DATA=$(VENV)/check-data

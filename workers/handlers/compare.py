@@ -97,7 +97,7 @@ def _row(subject: int) -> StoredComparison:
 
 
 def compare_board(subject: int, progress: Progress) -> Store:
-    """Test the first systems of a board by Welch over their runs; a few of one run each over items."""
+    """Test the first systems of a board by Welch over their runs, those of one run over items."""
     setting = Setting.objects.select_related("benchmark", "test_set", "only").get(pk=subject)
     board_tests.begin(setting)
     row, measures, identity = board_tests.to_test(setting)
@@ -281,7 +281,7 @@ class _Compared:
         if self.of_board and self.hidden:  # it was open when the systems were chosen
             return "", []
         if replicates is None:
-            replicates = self._replicates(a, b, range(compared.REPLICATES))
+            replicates = self._replicates(a, b, range(compared.replicates(len(self.pairs))))
         return PAIRED.format(ITEMS[self.setting.unit]), compare_items(names, sides, replicates)
 
     def _replicates(self, a: int, b: int, numbers: range) -> dict[str, Replicates]:

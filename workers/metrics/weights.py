@@ -133,8 +133,15 @@ def weighted_average(scores: ArrayLike, weights: ArrayLike) -> float:
     >>> weighted_average([0.5, float("nan")], [0.5, 0.5])
     0.25
     """
-    given = np.asarray(scores, dtype=np.float64)
-    return float(np.dot(np.nan_to_num(given), np.asarray(weights))) if given.size else float("nan")
+    return _summed(_without_nan(np.asarray(scores, dtype=np.float64)), np.asarray(weights))
+
+
+def _without_nan(scores: Floats) -> Floats:
+    return np.where(np.isnan(scores), 0.0, scores)
+
+
+def _summed(scores: Floats, weights: Floats) -> float:
+    return float(np.dot(scores, weights)) if scores.size else float("nan")
 
 
 def micro_averages(counts: Counts, *, beta: float = 1.0) -> dict[str, Value]:
@@ -199,14 +206,14 @@ def scheme_averages(
     for unknown in set(schemes) - set(SCHEMES):
         require_choice("scheme", unknown, SCHEMES)
     gold, items = counts.gold, counts.items if entropy == "all" and counts.items else None
-    predicted = bool(counts.predicted.any())
-    figures = {}
+    predicted, figures = bool(counts.predicted.any()), {}
+    of_kind = {kind: _without_nan(getattr(of_classes, kind)) for kind in ("f1", "precision", "recall")}
     for scheme in schemes:
         weights = _weights(gold, scheme, items)
-        for kind in ("f1", "precision", "recall"):
+        for kind, values in of_kind.items():
             key, average = f"{scheme.replace('-', '_')}_{kind}", Value(float("nan"), NO_PREDICTION)
             if kind != "precision" or predicted:
-                average = Value(weighted_average(getattr(of_classes, kind), weights.values), weights.reason)
+                average = Value(_summed(values, weights.values), weights.reason)
             figures[key] = average
     return figures
 

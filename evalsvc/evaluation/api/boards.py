@@ -85,7 +85,7 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
 
 class RankedRowSerializer(RowSerializer):
     band = serializers.SerializerMethodField(
-        help_text="Ranks by tests of the measure of the order; null: not tested."
+        help_text="Ranks by `tests` of the measure of the order; null: not tested."
     )
 
     @extend_schema_field(BandSerializer(allow_null=True))
@@ -111,13 +111,22 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     measures = serializers.ListField(child=serializers.CharField())
     titles = serializers.SerializerMethodField(help_text="Titles of the measures: F2 where β = 2.")
     computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
+    tests = serializers.SerializerMethodField(
+        help_text="Tests behind `band`: over runs of systems that have several, of other pairs over items."
+    )
     rows = RankedRowSerializer(many=True)
 
     @cached_property
-    def bands(self) -> Mapping[int, board_tests.Band]:
+    def _tests(self) -> board_tests.BoardComparison | None:
         board = cast(leaderboard.Board, self.instance)
-        tests = board_tests.read([board], [board.order_by]).get(board.setting.pk)
-        return tests.bands(board.order_by) if tests else {}
+        return board_tests.read([board], [board.order_by]).get(board.setting.pk)
+
+    @cached_property
+    def bands(self) -> Mapping[int, board_tests.Band]:
+        return self._tests.bands(self._tests.board.order_by) if self._tests else {}
+
+    def get_tests(self, board: leaderboard.Board) -> list[str]:
+        return self._tests.methods(board.order_by) if self._tests else []
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_titles(self, board: leaderboard.Board) -> dict[str, str]:

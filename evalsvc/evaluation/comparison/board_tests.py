@@ -1,8 +1,8 @@
 """Tests between the first systems of a board: a job computes them, rank bands follow.
 
-Welch's t over runs for every two of the first systems with several runs, Holm over the pairs of a measure.
-A few systems of one run each, on open gold, are tested by paired randomisation over items. A reader sees
-tests only while the runs on the board are those that were tested.
+Welch's t over runs for every two of the first systems with several runs; on open gold those with one run
+are tested by paired randomisation over items, if these are few. Holm over the pairs of a measure. A reader
+sees tests only while the runs on the board are those that were tested.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from django.utils import timezone
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.board_figures import FAILURE_PAUSE, SHARE_OF_TIME
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.tested_systems import first_rows, most_single, tested_systems
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.disclosure.shown_tests import (
     ShownTest,
@@ -51,9 +51,7 @@ from evalsvc.evaluation.models import (
 from evalsvc.evaluation.roles import Person
 
 KIND = "board tests"
-FORMAT = 3
-FIRST = 50  # systems by the main measure that are tested against each other
-ITEM_TESTS = 150_000  # items times pairs, up to which a board of single runs is tested over items; 30 s
+FORMAT = 4
 MOST = 2_000  # tests for which those by all measures are computed, not only by those of the board; seconds
 PAUSE_SECONDS = 5.0
 # Tests of few systems over items are slow; once further runs allow tests over runs, these are quick.
@@ -62,13 +60,6 @@ QUEUED_AT_ONCE = 20
 _next_look = 0.0
 _DECODER = msgspec.msgpack.Decoder(list[StoredTest])
 Pair = tuple[int, int]
-
-
-def first_rows(board: Board) -> list[BoardRow]:
-    """Return the first systems by the main measure, in the order of the board."""
-    main = board.columns.get(board.setting.main)
-    first = set(main.order[:FIRST]) if main else set()
-    return board.rows_of(first)
 
 
 def _identity(board: Board, rows: Sequence[BoardRow]) -> str:
@@ -253,11 +244,18 @@ class BoardComparison(Comparison):
         """How far one answer in the rarest class moves macro F1 of a run, at most; of open gold alone."""
         return None if self.board.policy.hidden else self.stored_tests.macro_flip
 
-    def methods(self, key: str) -> list[str]:
-        """Name the tests of a measure."""
+    def with_p(self, key: str) -> list[StoredTest]:
+        """Return the tests of a measure that have a p."""
         pairs = self._stored(key)
-        tests = pairs.by_pair.values() if pairs else ()
-        return sorted({test.test for test in tests if test.p is not None})
+        return [test for test in pairs.by_pair.values() if test.p is not None] if pairs else []
+
+    def methods(self, key: str) -> list[str]:
+        """Name the tests of a measure, that over runs first."""
+        return sorted({test.test for test in self.with_p(key)}, key=lambda name: not name.endswith("runs"))
+
+    def methods_in_words(self, key: str) -> str:
+        """Name the tests of a measure, and which pairs are tested over items if some are."""
+        return " and, where a side has one run, ".join(self.methods(key))
 
     def detectable(self, key: str) -> tuple[float, float] | None:
         """Return the least and the greatest difference that a test of a pair mostly detects."""
@@ -310,26 +308,19 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
     rows = first_rows(board)
     runs = leaderboard.compared_runs(board, [row.system.pk for row in rows])
     scored = {system: sorted(of_system) for system, of_system in sorted(runs.items()) if of_system}
-    several = {system: of_system for system, of_system in scored.items() if len(of_system) > 1}
-    if len(several) < compared.LEAST <= len(scored) <= compared.MOST and _is_over_items(board, len(scored)):
-        several = scored
+    tested = sorted(tested_systems(board, {system: len(of_system) for system, of_system in scored.items()}))
     shown = [measure.key for measure in board_measures(setting, board.columns) if measure.ranks]
     measures = list(dict.fromkeys([setting.main, *shown, *scheme_measures(setting, board.columns)]))
     every = dict.fromkeys([*measures, *(key for key in board.columns if as_shown(setting, key).ranks)])
-    if comb(len(several), 2) * len(every) <= MOST:
+    if comb(len(tested), 2) * len(every) <= MOST:
         measures = list(every)
     row = StoredComparison(
         setting=setting,
         version=board.version,
-        systems=list(several),
-        runs=[[run[:2] for run in of_system] for of_system in several.values()],
+        systems=tested,
+        runs=[[run[:2] for run in scored[system]] for system in tested],
     )
     return row, measures, _identity(board, rows)
-
-
-def _is_over_items(board: Board, systems: int) -> bool:
-    """True for open gold of few items: hidden gold lets such tests out only where somebody asks for them."""
-    return not board.policy.hidden and count_items(board.version) * comb(systems, 2) <= ITEM_TESTS
 
 
 def begin(setting: Setting) -> None:
@@ -427,19 +418,23 @@ def _paused() -> set[int]:
 def _testable(keys: Collection[int]) -> list[int]:
     """Return the settings with systems to test.
 
-    Two that have several scored runs, or one beside those of papers, or a few with any on open gold.
+    Two that have several scored runs, or one beside those of papers; on open gold of few items any two.
     """
     if not keys:
         return []
     runs = Submission.objects.filter(benchmark__settings__in=keys, withdrawn_at=None)
     scored = runs.filter(scored_at__isnull=False).order_by().values_list("benchmark__settings", "system")
-    counts = list(scored.annotate(n=Count("pk")))
-    systems = Counter(setting for setting, _, n in counts if n > 1)
-    few = {
-        pk
-        for pk, n in Counter(setting for setting, *_ in counts).items()
-        if compared.LEAST <= n <= compared.MOST
-    }
-    few -= hidden_among(Setting.objects.filter(pk__in=few))
+    several, single = Counter[int](), Counter[int]()
+    for setting, _, n in scored.annotate(n=Count("pk")):
+        (several if n > 1 else single)[setting] += 1
     with_reported = set(ReportedSystem.objects.filter(setting__in=keys).values_list("setting", flat=True))
-    return [pk for pk in keys if pk in few or systems[pk] > (pk not in with_reported)]
+    testable = {pk for pk in keys if several[pk] > (pk not in with_reported)}
+    related = Setting.objects.select_related("benchmark", "test_set", "only")
+    rest = related.filter(pk__in=single.keys() - testable)
+    hidden = hidden_among(rest)
+    testable |= {
+        each.pk
+        for each in rest
+        if each.pk not in hidden and most_single(each, several[each.pk], single[each.pk])
+    }
+    return [pk for pk in keys if pk in testable]

@@ -294,6 +294,11 @@ def may_cancel(comparison: Comparison, person: Person) -> bool:
     return row.by_id == person.pk or roles.role_in(comparison.setting.benchmark, person) == roles.ORGANISER
 
 
+def replicates(pairs: int) -> int:
+    """Return how many replicates it takes for the least p of so many pairs to be below .05 after Holm."""
+    return max(REPLICATES, 20 * pairs - 1)
+
+
 def ranges_of_replicates(over_items: int) -> list[range]:
     """Divide the replicates of each pair among the jobs, if there are fewer pairs over items than jobs."""
     jobs = HELPERS + 1

@@ -15,10 +15,10 @@ from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.board_figures import RunStatistics
 from evalsvc.evaluation.board_reading import NOT_COMPUTED as NO_FIGURE
 from evalsvc.evaluation.comparison import sentences
-from evalsvc.evaluation.comparison.board_tests import FIRST
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import THIN, class_titles
 from evalsvc.evaluation.comparison.sentences import Outcome, Side, points
+from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.leaderboard import Column
@@ -36,7 +36,8 @@ METHOD = (
     " measure."
 )
 METHOD_OF_BOARD = (
-    f"Tests of the board: Welch’s t over runs, two-sided, with Cohen’s d; Holm over the pairs of its first"
+    "Tests of the board: Welch’s t over runs, two-sided, with Cohen’s d; where a side has one run, paired"
+    " randomisation and bootstrap over items of the median run. Holm over the pairs of its first"
     f" {FIRST} systems by a measure."
 )
 CLASS_METHOD = f"Classes with {THIN} items of the gold or more are one family for Holm, over all pairs."

@@ -17,7 +17,10 @@ from evalsvc.core.web.formatting import DASH
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.board_figures import RunStatistics, SystemRuns
 from evalsvc.evaluation.board_reading import NOT_COMPUTED
-from evalsvc.evaluation.comparison.board_tests import FIRST, Band, BoardComparison
+from evalsvc.evaluation.comparison import compared, tested_systems
+from evalsvc.evaluation.comparison.board_tests import Band, BoardComparison
+from evalsvc.evaluation.comparison.tested_systems import FIRST
+from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import ReportedSystem, Setting
@@ -25,9 +28,12 @@ from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
 
 MOST_COLUMNS = 40
 NOT_ENTERED = "not ranked: its team is ranked once, by another system"
-ONE_RUN = "one run: no test, so no rank"
-NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems with several runs are"
+ONE_RUN_OF_HIDDEN = "one run: the board tests no items of hidden gold, so no rank"
+ONE_RUN_OF_MANY = "one run: the board tests fewer items and systems, so no rank; a comparison tests it"
+NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems are"
+ONLY_SYSTEM = "no other system has a scored run, so no test and no rank"
 ALONE = "no other system has several runs, so no test and no rank"
+NO_TEST = "no test of it is possible, so no rank: a comparison names the reason"
 NOT_YET = "not tested yet: a job tests the runs"
 EARLIER = "only the present version is tested, so no rank"
 UNTESTED = "this measure is not among those that the board tests, so no rank"
@@ -273,21 +279,38 @@ class BoardView:
             return DASH, NO_FIGURE
         if band := self.first.bands.get(row.runs.system):
             return str(band), ""
-        return DASH, ONE_RUN if _shows_one(row.runs) else self._unranked
+        return DASH, self._no_rank(row.runs)
+
+    def _no_rank(self, runs: SystemRuns) -> str:
+        """Why tests leave a system without a band."""
+        if len(self.board.figures.runs) < compared.LEAST:
+            return ONLY_SYSTEM
+        if runs.system in self._tested:
+            return self._no_bands
+        if runs.system not in tested_systems.first_systems(self.board):
+            return NOT_AMONG_FIRST
+        if not _shows_one(runs):
+            return ALONE
+        return ONE_RUN_OF_HIDDEN if is_hidden(self.board.setting) else ONE_RUN_OF_MANY
 
     @cached_property
-    def _unranked(self) -> str:
-        """Why a system with several runs has no band."""
-        board, tests = self.board, self.first.tests
-        if board.policy.hidden and tests:
+    def _no_bands(self) -> str:
+        """Why a system has no band that the board tests."""
+        board = self.board
+        if not self.first.tests:
+            return EARLIER if board.version.number < board.setting.version else NOT_YET
+        if board.policy.hidden:
             return NOT_LET_OUT
-        if self.first.bands:
-            return NOT_AMONG_FIRST
-        if tests:
-            return UNTESTED
-        if sum(not _shows_one(runs) for runs in board.figures.runs) < 2:
-            return ALONE
-        return EARLIER if board.version.number < board.setting.version else NOT_YET
+        return NO_TEST if self.first.bands else UNTESTED
+
+    @cached_property
+    def _tested(self) -> set[int]:
+        """Systems that the board tests against each other."""
+        first = set(tested_systems.first_systems(self.board))
+        shown = [runs for runs in self.board.figures.runs if runs.system in first]
+        runs = {each.system: 1 if _shows_one(each) else len(each.names) for each in shown}
+        tested = tested_systems.tested_systems(self.board, runs)
+        return set(tested) if len(tested) >= compared.LEAST else set()
 
     @cached_property
     def boards(self) -> dict[str, Board]:

@@ -43,11 +43,9 @@ def tested(tests: BoardComparison, board: Board) -> str:
     if not bands:
         return ""
     systems = next(iter(bands.values())).of
-    pairs = counted(systems * (systems - 1) // 2, "pair")
-    described = (
-        f"ranks by tests: {listed(tests.methods(key))}, .05 after Holm over {pairs}"
-        f" of the {systems} tested systems"
-    )
+    pairs = counted(len(tests.with_p(key)), "pair")
+    by = tests.methods_in_words(key)
+    described = f"ranks by tests: {by}, .05 after Holm over {pairs} of the {systems} tested systems"
     if ends := tests.detectable(key):
         described += f"; {_detectable(ends, measure)}"
     return described

@@ -20,7 +20,7 @@ from evalsvc.evaluation.pages import printed_settings
 from evalsvc.evaluation.pages.board_columns import BoardView
 
 SHOWN = 12
-UNTESTED = "not tested: a board tests the first systems with several runs, by its measures"
+UNTESTED = "not tested: a board tests its first systems by its measures, those of one run on few items"
 NONE_CONFIRMED = "No test confirms both orders of a pair."
 Names = Mapping[int, str]
 

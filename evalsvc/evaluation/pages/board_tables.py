@@ -28,10 +28,7 @@ REPORTED_HEAD = Head("reported", "Reported in", numeric=False)
 BASELINE_HEAD = Head("baseline", "Baseline", numeric=False)
 REPORTED = "Rows marked as reported have the figures of papers as printed; they are not ranked."
 IMPOSSIBLE = "impossible on this gold"
-TESTED = (
-    "Ranks are those that Welch’s t over runs leaves open, at .05 after Holm. Bold: no system is better by a"
-    " test, and one is worse."
-)
+TESTED = "Ranks are those left open by {}, .05 after Holm. Bold: none is better by a test, and one is worse."
 
 
 class MakesTable(Protocol):
@@ -162,8 +159,8 @@ def caption(view: BoardView) -> str:
     if setting.row_rule != row_rules.MEAN:
         shown = f"One run of each system: the {row_rules.title(setting)}; n runs with different answers."
     words = [f"{shown} {_described(view)}"]
-    if view.first.bands:
-        words.append(TESTED)
+    if view.first.bands and view.first.tests:
+        words.append(TESTED.format(view.first.tests.methods_in_words(view.board.order_by)))
     words += [REPORTED, *_impossible(view)] if view.reported else []
     words += [f"{note}." for note in notes(view, view.rows)]
     return " ".join(words)

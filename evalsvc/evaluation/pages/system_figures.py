@@ -14,7 +14,7 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation import leaderboard, shown_scores
 from evalsvc.evaluation.board_figures import Kept
 from evalsvc.evaluation.comparison import board_tests
-from evalsvc.evaluation.comparison.board_tests import FIRST
+from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.leaderboard import Board

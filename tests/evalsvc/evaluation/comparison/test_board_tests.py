@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from datetime import timedelta
@@ -14,15 +15,37 @@ from django.utils import timezone
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import request_cancel
 from evalsvc.evaluation import board_figures, leaderboard, submission_states
-from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.comparison import board_tests, compared, tested_systems
 from evalsvc.evaluation.comparison.board_tests import Band
 from evalsvc.evaluation.disclosure.policy import Policy
-from evalsvc.evaluation.models import Benchmark, BoardTests, Score, Setting, Submission, System
-from evalsvc.evaluation.pages.board_columns import ALONE, NOT_YET, ONE_RUN, UNTESTED
+from evalsvc.evaluation.models import (
+    Benchmark,
+    BoardTests,
+    Score,
+    Setting,
+    SettingVersion,
+    Submission,
+    System,
+)
+from evalsvc.evaluation.pages.board_columns import (
+    ALONE,
+    NOT_AMONG_FIRST,
+    NOT_YET,
+    ONE_RUN_OF_HIDDEN,
+    ONE_RUN_OF_MANY,
+    ONLY_SYSTEM,
+    UNTESTED,
+)
 from evalsvc.evaluation.pages.board_reversals import UNTESTED as NO_P
 from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.periodic import look, pause
+from tests.evalsvc.evaluation.disclosure.phase import (
+    gold_labels,
+    hidden_phase,
+    scored,
+    wrong,
+)
 from tests.evalsvc.evaluation.test_leaderboard import answers
 from workers.handlers import compare as compare_handlers
 from workers.handlers.compare import compare_board
@@ -36,6 +59,12 @@ RUNS = {
     "Cedar": [(0.50, 0.70), (0.51, 0.71), (0.52, 0.72)],
     "Solo": [(0.90, 0.90)],
 }
+
+
+@pytest.fixture(autouse=True)
+def over_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No items are tested: the figures here are not those of the files."""
+    monkeypatch.setattr(tested_systems, "REPLICATED_ITEMS", 0)
 
 
 def begin(cast: BenchmarkCast) -> Setting:
@@ -133,7 +162,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     before = client.get(reverse("board", args=["rel"]))
     assert "in the order of the figures: no test gives a rank" in before.content.decode()
     waiting = before.context["table"].rows
-    assert [(line.rank, line.no_rank) for line in waiting] == [("–", ONE_RUN), *[("–", NOT_YET)] * 3]
+    assert [(line.rank, line.no_rank) for line in waiting] == [("–", ONE_RUN_OF_MANY), *[("–", NOT_YET)] * 3]
     assert {reason for pair in before.context["reversals"] for _, reason in pair["p"]} == {NO_P}
     compute()
     summary = overviews([Benchmark.objects.get()])[0].summary
@@ -146,7 +175,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
         ("Solo", "–", False), ("Alder", "1–2", True), ("Birch", "1–2", True), ("Cedar", "3", False),
     ]  # fmt: skip
     assert [line.others[0].leads for line in lines] == [False, False, False, True]
-    assert lines[0].no_rank == ONE_RUN
+    assert lines[0].no_rank == ONE_RUN_OF_MANY
     assert [[(rail.lane, rail.end) for rail in line.rails] for line in lines] == [
         [], [(1, " from")], [(1, " to")], [],
     ]  # fmt: skip
@@ -186,28 +215,36 @@ def test_figures_alone_give_no_rank(client: Client, cast: BenchmarkCast) -> None
     for system in ("Birch", "Cedar"):
         Submission.objects.filter(system__name=system).update(withdrawn_at=timezone.now())
     lines = client.get(reverse("board", args=["rel"])).context["table"].rows
-    assert [(line.rank, line.no_rank) for line in lines] == [("–", ONE_RUN), ("–", ALONE)]
+    assert [(line.rank, line.no_rank) for line in lines] == [("–", ONE_RUN_OF_MANY), ("–", ALONE)]
 
 
-def test_a_few_systems_of_one_run_each_are_ranked_by_tests_over_items_of_open_gold(
+def test_systems_of_one_run_are_ranked_by_tests_over_items_of_open_gold(
     client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(compared, "REPLICATES", 100)
+    monkeypatch.setattr(tested_systems, "REPLICATED_ITEMS", 600)  # of six sentences, one pair
     [setting] = cast.relations().settings.select_related("benchmark", "test_set", "only")
+
+    def rows() -> list[tuple[str, str]]:
+        lines = client.get(reverse("board", args=["rel"])).context["table"].rows
+        return [(line.rank, line.no_rank) for line in lines]
+
     for system, right in {"All": 6, "None": 0}.items():
         cast.submit(setting.benchmark, answers(right), system=system)
         assert run_next("score")
+        if system == "All":
+            assert rows() == [("–", ONLY_SYSTEM)]
+    assert rows() == [("–", NOT_YET)] * 2
     assert compute() == 1
     assert bands(setting) == {"All": "1", "None": "2"}
-    response = client.get(reverse("board", args=["rel"]))
-    assert [(line.rank, line.no_rank) for line in response.context["table"].rows] == [("1", ""), ("2", "")]
-    assert "ranks by tests: paired randomisation over sentences, .05 after Holm over 1 pair" in (
-        page := " ".join(response.content.decode().split())
-    )
+    assert rows() == [("1", ""), ("2", "")]
+    page = " ".join(client.get(reverse("board", args=["rel"])).content.decode().split())
+    assert "ranks by tests: paired randomisation over sentences, .05 after Holm over 1 pair" in page
     # a class with one sentence of the gold, whose F1 is 0 or 1, of three
     assert "One changed answer in the rarest class moves macro F1 by up to 33.3 points." in page
-    monkeypatch.setattr(board_tests, "ITEM_TESTS", 5)
-    assert board_tests.to_test(setting)[0].systems == []
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(tested_systems, "REPLICATED_ITEMS", 599)
+        assert board_tests.to_test(setting)[0].systems == []
     Setting.objects.update(disclosure="hidden")
     setting.refresh_from_db()
     assert board_tests.to_test(setting)[0].systems == []
@@ -219,6 +256,7 @@ def test_a_few_systems_of_one_run_each_are_ranked_by_tests_over_items_of_open_go
 def test_of_hidden_gold_no_job_tests_over_items(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, closing: str
 ) -> None:
+    monkeypatch.setattr(tested_systems, "REPLICATED_ITEMS", math.inf)
     [setting] = cast.relations().settings.all()
     for system, right in {"All": 6, "None": 0}.items():
         cast.submit(setting.benchmark, answers(right), system=system)
@@ -231,6 +269,52 @@ def test_of_hidden_gold_no_job_tests_over_items(
     monkeypatch.setattr(compare_handlers, "is_hidden", lambda setting: True)
     assert compute() == 1
     assert not BoardTests.objects.get().measures.exists()
+
+
+def test_single_runs_are_tested_over_items_beside_systems_with_several(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those after the first whose items are few enough have no rank."""
+    monkeypatch.setattr(compared, "REPLICATES", 59)
+    monkeypatch.setattr(tested_systems, "REPLICATED_ITEMS", 80 * 2 * 59)
+    gold = gold_labels(80)
+    benchmark = hidden_phase(cast, gold, disclosure="open")
+    shares = {"Net": (0.1, 0.12), "Rules": (0.15,), "Tree": (0.6, 0.62), "Last": (0.9,)}
+    for system, wrongs in shares.items():
+        for run, share in enumerate(wrongs):
+            scored(cast, benchmark, wrong(gold, share, seed=run), system=system, run=str(run))
+    assert compute() == 1
+
+    def ranks() -> dict[str, tuple[str, str]]:
+        lines = client.get(reverse("board", args=["hid"])).context["table"].rows
+        return {line.row.system.name: (line.rank, line.no_rank) for line in lines}
+
+    tested = {"Net": ("1–2", ""), "Rules": ("1–2", ""), "Tree": ("3", "")}
+    assert ranks() == tested | {"Last": ("–", ONE_RUN_OF_MANY)}
+    by = ["Welch’s t over runs", "paired randomisation over sentences"]
+    page = " ".join(client.get(reverse("board", args=["hid"])).content.decode().split())
+    assert f"{by[0]} and, where a side has one run, {by[1]}, .05 after Holm over 3 pairs of the 3" in page
+    assert f"by {by[0]} and" in client.get(reverse("board-view-file", args=["hid", "tex"])).content.decode()
+    client.force_login(cast.kim)
+    assert client.get(reverse("api-board", args=["hid"])).json()["tests"] == by
+    with monkeypatch.context() as patch:
+        patch.setattr(tested_systems, "FIRST", 3)
+        assert ranks()["Last"] == ("–", NOT_AMONG_FIRST)
+    Setting.objects.update(disclosure="hidden")
+    assert ranks()["Last"] == ranks()["Rules"] == ("–", ONE_RUN_OF_HIDDEN)
+
+
+def test_item_tests_are_limited_by_pairs_replicates_and_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # the limits themselves
+    items, gold = 3_333, SettingVersion()
+    monkeypatch.setattr(tested_systems, "count_items", lambda gold: items)
+    replicates = [compared.replicates(math.comb(systems, 2)) for systems in (10, 11, 20, 50)]
+    assert replicates == [1_000, 1_099, 3_799, 24_499]
+    limits = [tested_systems.most_single(gold, several, 50) for several in (0, 1, 9, 16, 17)]
+    assert limits == [10, 9, 3, 1, 0]
+    items = 3_334
+    assert tested_systems.most_single(gold, 0, 50) == 9
+    assert tested_systems.most_single(gold, 0, 1) == 0
 
 
 @pytest.mark.parametrize("most", [2_000, 0])

@@ -1,0 +1,55 @@
+"""Systems of a board that its job tests against each other.
+
+Of the first ones all with several runs, by these; on open gold those with one run, too, as long as tests of
+theirs over items are few enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import comb
+
+from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.comparison import compared
+from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.leaderboard import Board, BoardRow
+from evalsvc.evaluation.models import Setting, SettingVersion
+
+FIRST = 50  # systems by the main measure that are tested against each other
+# At most so many pairs over items times their replicates, about a minute, and so many with the items in each.
+REPLICATED_PAIRS, REPLICATED_ITEMS = 45_000, 150_000_000
+
+
+def first_systems(board: Board) -> list[int]:
+    """Return the first systems by the main measure, the best first."""
+    main = board.columns.get(board.setting.main)
+    return main.order[:FIRST] if main else []
+
+
+def first_rows(board: Board) -> list[BoardRow]:
+    """Return the rows of these systems, in the order of the board."""
+    return board.rows_of(set(first_systems(board)))
+
+
+def tested_systems(board: Board, runs: Mapping[int, int]) -> list[int]:
+    """Return which of the first systems are tested, given how many runs each of them shows.
+
+    Hidden gold lets tests over items out only where somebody asks for them.
+    """
+    order = [system for system in first_systems(board) if runs.get(system)]
+    several = [system for system in order if runs[system] > 1]
+    single = [system for system in order if runs[system] == 1]
+    fitting = 0 if is_hidden(board.setting) else most_single(board.version, len(several), len(single))
+    return [*several, *single[:fitting]]
+
+
+def most_single(gold: Setting | SettingVersion, several: int, single: int) -> int:
+    """Return how many systems with one run are tested beside so many with several; none without a pair."""
+    items, fitting = count_items(gold), 0
+    for n in range(1, single + 1):
+        over_items = comb(n, 2) + n * several
+        replicated = over_items * compared.replicates(comb(n + several, 2))
+        if replicated > REPLICATED_PAIRS or items * replicated > REPLICATED_ITEMS:
+            break
+        fitting = n if over_items else 0
+    return fitting

@@ -45,6 +45,9 @@ STATE_OF_JOB: dict[str, str] = {
 }
 # A model that can't be run is the sender's fault, like a file with errors.
 MODEL_FAULTS = frozenset({"bad_model", "model_failed", "model_too_big", "model_too_slow"})
+# What needs more than a job may take has cost as much as a scored run: it counts, and is not retried.
+LIMITS = frozenset({"memory_limit", "time_limit"})
+RETRIES = 3
 # A dense file stays `received` until a job has checked its numbers and queued the scoring.
 STATE_OF_CHECK: dict[str, str] = {
     Job.State.QUEUED: S.RECEIVED,
@@ -181,16 +184,21 @@ def score_again(submission: Submission) -> None:
 
 
 def can_be_retried(submission: Submission) -> bool:
-    """True if its last job failed for no fault of the file."""
-    failed = submission.job is not None and submission.job.state == Job.State.FAILED
-    return failed and submission.state in (S.FAILED, S.SCORED) and submission.withdrawn_at is None
+    """True if its last job failed for no fault of the file, and its team has not retried it often."""
+    job = submission.job
+    if job is None or job.state != Job.State.FAILED or job.error_code in LIMITS:
+        return False
+    if submission.state not in (S.FAILED, S.SCORED) or submission.withdrawn_at is not None:
+        return False
+    return job.events.filter(what="restarted").count() < RETRIES
 
 
 def retry(submission: Submission, *, by: User) -> None:
     """Restart the failed job of a submission."""
     require_own(by, submission)
     if submission.job is None or not can_be_retried(submission):
-        raise Conflict("not_failed", f"Nothing failed: this submission is {submission.state}.")
+        hint = f"A run is retried {RETRIES} times at most, one that met a limit of the service not at all."
+        raise Conflict("not_failed", f"This submission is {submission.state}, not to be retried.", hint=hint)
     run = Submission.objects.filter(system=submission.system, run=submission.run, withdrawn_at=None)
     if run.exclude(state__in=(S.INVALID, S.FAILED, S.CANCELLED)).exclude(pk=submission.pk).exists():
         raise Conflict("run_taken", f"Run {submission.run} of {submission.system} has another active file.")

@@ -242,15 +242,21 @@ def bag_claims(sentences: Claims, bag: ArrayLike, *, aggregation: str, n_bags: i
     if aggregation == "ONE":
         merged = np.maximum.reduceat(sentences.score[order], edges) if len(edges) else np.zeros(0)
     else:
-        merged = (
-            np.bincount(inverse, weights=sentences.score) / np.bincount(inverse)
-            if len(edges)
-            else np.zeros(0)
-        )
+        merged = _means(inverse, sentences.score) if len(edges) else np.zeros(0)
     sequence = np.argsort(first)
     kept = cells[first[sequence]]
     width = sentences.n_relations
     return Claims(kept // width, kept % width, merged[sequence], n_bags, width)
+
+
+def _means(groups: Ints, scores: Floats) -> Floats:
+    """Return the mean score of each group."""
+    sizes = np.bincount(groups)
+    means = np.bincount(groups, weights=scores) / sizes
+    if np.isfinite(means).all():
+        return means
+    # a sum of great scores overflows
+    return np.nan_to_num(np.bincount(groups, weights=scores / sizes[groups]))
 
 
 def threshold_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, *, threshold: float) -> Counts:

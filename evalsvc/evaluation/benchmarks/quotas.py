@@ -2,7 +2,8 @@
 
 Hidden phases also limit rejected uploads per day.
 
-Scoring that began counts, cancelled or not. Failed submissions cost nothing, an invalid model costs one.
+Scoring that began counts, cancelled or not, and what met a limit of the service. Other failed submissions
+cost nothing, an invalid model costs one.
 Hidden phases have quotas by default, since every score gives away some bits of the gold.
 """
 
@@ -27,6 +28,7 @@ from evalsvc.evaluation.dates import ANYWHERE, ZONES, stated
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.disclosure.rules import PER_DAY, REFUSALS_PER_DAY, in_total
 from evalsvc.evaluation.models import Benchmark, Refusal, Setting, Submission
+from evalsvc.evaluation.submission_states import LIMITS
 
 S = Submission.State
 WAITING = (S.RECEIVED, S.QUEUED, S.RUNNING)
@@ -34,6 +36,7 @@ WAITING = (S.RECEIVED, S.QUEUED, S.RUNNING)
 COUNTED = (
     Q(state__in=(*WAITING, S.SCORED))
     | Q(state=S.INVALID, model__isnull=False)
+    | Q(state=S.FAILED, reason_code__in=LIMITS)
     | Q(state=S.CANCELLED, started_at__isnull=False)
 )
 PHASE_QUOTAS = ("per_day", "in_total")

@@ -138,6 +138,8 @@ def _notice(submission: Submission) -> Notice | None:
             )
             return Notice("warn", "Not scored.", detail)
         detail = "The run does not count towards your quota. You can retry it, or submit it again."
+        if submission.reason_code in submission_states.LIMITS:
+            detail = "The run counts towards your quota."
         return Notice("warn", "Not scored.", f"{reason or 'No reason was recorded.'} {detail}")
     if submission.state == State.CANCELLED:
         return Notice("warn", "Cancelled.", "Nothing was scored. You can submit the run again.")

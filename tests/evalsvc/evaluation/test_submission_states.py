@@ -262,6 +262,19 @@ def test_only_a_failed_run_can_be_retried(cast: BenchmarkCast, code: str) -> Non
     assert error.value.code == "not_failed"
 
 
+def test_a_team_retries_a_run_three_times_at_most(cast: BenchmarkCast, client: Client) -> None:
+    submission = failed(cast)
+    client.force_login(submission.by)
+    statuses = []
+    for _ in range(4):
+        response = client.post(f"/api/v1/submissions/{submission.pk}/retry")
+        statuses.append(response.status_code)
+        if job := queue.claim("score"):
+            transitions.fail(job, code="worker_lost", reason="The worker process ended.")
+    assert statuses == [200, 200, 200, 409]
+    assert "Retry run" not in client.get(f"/submissions/{submission.pk}/").content.decode()
+
+
 def test_a_run_sent_again_meanwhile_is_not_retried(cast: BenchmarkCast) -> None:
     submission = failed(cast)
     cast.submit(submission.benchmark, LINES)

@@ -177,6 +177,9 @@ def test_bag_scores_are_the_maximum_or_mean_of_sentence_scores() -> None:
     mean = bag_claims(sentences, [1, 1, 0], aggregation="AVG", n_bags=2)
     assert list(zip(one.pair, one.relation, strict=True)) == [(1, 1), (0, 1), (0, 0)]
     assert (one.score.tolist(), mean.score.tolist()) == ([0.6, 0.5, 0.1], pytest.approx([0.4, 0.5, 0.1]))
+    great = claims_of_columns([0, 1, 2], [0, 0, 1], [1.7e308, 1.7e308, 0.5], n_pairs=3, n_relations=2)
+    mean = bag_claims(great, [0, 0, 0], aggregation="AVG", n_bags=1)
+    assert mean.score.tolist() == [pytest.approx(1.7e308), 0.5]
 
 
 def test_hits_are_the_same_without_a_lookup_table() -> None:

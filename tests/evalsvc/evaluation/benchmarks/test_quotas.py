@@ -10,7 +10,7 @@ from django.db.models import F
 from django.test import Client
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
+from evalsvc.core.errors.exceptions import Conflict, DomainError, QuotaExceeded
 from evalsvc.core.jobs import transitions
 from evalsvc.core.jobs.queue import claim
 from evalsvc.evaluation import submission_states
@@ -110,6 +110,20 @@ def test_a_failed_or_invalid_run_does_not_count(cast: BenchmarkCast, code: str) 
     transitions.fail(job, code=code, reason="For the test.")
     assert [allowance.used for allowance in quotas.allowances(benchmark, cast.kelpie)] == [0, 0, 0]
     assert cast.submit(benchmark, LINES, run="2").state == "queued"
+
+
+@pytest.mark.parametrize("code", ["memory_limit", "time_limit"])
+def test_a_run_that_met_a_limit_counts_and_is_not_retried_by_its_team(cast: BenchmarkCast, code: str) -> None:
+    """A worker was kept busy, and times of hidden gold measured, past every quota."""
+    benchmark = cast.relations(per_day=1, in_total=1)
+    submission = cast.submit(benchmark, LINES)
+    job = claim("score")
+    assert job is not None
+    transitions.fail(job, code=code, reason="For the test.")
+    assert [allowance.used for allowance in quotas.allowances(benchmark, cast.kelpie)] == [1, 1, 0]
+    assert refused(cast, benchmark, run="2").code == "quota_per_day"
+    with pytest.raises(Conflict):
+        submission_states.retry(Submission.objects.get(pk=submission.pk), by=cast.kim)
 
 
 @pytest.mark.parametrize(("code", "used"), [("model_too_slow", 1), ("unknown_label", 1), ("worker_lost", 0)])

@@ -121,7 +121,7 @@ def test_a_run_that_met_a_limit_counts_and_is_not_retried_by_its_team(cast: Benc
     assert job is not None
     transitions.fail(job, code=code, reason="For the test.")
     assert [allowance.used for allowance in quotas.allowances(benchmark, cast.kelpie)] == [1, 1, 0]
-    assert refused(cast, benchmark, run="2").code == "quota_per_day"
+    assert refused(cast, benchmark, run="2").code == "quota_in_total"
     with pytest.raises(Conflict):
         submission_states.retry(Submission.objects.get(pk=submission.pk), by=cast.kim)
 

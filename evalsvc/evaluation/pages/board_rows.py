@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web.formatting import counted, day
 from evalsvc.evaluation.leaderboard import BoardSystem
 from evalsvc.evaluation.pages.board_rails import Rail
-from evalsvc.evaluation.pages.board_view import ReportedRow, ScoreCell, TableRow
+from evalsvc.evaluation.pages.page_table import ReportedRow, ScoreCell, TableRow
 
 SAME_ANSWERS = "Runs with the same answers count once."
 WITHHELD = "Runs without figures while the gold is hidden."

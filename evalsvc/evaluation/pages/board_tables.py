@@ -17,7 +17,8 @@ from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages import board_reversals
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
-from evalsvc.evaluation.pages.board_view import NOT_PRINTED, notes, system_names
+from evalsvc.evaluation.pages.board_view import system_names
+from evalsvc.evaluation.pages.page_table import NOT_PRINTED, notes
 
 SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
 TEAM_HEAD = Head("team", "Team", numeric=False)

@@ -37,7 +37,7 @@ from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import board_measures, other_form, scheme_measures
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages import (
-    board_columns,
+    board_choice,
     board_reversals,
     board_tables,
     board_view,
@@ -156,7 +156,7 @@ def requested_view(
 ) -> BoardView:
     """Return the board in the query, with the boards of the other settings."""
     version = requested_version(request)
-    choice = replace(board_columns.requested(request.GET, settings, setting), version=version)
+    choice = replace(board_choice.requested(request.GET, settings, setting), version=version)
     rest = [each for each in settings if each.pk != setting.pk]
     shared = {choice.order or setting.main, *(measure for _, measure in choice.columns)}
     asked = [Asked(setting, choice.order, version, usual=True)]
@@ -195,7 +195,7 @@ def _links(view: BoardView, settings: list[Setting]) -> dict[str, Any]:
         "own_query": choice.query(**WITHOUT_VIEW),
         "saved_query": saved_views.kept(choice),
         "sort_fields": choice.without("order"),
-        "choice_fields": choice.without("columns", *board_columns.FILTERS),
+        "choice_fields": choice.without("columns", *board_choice.FILTERS),
         "tabs": [(each, choice.query(setting=each, order="", version=None)) for each in settings],
         "side_by_side": choice.query(columns=main, order="") if len(settings) > 1 else "",
         "plain": choice.query(**WITHOUT_VIEW),

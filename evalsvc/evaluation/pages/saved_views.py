@@ -20,12 +20,12 @@ from evalsvc.evaluation.benchmarks import saved_views
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.measures.menu import menu_of
 from evalsvc.evaluation.models import Benchmark, SavedView
-from evalsvc.evaluation.pages import board_columns
-from evalsvc.evaluation.pages.board_columns import Choice
+from evalsvc.evaluation.pages import board_choice
+from evalsvc.evaluation.pages.board_choice import Choice
 
 SAVE = "save"
 LONGEST_QUERY = 8000
-NAMES = ("setting", "version", "columns", *board_columns.FILTERS, "order", "page")
+NAMES = ("setting", "version", "columns", *board_choice.FILTERS, "order", "page")
 
 
 class ViewForm(PageForm):
@@ -57,7 +57,7 @@ def checked(benchmark: Benchmark, query: str) -> str:
     setting = next((each for each in settings if key in ("", each.key)), None)
     if setting is None:
         raise DomainError("bad_view", f"The benchmark has no setting {key[:60]!r}.", field="query")
-    choice = board_columns.requested(texts, settings, setting)
+    choice = board_choice.requested(texts, settings, setting)
     if choice.order and choice.order not in menu_of(setting):
         detail = f"The benchmark has no column {choice.order[:100]!r}."
         raise DomainError("unknown_measure", detail, field="query")

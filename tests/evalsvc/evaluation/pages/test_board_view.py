@@ -16,7 +16,7 @@ from evalsvc.evaluation.leaderboard import Column, reversals
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.pages.board_headline import leader, sentence
 from evalsvc.evaluation.pages.board_reversals import Order, agreements, reversed_pairs
-from evalsvc.evaluation.pages.board_view import cell
+from evalsvc.evaluation.pages.page_table import cell
 
 A, B, C = 1, 2, 3
 NAMES = {A: "Alder", B: "Birch", C: "Cedar"}

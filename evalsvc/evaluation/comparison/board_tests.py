@@ -66,7 +66,13 @@ def _identity(board: Board, rows: Sequence[BoardRow]) -> str:
     """Digest of the runs that are tested."""
     runs = sorted((row.runs.system, row.runs.newest, row.runs.names, row.runs.chosen) for row in rows)
     last = sorted(row.runs.last.timestamp() for row in rows)
-    return hashlib.sha256(repr((FORMAT, board.version.pk, runs, last)).encode()).hexdigest()
+    digest = hashlib.sha256(repr((board.version.pk, runs, last)).encode()).hexdigest()
+    return f"{_format()}{digest[:60]}"
+
+
+def _format() -> str:
+    """How identities of the present format begin."""
+    return f"{FORMAT}:"
 
 
 # ---- reading -------------------------------------------------------------------------------------
@@ -382,7 +388,10 @@ def queue_outdated() -> None:
     )
     closed = Q(tests__computed_at__lt=F("closes_at"), closes_at__lte=now)
     newest = StoredBoard.objects.filter(setting=OuterRef("pk")).order_by("-pk").values("outdated")[:1]
-    changed = Setting.objects.filter(Q(tests__outdated=True) | closed).annotate(waits=Subquery(newest))
+    other = Q(tests__isnull=False) & ~Q(tests__identity__startswith=_format())
+    changed = Setting.objects.filter(Q(tests__outdated=True) | closed | other).annotate(
+        waits=Subquery(newest)
+    )
     open_ = ~Q(sealed=True) | Q(closes_at__lte=now)
     keys = [*untested.filter(open_).values_list("pk", flat=True)[:QUEUED_AT_ONCE]]
     keys += changed.filter(open_).filter(Q(waits=None) | Q(waits=False)).values_list("pk", flat=True)
@@ -390,7 +399,8 @@ def queue_outdated() -> None:
     keys = [pk for pk in keys if pk not in paused][:QUEUED_AT_ONCE]
     testable = _testable(keys)
     for pk in set(keys).difference(testable):
-        BoardTests.objects.update_or_create(setting_id=pk, defaults={"outdated": False, "computed_at": now})
+        looked_at = {"identity": _format(), "outdated": False, "computed_at": now}
+        BoardTests.objects.update_or_create(setting_id=pk, defaults=looked_at)
     # counted again: runs that were stored meanwhile may have found the mark still on
     for pk in testable + _testable(set(keys).difference(testable)):
         with transaction.atomic():

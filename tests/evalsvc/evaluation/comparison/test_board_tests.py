@@ -124,6 +124,17 @@ def test_a_band_has_the_ranks_that_tests_leave_open(client: Client, cast: Benchm
     assert compute() == 0
 
 
+def test_tests_of_an_earlier_format_are_computed_anew(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = begin(cast)
+    assert compute() == 1
+    monkeypatch.setattr(board_tests, "FORMAT", 99)
+    assert bands(setting) == {}
+    assert (compute(), compute()) == (1, 0)
+    assert bands(setting)["Cedar"] == "3"
+
+
 @pytest.mark.parametrize("change", ["run", "withdrawal"])
 def test_tests_of_other_runs_are_not_shown(cast: BenchmarkCast, change: str) -> None:
     setting = begin(cast)

@@ -24,6 +24,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks.events import events_of
 from evalsvc.evaluation.models import Benchmark, Entrant, Submission
 from evalsvc.evaluation.pages import run_list
+from evalsvc.evaluation.pages.boards import may_organise
 from evalsvc.evaluation.pages.overviews import overviews
 
 LISTED, TASKS, NEWS = 10, 5, 6  # benchmarks, projects with work of a kind, events
@@ -73,6 +74,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "news": events_of(visible)[:NEWS],
         "todo": todo,
         "test_sets": test_sets[:6],
+        "may_organise": may_organise(request),
         "steps": first_steps(person) if is_empty else None,
         "label_now": left[0][0] if left else None,
         "submit_to": boards[0].benchmark if boards and person and person.memberships.exists() else None,

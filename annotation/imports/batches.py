@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotation.imports import gold, items, suggestions, votes
+from annotation.imports.upload_precheck import ROLES
 from annotation.models import Batch, Item, Project, Suggestion, Vote
 from annotation.ontology.inventory import lock_project, require_no_running_import
 from annotation.roles import CURATOR, require_organiser, require_to_change
@@ -190,7 +191,7 @@ def _check_options(content: str, format: str, options: dict[str, Any]) -> None:
             field="options",
         )
     if format and format not in formats():
-        detail = f"Unknown format {format!r}. Use one of: {', '.join(formats())}."
+        detail = f"Unknown format {format!r}. Use one of: {', '.join(formats(ROLES[content]))}."
         raise DomainError("unknown_format", detail, field="format")
     for name, value in options.items():
         is_valid, expected = OPTION_CHECKS.get(name, (None, ""))

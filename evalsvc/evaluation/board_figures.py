@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property, reduce
@@ -286,11 +286,13 @@ def changes(settings: Collection[Setting], *, as_stored: bool = False) -> dict[i
     a score under the setting don't count: nobody else may see that they came or ended.
     """
     rows: dict[int, list[Any]] = defaultdict(list)
+    choosing, baselines = _choosing(settings), _baselines(settings)
+    read = {each.pk for each in settings} | {pk for pk, *_ in choosing.values()}
     if as_stored:
-        stored = StoredBoard.objects.filter(setting__in=settings).order_by("pk")
+        stored = StoredBoard.objects.filter(setting__in=read).order_by("pk")
         for pk, *values in stored.values_list("setting", "pk", "outdated"):
             rows[pk] += values
-    counted = [each.pk for each in settings if each.pk not in rows]
+    counted = read - rows.keys()
     links = Submission.evaluations.through.objects.filter(evaluation__setting__in=counted).order_by()
     linked = links.values_list("evaluation__setting").annotate(
         Count("pk"),
@@ -304,14 +306,13 @@ def changes(settings: Collection[Setting], *, as_stored: bool = False) -> dict[i
     near = NearDuplicate.objects.filter(setting__in=counted).order_by()
     for pk, *numbers in (*linked, *near.values_list("setting").annotate(Count("pk"), Max("pk"))):
         rows[pk] += numbers
-    choosing, baselines = _choosing(settings), _baselines(settings)
     hidden, sealed = hidden_among(settings), sealed_from(settings, None)
     return {
         each.pk: (
             each.benchmark.created_at,
             [getattr(each, field.attname) for field in each._meta.concrete_fields],
             rows[each.pk],
-            choosing.get((each.benchmark_id, best_on(each.row_rule))),
+            (by := choosing.get((each.benchmark_id, best_on(each.row_rule)), ())) and (*by, *rows[by[0]]),
             (each.pk in hidden, each.pk in sealed),
             *baselines.get(each.benchmark_id, ()),
         )
@@ -319,15 +320,15 @@ def changes(settings: Collection[Setting], *, as_stored: bool = False) -> dict[i
     }
 
 
-def _choosing(settings: Collection[Setting]) -> dict[tuple[int, str], Stamp]:
-    """Return what changes with a setting that chooses the runs of others."""
+def _choosing(settings: Collection[Setting]) -> dict[tuple[int, str], Sequence[Any]]:
+    """Return number, version and rules of settings that choose the runs of others."""
     choosing = [each for each in settings if best_on(each.row_rule)]
     if not choosing:
         return {}
     keys = {best_on(each.row_rule) for each in choosing}
     theirs = Setting.objects.filter(benchmark__in={each.benchmark_id for each in choosing}, key__in=keys)
-    names = ("benchmark", "key", "version", "main", "disclosure", "sealed", "closes_at")
-    return {(row[0], row[1]): row for row in theirs.values_list(*names)}
+    names = ("pk", "version", "main", "disclosure", "sealed", "closes_at")
+    return {(of, key): row for of, key, *row in theirs.values_list("benchmark", "key", *names)}
 
 
 def _baselines(settings: Collection[Setting]) -> dict[int, list[int]]:

@@ -59,9 +59,9 @@ class Reading:
     equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
     same: dict[int, list[Run]] = field(default_factory=dict)  # runs with the figures of each, itself first
     withheld: set[int] = field(default_factory=set)  # runs that show no figures
-    elsewhere: dict[int, float] = field(
+    elsewhere: dict[tuple[int, str], float] = field(
         default_factory=dict
-    )  # values that choose a run, the higher the better
+    )  # by system and run: values that choose one, the higher the better
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
     finals: Mapping[int, datetime] = field(default_factory=dict)  # when runs were chosen as final
     teams: Mapping[int, int] = field(default_factory=dict)  # by system, of teams with one entry
@@ -112,7 +112,8 @@ class Reading:
         final = [(finals[each.pk], run) for run in runs for each in same[run.pk] if each.pk in finals]
         if final:
             return [max(final)[1]]
-        best = [(self.elsewhere[run.pk], run.pk, run) for run in figured if run.pk in self.elsewhere]
+        named = ((self.elsewhere.get((run.system_id, run.run)), run) for run in figured)
+        best = [(value, run.pk, run) for value, run in named if value is not None]
         latest = max(figured, key=lambda run: max(each.pk for each in same[run.pk]))
         return [max(best)[2] if best else latest]
 
@@ -229,14 +230,18 @@ def _read_finals(readings: Collection[Reading]) -> None:
         reading.teams = teams[setting.benchmark_id] if setting.row_rule == ENTRY else {}
 
 
-def _main_values(reading: Reading) -> dict[int, float]:
-    """Return the main figure of every run, the higher the better."""
+def _main_values(reading: Reading) -> dict[tuple[int, str], float]:
+    """Return the main figure of every run, the higher the better.
+
+    By names: a run may have a file for each phase.
+    """
     key = reading.policy.setting.main
     sign = 1 if as_shown(reading.policy.setting, key).higher_is_better else -1
     shown = {pk: of_run[key].value for pk, of_run in reading.values.items() if key in of_run}
     for pairs in reading.equal.values():
         shown |= {run.pk: shown.get(first.pk) for run, first in pairs}
-    return {pk: sign * value for pk, value in shown.items() if value is not None}
+    names = {each.run.pk: (each.run.system_id, each.run.run) for each in reading.shown.runs}
+    return {names[pk]: sign * value for pk, value in shown.items() if value is not None}
 
 
 def read_values(readings: Collection[Reading]) -> None:

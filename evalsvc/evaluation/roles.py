@@ -168,7 +168,13 @@ def visible_submissions(user: Person) -> QuerySet[Submission]:
 
 def submission_for(user: Person, pk: int) -> Submission:
     """Return a submission the user may see, or 404."""
-    return get_object_or_404(visible_submissions(user).select_related(*RELATED), pk=pk)
+    return _found(visible_submissions(user).select_related(*RELATED), pk)
+
+
+def _found(visible: QuerySet[Submission], pk: int) -> Submission:
+    if (submission := visible.filter(pk=pk).first()) is None:
+        raise Http404(f"You see no submission {pk}: only its team and the organisers see one.")
+    return submission
 
 
 def requested_submissions(request: Request) -> QuerySet[Submission]:
@@ -187,7 +193,7 @@ def requested_submission(request: Request, pk: int, *, to_change: bool = False) 
 
     Changing another team's needs a token of full scope.
     """
-    submission = get_object_or_404(requested_submissions(request), pk=pk)
+    submission = _found(requested_submissions(request), pk)
     token = request.auth
     limited = isinstance(token, ApiToken) and token.scope != ApiToken.Scope.FULL
     if to_change and limited and not teams_of(request.user).filter(pk=submission.system.team_id).exists():

@@ -23,6 +23,7 @@ from evalsvc.evaluation.models import (
     Setting,
     StoredBoard,
     Submission,
+    System,
 )
 from evalsvc.evaluation.roles import ORGANISER, Person, require_own, role_in
 
@@ -37,6 +38,7 @@ MOVES: dict[str, frozenset[str]] = {
     S.CANCELLED: frozenset(),
 }
 ENDED = frozenset({S.SCORED, S.INVALID, S.FAILED, S.CANCELLED})
+ACTIVE = Q(withdrawn_at=None, state__in=(S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED))
 STATE_OF_JOB: dict[str, str] = {
     Job.State.QUEUED: S.QUEUED,
     Job.State.RUNNING: S.RUNNING,
@@ -125,7 +127,11 @@ def mark_boards(submission: Submission) -> None:
     Their tests once more when the change is committed: a job may have taken the mark off and ended since.
     """
     stored = StoredBoard.objects.filter(outdated=False)
-    settings = submission.evaluations.values("setting")
+    own = Q(pk__in=submission.evaluations.values("setting"))
+    chosen = Q(
+        benchmark=submission.benchmark_id, row_rule__startswith="best:"
+    )  # by the run under another one
+    settings = Setting.objects.filter(own | chosen).values("pk")
     stored.filter(setting__in=settings).update(outdated=True)
     tests = BoardTests.objects.filter(outdated=False, setting__in=settings)
     tests.update(outdated=True)
@@ -183,6 +189,14 @@ def score_again(submission: Submission) -> None:
         queue(row, kind="predict" if row.model_id == row.file_id else "score")
 
 
+def same_phase(benchmark: Benchmark, phase: str) -> Q:
+    """Filter runs to those of a phase; of all where one setting scores the runs of all."""
+    others = {*Setting.Phase.values} - {phase}
+    if phase not in Setting.Phase.values or benchmark.settings.filter(phase="").exists():
+        return Q()
+    return ~Q(phase__in=others)
+
+
 def can_be_retried(submission: Submission) -> bool:
     """True if its last job failed for no fault of the file, and its team has not retried it often."""
     job = submission.job
@@ -199,10 +213,12 @@ def retry(submission: Submission, *, by: User) -> None:
     if submission.job is None or not can_be_retried(submission):
         hint = f"A run is retried {RETRIES} times at most, one that met a limit of the service not at all."
         raise Conflict("not_failed", f"This submission is {submission.state}, not to be retried.", hint=hint)
-    run = Submission.objects.filter(system=submission.system, run=submission.run, withdrawn_at=None)
-    if run.exclude(state__in=(S.INVALID, S.FAILED, S.CANCELLED)).exclude(pk=submission.pk).exists():
-        raise Conflict("run_taken", f"Run {submission.run} of {submission.system} has another active file.")
-    queueing.restart(submission.job, by=by.shown_name)
+    with transaction.atomic():
+        system = System.objects.select_for_update().get(pk=submission.system_id)  # as a new file does
+        runs = system.runs.filter(ACTIVE, same_phase(submission.benchmark, submission.phase))
+        if runs.filter(run=submission.run).exclude(pk=submission.pk).exists():
+            raise Conflict("run_taken", f"Run {submission.run} of {system} has another active file.")
+        queueing.restart(submission.job, by=by.shown_name)
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:

@@ -33,6 +33,29 @@ ANSWER_SECONDS = 3
 ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 - only if HOST_ADDRESS is set to it
 
 
+class StopFlag:
+    """Flag that a signal handler can set at any moment.
+
+    An event has a lock: a signal during its `wait` that sets it waits for its own process for ever.
+    """
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the flag, and look twice a second."""
+        until = time.monotonic() + seconds
+        while not self._set and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, 0.5))
+        return self._set
+
+
 class Supervisor:
     """Broker (unless one is configured), workers, beat and web.
 
@@ -42,7 +65,7 @@ class Supervisor:
     def __init__(self, *, host: str, port: int, report: Callable[[str], None], part: str = "") -> None:
         self.host, self.port, self.report, self.part = host, port, report, part
         self.address = f"http://{'127.0.0.1' if host == ALL_ADDRESSES else host}:{port}"
-        self.stopping = threading.Event()
+        self.stopping = StopFlag()
         self.broker: EmbeddedBroker | None = None
         self.children: list[ChildProcess] = []
         self.silent: Counter[str] = Counter()

@@ -50,6 +50,12 @@ def test_an_organiser_of_an_empty_service_gets_first_steps(client: Client, db: N
         assert reverse(name) in page
 
 
+def test_an_organiser_without_tasks_can_create_a_benchmark(client: Client, cast: BenchmarkCast) -> None:
+    cast.relations()
+    assert reverse("board-new") in home(client, User.objects.create_user("new", may_organise=True))
+    assert reverse("board-new") not in home(client, User.objects.create_user("reader"))
+
+
 def test_first_steps_offer_nothing_that_is_not_allowed(client: Client, db: None) -> None:
     page = home(client, User.objects.create_user("kim"))
     assert reverse("project-new") not in page

@@ -141,12 +141,13 @@ def _run(run: Submission, final: Mapping[int, list[str]]) -> dict[str, Any]:
     fields = (
         *("id", "run", "phase", "state", "reason_code", "reason", "filename", "format", "form"),
         *("aggregate", "layout", "columns", "counts", "old_labels", "saw_gold"),
-        *("created_at", "scored_at", "ended_at", "withdrawn_at", "final_at"),
+        *("created_at", "scored_at", "ended_at", "withdrawn_at"),
     )
     return {name: getattr(run, name) for name in fields} | {
         "team": run.system.team.slug,
         "system": run.system.name,
         "declared": run.system.declared,
+        "final_at": run.final_at if run.pk in final else None,
         "final_in": final.get(run.pk, []),
         "by": run.by.username,
         "file": run.file_id,

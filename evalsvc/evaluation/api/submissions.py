@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import Any, cast
 
@@ -74,6 +75,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     )
     status_url = serializers.SerializerMethodField()
     old_labels = serializers.DictField(child=MappedLabelSerializer(), help_text=OLD_LABELS)
+    final_at = serializers.SerializerMethodField(help_text="When it was chosen as final; null if it is not.")
     final_in = serializers.SerializerMethodField(
         help_text="Phases in which it is the final run at present; an empty name: without phases."
     )
@@ -93,6 +95,10 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         path = reverse("api-submission", args=[submission.pk])
         request = self.context.get("request")
         return request.build_absolute_uri(path) if request else path
+
+    @extend_schema_field(serializers.DateTimeField(allow_null=True))
+    def get_final_at(self, submission: Submission) -> datetime | None:
+        return submission.final_at if self.get_final_in(submission) else None
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField(allow_blank=True)))
     def get_final_in(self, submission: Submission) -> list[str]:

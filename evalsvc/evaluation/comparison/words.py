@@ -276,7 +276,7 @@ def bibtex(comparison: Comparison, *, address: str) -> str:
     setting, version = comparison.setting, comparison.board.version
     slug, year = setting.benchmark.slug, f"{version.created_at:%Y}"
     digest = gold_digest.of_version(version)
-    gold = ", ".join(f"{key} {value}" for key, value in digest.items()) if digest else ""
+    name, _, value = gold_digest.in_words(digest).partition(" ")
     entries = [
         (
             f"{slug}-gold",
@@ -284,7 +284,8 @@ def bibtex(comparison: Comparison, *, address: str) -> str:
                 "key": f"{version.test_set}",  # sorted by, without an author
                 "title": f"{version.test_set}",
                 "year": year,
-                "note": f"Test set, version {version.number} of {setting.title}. {gold}".strip(),
+                "note": f"Test set, version {version.number} of {setting.title}: {name} {value[:12]}…",
+                **digest,  # whole, in fields that no style prints
             },
         ),
         (

@@ -125,9 +125,9 @@ class Submission(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["system", "run"],
+                fields=["system", "run", "phase"],
                 condition=Q(withdrawn_at__isnull=True, state__in=["received", "queued", "running", "scored"]),
-                name="one_standing_file_per_run",
+                name="one_standing_file_per_run_and_phase",
             ),
             models.UniqueConstraint(
                 fields=["benchmark", "by", "idempotency_key"],

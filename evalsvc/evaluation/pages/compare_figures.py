@@ -13,6 +13,7 @@ from statistics import fmean
 
 from evalsvc.core.web.formatting import DASH, counted, measured, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import (
@@ -176,7 +177,8 @@ def classes_table(comparison: Comparison, rows: Sequence[ClassFigures]) -> Paper
         ]
         for row in rows
     ]
-    caption = f"F1 per class, mean of the runs. * fewer than {THIN} items in the gold."
+    shown = "mean of the runs" if comparison.setting.row_rule == row_rules.MEAN else "of the run shown"
+    caption = f"F1 per class, {shown}. * fewer than {THIN} items in the gold."
     return PaperTable("classes", caption, heads, lines)
 
 

@@ -25,6 +25,7 @@ from evalsvc.evaluation.pages.charts import (
 )
 
 LETTER = 7.2  # width of a letter of a label
+ROOM = 508  # right end of the widest drawing that a card shows whole
 NARROW_LETTERS, LETTERS = 17, 40  # of the name of a class, on phones and elsewhere
 
 
@@ -145,7 +146,7 @@ def dots(
         NARROW_LETTERS if narrow else min(max(len(label + remark) for label, remark, _ in lines), LETTERS)
     )
     left, row = 14 + round(LETTER * max(letters, len(axis))), 22
-    right = 272 if narrow else left + 328
+    right = 272 if narrow else min(left + 328, ROOM)
     head = legend_height(names, narrow=narrow)
     top = 30 + head + (14 if items else 0)
     bottom = top + row * len(lines)
@@ -200,7 +201,7 @@ def dumbbell(
     class_: str | None = None,
 ) -> SafeString:
     """A line per system between its figures in two settings, in percent."""
-    left, right, row = (110, 272, 26) if narrow else (160, 512, 26)
+    left, right, row = (110, 272, 26) if narrow else (160, ROOM, 26)
     top = 30 + legend_height(names, narrow=narrow)
     bottom = top + row * len(lines)
     scale = Scale([value for _, *both in lines for value in both], start=left, stop=right)

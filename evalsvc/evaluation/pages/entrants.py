@@ -287,7 +287,7 @@ def _run_rows(
         yield (
             *(run.pk, run.system.team.slug, run.system.name, run.run, run.phase, run.state, run.reason),
             *(run.file_id, run.by.username, run.created_at, run.scored_at or ""),
-            *(run.final_at or "", run.withdrawn_at or ""),
+            *((run.pk in final and run.final_at) or "", run.withdrawn_at or ""),
             " ".join(phase or "all" for phase in final.get(run.pk, ())),
         )
 

@@ -44,13 +44,12 @@ from evalsvc.evaluation.models import (
     System,
 )
 from evalsvc.evaluation.roles import require_member
+from evalsvc.evaluation.submission_states import ACTIVE, same_phase
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_check import UNSTATED, Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
 from evalsvc.evaluation.submissions.other_inputs import Submitter
 
-S = Submission.State
-ACTIVE = (S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED)
 AGGREGATES = ("ONE", "AVG")
 PIPELINE = spacy_pipeline.FORMAT.key  # of a model that has not run yet
 
@@ -197,7 +196,7 @@ def require_quota(entry: Entry, contract: FileContract) -> None:
     A possible repeat passes. The quota is checked again, under a lock, when the submission is recorded.
     """
     same_run = Q(system__team=entry.team, system__name=entry.system, run=entry.run)
-    earlier = same_run & Q(withdrawn_at=None, state__in=ACTIVE)
+    earlier = same_run & ACTIVE & same_phase(entry.benchmark, contract.phase)
     if entry.idempotency_key:
         earlier |= Q(by=entry.by, idempotency_key=entry.idempotency_key)
     try:
@@ -320,7 +319,7 @@ def _same_run(
     system: System, entry: Entry, file: PredictionFile, columns: list[str], phase: str
 ) -> Received | None:
     """Return the run's active submission if identical, else reject."""
-    same = system.runs.filter(run=entry.run, withdrawn_at=None, state__in=ACTIVE).order_by("pk")
+    same = system.runs.filter(ACTIVE, same_phase(entry.benchmark, phase), run=entry.run).order_by("pk")
     pk = same.values_list("pk", flat=True).first()
     if pk is None:
         return None
@@ -366,7 +365,7 @@ def _score_or_reuse(submission: Submission, contract: FileContract, settings: li
     if len(existing) == len(settings):
         submission.evaluations.set(existing.values())
         _mark_repeats(submission, existing.values())
-        submission_states.move(submission, S.SCORED)
+        submission_states.move(submission, Submission.State.SCORED)
     elif submission.format == PIPELINE:
         submission_states.queue(submission, kind="predict")
     elif submission.layout:

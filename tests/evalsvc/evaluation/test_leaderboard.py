@@ -6,6 +6,8 @@ from statistics import stdev
 from types import SimpleNamespace
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -83,6 +85,28 @@ def test_a_row_shows_the_run_that_the_rule_of_the_setting_chooses(
     assert len(compared_runs(board(setting), [row.system.pk])[row.system.pk]) == figure.n
 
 
+def test_the_best_run_on_dev_may_have_a_file_for_each_phase(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    dev = freeze("dev", RELATION_GOLD[:4], by=cast.olga)
+    fields = {"test_set": dev, "unit": "sentence", "main": "accuracy", "disclosure": "open", "by": cast.olga}
+    creation.add_setting(benchmark, key="dev", title="Dev", phase="dev", **fields)
+    setting = benchmark.settings.get(key="main")
+    creation.change_setting(setting, row_rule="best:dev", phase="test", by=cast.olga)
+    for run, right in (("1", 5), ("2", 6), ("3", 3)):
+        cast.submit(benchmark, answers(right), run=run, phase="test")
+    while run_next("score"):
+        pass
+    assert board(setting, "accuracy").rows[0].runs.chosen == "3"  # the latest, as long as dev has no run
+    before = board_figures.changes([setting])
+    for run, right in (("1", 4), ("2", 1), ("3", 2)):
+        cast.submit(benchmark, answers(right)[:4], run=run, phase="dev")
+    while run_next("score"):
+        pass
+    assert board_figures.changes([setting]) != before
+    [row] = board(setting, "accuracy").rows
+    assert (row.runs.chosen, row.figures["accuracy"].mean) == ("1", pytest.approx(5 / 6))
+
+
 def test_the_team_chooses_its_final_run_until_the_setting_closes(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     setting = benchmark.settings.get()
@@ -104,10 +128,12 @@ def test_the_team_chooses_its_final_run_until_the_setting_closes(cast: Benchmark
         final_entries.choose(Submission.objects.get(pk=first.pk), by=cast.olga)
 
 
-def test_a_team_has_one_rank_by_the_final_entry_of_all_its_systems(cast: BenchmarkCast) -> None:
+def test_a_team_has_one_rank_by_the_final_entry_of_all_its_systems(
+    cast: BenchmarkCast, client: Client
+) -> None:
     benchmark = cast.relations()
     creation.change_setting(benchmark.settings.get(), row_rule="entry", by=cast.olga)
-    net, *_ = scored(cast, benchmark, "Net", 6, 4)
+    net, second = scored(cast, benchmark, "Net", 6, 4)
     scored(cast, benchmark, "Tree", 5)
     cast.submit(benchmark, answers(3), team=cast.lugworm, by=cast.lars, system="Rival")
     assert run_next("score")
@@ -116,11 +142,17 @@ def test_a_team_has_one_rank_by_the_final_entry_of_all_its_systems(cast: Benchma
         return {name: row.rank for name, row in rows(benchmark).items()}
 
     assert ranks() == {"Tree": 1, "Rival": 2, "Net": None}  # the latest run of the team
-    net.refresh_from_db()
+    net.refresh_from_db(), second.refresh_from_db()
     final_entries.choose(net, by=cast.kim)
     assert ranks() == {"Net": 1, "Rival": 2, "Tree": None}
     row = rows(benchmark)["Net"]
     assert (row.runs.chosen, row.figures["accuracy"].mean) == ("1", 1.0)
+    client.force_login(cast.kim)
+    listed = reverse("api-submissions", args=[benchmark.slug])
+    assert [run["run"] for run in client.get(listed).json()["results"] if run["final_at"]] == ["1"]
+    final_entries.choose(second, by=cast.kim)
+    assert [run["run"] for run in client.get(listed).json()["results"] if run["final_at"]] == ["2"]
+    final_entries.choose(net, by=cast.kim)
     before = board_figures.changes([benchmark.settings.get()])
     rules.name_baselines(benchmark, [System.objects.get(name="Tree")], by=cast.olga)
     assert ranks() == {"Net": 1, "Tree": 2, "Rival": 3}  # baselines enter beside

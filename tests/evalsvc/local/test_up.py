@@ -191,6 +191,25 @@ def test_no_address_is_printed_for_a_service_stopped_while_the_demo_loads(
     assert "in a browser" not in out.getvalue()
 
 
+def test_a_signal_stops_the_service_at_any_moment_of_its_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event is set under a lock that the interrupted wait may hold: then nothing would ever stop."""
+    handlers: list[Callable[..., None]] = []
+    monkeypatch.setattr(signal, "signal", lambda number, handler: handlers.append(handler))
+    before = sys.gettrace()
+    for moment in range(40):
+        service, steps = Supervisor(host="127.0.0.1", port=8000, report=print), iter(range(1000))
+        service.install_signal_handlers()
+
+        def interrupt(*_: object, moment: int = moment, steps: Iterator[int] = steps) -> Any:
+            if next(steps) == moment:
+                handlers[-1](signal.SIGTERM, None)
+            return interrupt
+
+        sys.settrace(interrupt)
+        service.stopping.wait(0.01)
+        sys.settrace(before)
+
+
 def test_a_service_reachable_only_under_unknown_host_names_is_detected(settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
     everywhere = Supervisor(host="0.0.0.0", port=8000, report=print)

@@ -276,24 +276,40 @@ def test_one_file_is_rejected_where_an_id_names_two_items(cast: BenchmarkCast) -
 
 
 @pytest.mark.parametrize("key", ["", "k"])
-def test_a_run_of_one_phase_never_matches_one_of_another(cast: BenchmarkCast, key: str) -> None:
-    benchmark = cast.benchmark()
-    for phase, order in (("dev", 1), ("test", -1)):
-        gold = freeze(phase, RELATION_GOLD[::order], by=cast.olga)
-        fields = {"title": phase, "test_set": gold, "unit": "sentence", "main": "micro_f1"}
-        creation.add_setting(benchmark, key=phase, phase=phase, by=cast.olga, disclosure="open", **fields)
-    first = cast.submit(benchmark, LINES, phase="test", idempotency_key=key)
-    with pytest.raises(Conflict, match=rf"submission {first.pk}.*in the test phase") as caught:
-        cast.submit(benchmark, LINES, phase="dev", idempotency_key=key)
-    assert caught.value.code == ("key_reused" if key else "run_taken")
-    assert cast.submit(benchmark, LINES, phase="test", idempotency_key=key) == first
-    if not key:
-        assert "send one file in both phases" in caught.value.hint
-        benchmark.settings.filter(key="test").update(closes_at=timezone.now())
-        with pytest.raises(Conflict) as caught:
-            cast.submit(benchmark, LINES, phase="dev")
-        assert caught.value.hint == f"Use another run name, such as dev-{first.run}."
-    assert cast.submit(benchmark, LINES, phase="dev", run="dev 1").phase == "dev"
+def test_a_run_has_a_file_in_each_phase(cast: BenchmarkCast, key: str) -> None:
+    benchmark = phased(cast, opens_at=None)
+    first = cast.submit(benchmark, LINES[3:], phase="test", idempotency_key=key)
+    if key:
+        with pytest.raises(Conflict, match=rf"submission {first.pk}.*in the test phase") as caught:
+            cast.submit(benchmark, LINES[:3], phase="dev", idempotency_key=key)
+        assert caught.value.code == "key_reused"
+    assert cast.submit(benchmark, LINES[3:], phase="test", idempotency_key=key) == first
+    second = cast.submit(benchmark, LINES[:3], phase="dev")
+    assert (second.run, second.system, second.phase) == (first.run, first.system, "dev")
+    assert second != first
+    with pytest.raises(Conflict, match=rf"submission {first.pk}, sent in the test phase"):
+        cast.submit(benchmark, LINES, phase="both")
+
+
+def test_a_run_of_both_phases_is_taken_in_each(cast: BenchmarkCast) -> None:
+    benchmark = phased(cast, opens_at=None)
+    first = cast.submit(benchmark, LINES, phase="both")
+    with pytest.raises(Conflict, match=rf"submission {first.pk}, sent in both phases") as caught:
+        cast.submit(benchmark, LINES[:3], phase="dev")
+    assert "withdraw that submission and send one file in both phases" in caught.value.hint
+    benchmark.settings.filter(key="test").update(closes_at=timezone.now())
+    with pytest.raises(Conflict) as caught:
+        cast.submit(benchmark, LINES[:3], phase="dev")
+    assert caught.value.hint == f"Use another run name, such as dev-{first.run}."
+
+
+def test_a_run_is_taken_in_all_phases_where_a_setting_scores_all(cast: BenchmarkCast) -> None:
+    benchmark = phased(cast, opens_at=None)
+    fields = {"test_set": benchmark.settings.get(key="dev").test_set, "unit": "sentence", "main": "micro_f1"}
+    first = cast.submit(benchmark, LINES[:3], phase="dev")
+    creation.add_setting(benchmark, key="all", title="All", by=cast.olga, disclosure="open", **fields)
+    with pytest.raises(Conflict, match=rf"submission {first.pk}, sent in the dev phase"):
+        cast.submit(benchmark, LINES, phase="test")
 
 
 def test_a_phase_that_is_not_open_accepts_nothing(cast: BenchmarkCast) -> None:

@@ -69,6 +69,9 @@ def test_close_values_of_classes_are_drawn_on_an_axis_of_their_own() -> None:
         assert labels[2:7] == ["91", "92", "93", "94", "F1, %"]
         assert len(set(labels)) == len(labels)  # names that differ at their ends differ when they are clipped
         assert ("…" in "".join(map(str, labels))) == narrow
+    long = [("/people/ethnicity/geographic_distribution", " (1,200)", [0.2, 0.9])]
+    drawn = dots(long, names=["A", "B"], title="F1", axis="F1, %", class_=None)
+    assert float(ElementTree.fromstring(drawn).attrib["width"]) <= 528  # of the card beside another one
 
 
 def test_runs_are_placed_on_the_scale_in_order() -> None:

@@ -113,6 +113,9 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
         True,
     )
     assert "{noreen1989," not in bib  # no test over items
+    digest = benchmark.settings.get().test_set.sha256
+    assert f"sha256 {digest[:12]}…}}" in bib
+    assert f"  gold_sha256 = {{{digest}}}" in bib
     assert download("svg", table="classes").startswith("<svg")
     assert "Works for" in download("csv", table="classes") or "works_for" in download("csv", table="classes")
     assert download("csv", table="matrix").splitlines()[0] == "system,Net,Tree,caption"
@@ -127,7 +130,10 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
     Setting.objects.update(row_rule="latest")
     one = "figures of one run of each system: the latest run; n runs with different answers"
     assert one in download("md")
-    assert one in client.get(address(cast, "Net", "Tree")).content.decode()
+    page = client.get(address(cast, "Net", "Tree")).content.decode()
+    assert one in page
+    assert "Net: run 3 of 3. Tree: run" in page
+    assert "F1 per class, of the run shown." in page
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from evalsvc.core.formats.problems import Problem
 from evalsvc.core.formats.registry import Role, formats
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm, add_form_error
-from evalsvc.core.web.views import attempt, page
+from evalsvc.core.web.views import attempt, page, show_effect
 
 NAMES_END = re.compile(r"[,\n]")
 ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
@@ -345,10 +345,10 @@ def _act(request: HttpRequest, batch: Batch) -> None:
         merge = partial(inventory.merge, sources=[name, like], target=like, by=user)
         text = f"{name} now counts as {like}. You can undo this step on the ontology page."
         if action == "show-merge":
-            text = f"{name} as {like}: {preview(project, merge)}"
+            show_effect(request, f"{name} as {like}: {preview(project, merge)}")
         else:
             merge(project)
-        messages.info(request, text)
+            messages.info(request, text)
         return
     labels = [label for label in imported_labels.imported_labels(batch) if label.part == part]
     if action == "add":

@@ -16,7 +16,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.views import attempt, page, row_id, submit
+from evalsvc.core.web.views import attempt, page, row_id, show_effect, submit
 
 ADVICE = "Invite people without an account by a link."
 
@@ -77,7 +77,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
     form = MemberForm(None if effect else request.POST or None)
     if request.POST.get("do") == "show":
         if form.is_valid() and (shown := attempt(form, lambda: form.effect(project, by=user), "user")):
-            messages.info(request, str(shown))
+            show_effect(request, shown)
     elif submit(request, form, lambda: form.apply(project, by=user), "user"):
         return redirect("project-members", slug)
     can_label = projects.annotator_count(project)

@@ -37,7 +37,7 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import section_html, to_html
-from evalsvc.core.web.views import page, row_id, submit, submitted
+from evalsvc.core.web.views import page, row_id, show_effect, submit, submitted
 
 MAX_NAME = 200
 RELATION_ONLY = ("phrase", "head_type", "tail_type")
@@ -277,7 +277,7 @@ def _undo(request: HttpRequest, project: Project, number: int) -> None:
 
     try:
         if action.startswith("show"):
-            messages.info(request, f"Undoing from step {number}: {preview(project, undo)}")
+            show_effect(request, f"Undoing from step {number}: {preview(project, undo)}")
         else:
             messages.info(request, undo(project))
     except Conflict as error:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib import messages
 from django.forms import BaseForm
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
@@ -25,7 +24,7 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.formatting import listed
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.views import attempt, submit
+from evalsvc.core.web.views import attempt, show_effect, submit
 
 Counts = dict[str, int]
 OPEN_DETAILS = {
@@ -52,7 +51,7 @@ def submit_or_show(
         return submit(request, form, lambda: apply(project), *fields)
     effect = attempt(form, lambda: preview(project, apply), *fields) if form.is_valid() else None
     if effect is not None:
-        messages.info(request, str(effect))
+        show_effect(request, effect)
     return False
 
 

@@ -121,7 +121,7 @@ class Composition:
             act = "imported" if test_set.origin == Origin.IMPORTED else "frozen"
             return f"It is being {act}. Contents, SHA-256 and download appear here when that is done."
         if test_set.state == TestSet.State.FAILED:
-            return "It has no content: the job failed."
+            return "It has no content."
         n = counted(test_set.rows, self.noun)
         if self.annotated and self.manifest.get("k"):
             people = f"{self.answers_each} {'person' if self.answers_each == '1' else 'people'}"

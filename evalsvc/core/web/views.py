@@ -73,6 +73,11 @@ def submit(request: HttpRequest, form: BaseForm, apply: Callable[[], str], *fiel
     return message is not None
 
 
+def show_effect(request: HttpRequest, effect: object) -> None:
+    """Show what a change would do."""
+    messages.info(request, f"{effect} Nothing has changed yet.")
+
+
 def page_of(request: HttpRequest, rows: Any, *, size: int, count: int | None = None) -> Page[Any]:
     """Return the requested page of rows, or answer with 404.
 

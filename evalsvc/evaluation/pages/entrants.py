@@ -18,7 +18,7 @@ from evalsvc.core.web.downloads import csv_file, long_csv_file
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import MAX_LENGTH, to_html
-from evalsvc.core.web.views import attempt, page, row_id, submitted
+from evalsvc.core.web.views import attempt, page, row_id, show_effect, submitted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.archive import archive_file
 from evalsvc.evaluation.benchmarks import (
@@ -125,9 +125,9 @@ def entrants_page(request: HttpRequest, slug: str) -> HttpResponse:
                 text, lambda: entrants.effect(benchmark, by=person, text=text.cleaned_data["text"])
             )
         ):
-            messages.info(request, shown)
+            show_effect(request, shown)
     elif rule.is_bound and rule.is_valid() and request.POST.get("do") == "show":
-        messages.info(request, entrants.effect(benchmark, by=person, needed=rule.cleaned_data["approval"]))
+        show_effect(request, entrants.effect(benchmark, by=person, needed=rule.cleaned_data["approval"]))
     elif text.is_bound and text.is_valid():
         if attempt(text, lambda: (entrants.set_terms(benchmark, text.cleaned_data["text"], by=person), True)):
             messages.info(request, "Terms saved.")

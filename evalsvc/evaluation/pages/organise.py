@@ -24,7 +24,7 @@ from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, byte_size, count, counted, number, percent
 from evalsvc.core.web.forms import ModelChoices, PageForm
-from evalsvc.core.web.views import attempt, page, row_id
+from evalsvc.core.web.views import attempt, page, row_id, show_effect
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, revision_effect, rules
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
@@ -272,7 +272,7 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
         change = rules.effect if request.POST.get("do") == "show" else rules.change
         changed = attempt(form, lambda: change(benchmark, by=person, **form.rules))
         if isinstance(changed, rules.BoardEffect):
-            messages.info(request, str(changed))
+            show_effect(request, changed)
         elif changed:
             messages.info(request, "Changes saved.")
             return redirect("board-organise", slug)
@@ -304,7 +304,7 @@ def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
             change = display_effect.of_change if request.POST.get("do") == "show" else creation.change_setting
             changed = attempt(form, lambda: change(setting, by=person, **form.cleaned_data))
             if isinstance(changed, display_effect.DisplayEffect):
-                messages.info(request, str(changed))
+                show_effect(request, changed)
             elif changed:
                 messages.info(request, f"“{setting.title}” changed.")
                 return redirect("board-organise", slug)
@@ -322,7 +322,7 @@ def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         begin = revision_effect.of_revision if request.POST.get("do") == "show" else creation.revise_setting
         done = attempt(form, lambda: begin(setting, by=person, **form.cleaned_data), "test_set")
         if isinstance(done, revision_effect.RevisionEffect):
-            messages.info(request, str(done))
+            show_effect(request, done)
         elif version := done:
             begins = f"Version {version.number} of “{setting.title}” begins."
             messages.info(request, f"{begins} Its runs are scored again.")

@@ -89,8 +89,10 @@ def test_the_pages_and_the_api_show_an_effect_without_making_the_change(client: 
     }
     batch = project.batches.get()
     pages[reverse("import", args=[batch.pk])] = {"action": "show-merge", "name": "A", "like": "B"}
-    for address, values in pages.items():
-        assert "Reopens" in client.post(address, values, follow=True).content.decode()
+    shown = [client.post(address, pages[address], follow=True).content.decode() for address in pages]
+    assert all("Reopens" in page and "Nothing has changed yet." in page for page in shown)
+    assert '<details class="section" open>' in shown[1]  # the rule chosen, to be saved or changed
+    assert 'value="Hasty."' in shown[2]
     address = reverse("api-project-effects", args=[project.slug])
     body = {"change": "exclude", "annotator": annotator.pk}
     effect = client.post(address, body, content_type="application/json").json()

@@ -19,7 +19,7 @@ from evalsvc.evaluation.api.lookups import requested_version, setting_of
 from evalsvc.evaluation.api.settings import ComputationSerializer, SettingSerializer
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.versions import Rescoring
-from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import of_setting
 
@@ -44,7 +44,7 @@ class RescoringSerializer(serializers.Serializer[Rescoring]):
     total = serializers.IntegerField()
 
 
-class BandSerializer(serializers.Serializer[board_tests.Band]):
+class BandSerializer(serializers.Serializer[board_comparison.Band]):
     first = serializers.IntegerField(help_text="1 + the number of systems that are better by a test.")
     last = serializers.IntegerField(help_text="n − the number of systems that are worse by a test.")
     of = serializers.IntegerField(help_text="n: the number of tested systems.")
@@ -117,12 +117,12 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     rows = RankedRowSerializer(many=True)
 
     @cached_property
-    def _tests(self) -> board_tests.BoardComparison | None:
+    def _tests(self) -> board_comparison.BoardComparison | None:
         board = cast(leaderboard.Board, self.instance)
-        return board_tests.read([board], [board.order_by]).get(board.setting.pk)
+        return board_comparison.read([board], [board.order_by]).get(board.setting.pk)
 
     @cached_property
-    def bands(self) -> Mapping[int, board_tests.Band]:
+    def bands(self) -> Mapping[int, board_comparison.Band]:
         return self._tests.bands(self._tests.board.order_by) if self._tests else {}
 
     def get_tests(self, board: leaderboard.Board) -> list[str]:

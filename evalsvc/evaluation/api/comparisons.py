@@ -17,7 +17,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import RowSerializer
 from evalsvc.evaluation.api.lookups import setting_of
 from evalsvc.evaluation.api.settings import ComputationSerializer
-from evalsvc.evaluation.comparison import board_tests, compared, words
+from evalsvc.evaluation.comparison import board_comparison, compared, words
 from evalsvc.evaluation.comparison.across_settings import AcrossSettings, TwoSettings, across
 from evalsvc.evaluation.comparison.compared import ABSENT, LEAST, MOST, Comparison
 from evalsvc.evaluation.disclosure import gold_digest
@@ -163,7 +163,7 @@ def requested(request: Request, slug: str) -> Comparison:
     """Return the comparison in the query, or refuse it."""
     query = request.query_params
     setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
-    return board_tests.compared_on_board(setting, query.getlist("systems"), person=request.user)
+    return board_comparison.compared_on_board(setting, query.getlist("systems"), person=request.user)
 
 
 class Comparisons(APIView):

@@ -1,4 +1,4 @@
-"""Systems of a board that its job tests against each other.
+"""Systems of a board that its job tests against each other, and the identity of their runs.
 
 Of the first ones all with several runs, by these; on open gold those with one run, too, as long as tests of
 theirs over items are few enough.
@@ -6,7 +6,8 @@ theirs over items are few enough.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from math import comb
 
 from evalsvc.evaluation.benchmarks.file_contract import count_items
@@ -15,8 +16,9 @@ from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.models import Setting, SettingVersion
 
+FORMAT = 4  # of stored tests and of the choice of what is tested
 FIRST = 50  # systems by the main measure that are tested against each other
-# At most so many pairs over items times their replicates, about a minute, and so many with the items in each.
+# At most so many pairs over items times replicates, one minute or two, and so many with the items of each.
 REPLICATED_PAIRS, REPLICATED_ITEMS = 45_000, 150_000_000
 
 
@@ -53,3 +55,21 @@ def most_single(gold: Setting | SettingVersion, several: int, single: int) -> in
             break
         fitting = n if over_items else 0
     return fitting
+
+
+def identity_of_rows(board: Board, rows: Sequence[BoardRow]) -> str:
+    """Digest of the runs that are tested."""
+    runs = sorted((row.runs.system, row.runs.newest, row.runs.names, row.runs.chosen) for row in rows)
+    last = sorted(row.runs.last.timestamp() for row in rows)
+    digest = hashlib.sha256(repr((board.version.pk, runs, last)).encode()).hexdigest()
+    return f"{identity_start()}{digest[:60]}"
+
+
+def identity_start() -> str:
+    """How identities of the present format begin."""
+    return f"{FORMAT}:"
+
+
+def identity_of(board: Board) -> str:
+    """Return the digest of the runs that the tests of a board are of."""
+    return identity_of_rows(board, first_rows(board))

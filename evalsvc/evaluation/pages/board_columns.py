@@ -12,7 +12,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.board_figures import RunStatistics, SystemRuns
 from evalsvc.evaluation.board_reading import NOT_COMPUTED
 from evalsvc.evaluation.comparison import compared, tested_systems
-from evalsvc.evaluation.comparison.board_tests import Band, BoardComparison
+from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column

@@ -9,7 +9,7 @@ from django.utils.text import capfirst
 
 from evalsvc.core.web.formatting import counted, listed, measured
 from evalsvc.evaluation.comparison import sentences, words
-from evalsvc.evaluation.comparison.board_tests import BoardComparison
+from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.disclosure.policy import WITHHELD
 from evalsvc.evaluation.leaderboard import Board, Column, Reversal
 from evalsvc.evaluation.measures.menu import Measure

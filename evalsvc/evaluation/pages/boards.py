@@ -27,7 +27,7 @@ from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.boards import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.benchmarks.file_contract import public_settings, settings_of
-from evalsvc.evaluation.comparison import board_tests, compared
+from evalsvc.evaluation.comparison import board_comparison, compared
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
@@ -166,7 +166,7 @@ def requested_view(
     of_board = [each.key for each in board_measures(setting, shown.columns)]
     keys = {*shared, *(each.main for each in rest), *of_board, *scheme_measures(setting, shown.columns)}
     keys.update(other_form(shown.order_by, shown.columns))
-    return BoardView(shown, choice, others, board_tests.read([shown, *others], keys))
+    return BoardView(shown, choice, others, board_comparison.read([shown, *others], keys))
 
 
 def _marks(shown: Board, rows: Sequence[BoardRow], asked: Sequence[str]) -> dict[str, Any]:

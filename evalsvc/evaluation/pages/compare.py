@@ -26,7 +26,7 @@ from evalsvc.core.web.svg import Scale
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download, latex_text
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.benchmarks import row_rules
-from evalsvc.evaluation.comparison import board_tests, compared, words
+from evalsvc.evaluation.comparison import board_comparison, compared, words
 from evalsvc.evaluation.comparison.across_settings import (
     JOINT_METHOD,
     AcrossSettings,
@@ -54,7 +54,7 @@ def requested(request: HttpRequest, slug: str) -> Comparison:
     if setting is None:
         raise Http404
     systems = request.GET.getlist("systems")
-    return board_tests.compared_on_board(setting, systems, person=request.user)
+    return board_comparison.compared_on_board(setting, systems, person=request.user)
 
 
 @takes((), compute=(), cancel=(), settings=())

@@ -13,8 +13,8 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web.formatting import counted, measured
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.board_figures import Stamp, changes
-from evalsvc.evaluation.comparison import board_tests
-from evalsvc.evaluation.comparison.board_tests import BoardComparison
+from evalsvc.evaluation.comparison import board_comparison
+from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.models import Benchmark, BoardTests, Setting
 from evalsvc.evaluation.pages import charts
@@ -70,7 +70,7 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     if len(_kept) > KEPT:
         _kept.clear()
     boards = leaderboard.boards(changed, measures=())
-    tests = board_tests.read(boards, {each.order_by for each in boards}) if boards else {}
+    tests = board_comparison.read(boards, {each.order_by for each in boards}) if boards else {}
     for board in boards:
         pk = board.setting.pk
         summaries[pk] = _summary(board, tests.get(pk))

@@ -13,7 +13,7 @@ from evalsvc.core.web.formatting import DASH, day, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation import leaderboard, shown_scores
 from evalsvc.evaluation.board_figures import Kept
-from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed
@@ -161,7 +161,7 @@ def _best_classes(board: Board) -> BestClasses:
 
     The figures per class of hundreds of runs are read once for each state of the board.
     """
-    identity = board_tests.identity_of(board)
+    identity = tested_systems.identity_of(board)
     if (kept := _best.get(identity)) is not None:
         return kept
     found: BestClasses = {}

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
-from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.comparison.across_settings import is_held_out
-from evalsvc.evaluation.comparison.board_tests import Band, BoardComparison
+from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.menu import Measure, board_measures
@@ -47,7 +47,7 @@ class SystemPage:
     @cached_property
     def tests(self) -> BoardComparison | None:
         """Tests between the first systems of the board, if they are of the runs shown."""
-        return board_tests.read([self.board], list(self.board.columns)).get(self.setting.pk)
+        return board_comparison.read([self.board], list(self.board.columns)).get(self.setting.pk)
 
     def band(self, key: str) -> Band | None:
         """Return the ranks by a measure that tests leave open."""

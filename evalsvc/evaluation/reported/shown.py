@@ -8,8 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.comparison import board_tests
-from evalsvc.evaluation.comparison.board_tests import BoardComparison
+from evalsvc.evaluation.comparison import tested_systems
+from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.disclosure.gold_digest import secret_golds
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.leaderboard import Board, BoardSystem
@@ -98,7 +98,7 @@ def _measured(
 
 
 def _stored(board: Board) -> Mapping[str, list[object]]:
-    tests = BoardTests.objects.filter(setting=board.setting, identity=board_tests.identity_of(board))
+    tests = BoardTests.objects.filter(setting=board.setting, identity=tested_systems.identity_of(board))
     return tests.exclude(reported={}).values_list("reported", flat=True).first() or {}
 
 

@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.core.accounts.teams import create_team
 from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.comparison import board_tests, compared
+from evalsvc.evaluation.comparison import board_comparison, board_tests, compared
 from evalsvc.evaluation.models import (
     Evaluation,
     PredictionFile,
@@ -112,7 +112,7 @@ def test_52_systems_of_five_runs_have_bands_reversals_a_comparison_and_latex(
         pass
     board = leaderboard.board(setting)
     assert (len(board.rows), {row.n for row in board.rows}) == (SYSTEMS, {RUNS})
-    tests = board_tests.read([board], SCHEMES)[setting.pk]
+    tests = board_comparison.read([board], SCHEMES)[setting.pk]
     bands = tests.bands("micro_f1")
     assert len(bands) == 50  # the first ones are tested
     for place, row in enumerate(board.rows[:50], 1):

@@ -15,8 +15,8 @@ from django.utils import timezone
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import request_cancel
 from evalsvc.evaluation import board_figures, leaderboard, submission_states
-from evalsvc.evaluation.comparison import board_tests, compared, tested_systems
-from evalsvc.evaluation.comparison.board_tests import Band
+from evalsvc.evaluation.comparison import board_comparison, board_tests, compared, tested_systems
+from evalsvc.evaluation.comparison.board_comparison import Band
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import (
     Benchmark,
@@ -105,7 +105,7 @@ def compute() -> int:
 
 def bands(setting: Setting, key: str = "micro_f1") -> dict[str, str]:
     board = leaderboard.board(setting)
-    tests = board_tests.read([board], [key]).get(setting.pk)
+    tests = board_comparison.read([board], [key]).get(setting.pk)
     names = {row.system.pk: row.system.name for row in board.rows}
     return {names[pk]: str(band) for pk, band in tests.bands(key).items()} if tests else {}
 
@@ -129,7 +129,7 @@ def test_tests_of_an_earlier_format_are_computed_anew(
 ) -> None:
     setting = begin(cast)
     assert compute() == 1
-    monkeypatch.setattr(board_tests, "FORMAT", 99)
+    monkeypatch.setattr(tested_systems, "FORMAT", 99)
     assert bands(setting) == {}
     assert (compute(), compute()) == (1, 0)
     assert bands(setting)["Cedar"] == "3"
@@ -367,7 +367,7 @@ def test_a_comparison_shows_the_tests_of_the_board_until_its_own_are_computed(
     file = reverse("board-compare-file", args=["rel", "json"], query=systems | {"table": "tests"})
     shown = {(row["measure"], row["a"], row["b"]): row["p_holm"] for row in client.get(file).json()["rows"]}
     board = leaderboard.board(setting)
-    tests = board_tests.read([board], ["macro_f1"])[setting.pk]
+    tests = board_comparison.read([board], ["macro_f1"])[setting.pk]
     pair = [row.system.pk for row in board.rows if row.system.name in ("Alder", "Birch")]
     test = tests.of_systems("macro_f1", *pair)
     assert test is not None

@@ -129,7 +129,7 @@ def test_a_benchmark_is_created_in_the_browser_and_scores_a_run(
     worker()
     change_user(page, "kim")
     submit(page, tmp_path)
-    page.wait_for_selector("text=Scored: accuracy 50.00", timeout=60_000)
+    page.wait_for_selector("text=Scored: accuracy 50.00")
     follow(page, "Show the board")
     row = page.locator(".board tbody tr")
     assert "Tide net" in row.inner_text()
@@ -159,7 +159,7 @@ def submit(page: Page, tmp_path: Path) -> None:
     page.set_input_files("#id_file", bad)
     page.get_by_role("button", name="Check without submitting").click()
     page.locator(".file mark", has_text="part_off").first.wait_for()
-    page.wait_for_function("document.getElementById('id_file').files.length === 0")
+    page.wait_for_function("() => document.getElementById('id_file').files.length === 0")
     assert barriers(page) == []
     page.set_input_files("#id_file", good)
     page.get_by_role("button", name="Check without submitting").click()

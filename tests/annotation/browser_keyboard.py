@@ -33,11 +33,11 @@ def wait_for_reserve(page: Page, n: int) -> None:
 
 
 def wait_until(page: Page, happened: Callable[[], bool]) -> None:
-    for _ in range(1_200):
+    for _ in range(2_400):
         if happened():
             return
         page.wait_for_timeout(50)
-    raise AssertionError("nothing happened within 60 s")
+    raise AssertionError("nothing happened within 120 s")
 
 
 def wait_until_sent(page: Page, n: int) -> None:

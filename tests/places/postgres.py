@@ -138,7 +138,7 @@ def is_any_lock_awaited() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def until(condition: Callable[[], bool], *, seconds: float = 30) -> None:
+def until(condition: Callable[[], bool], *, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s"
@@ -155,7 +155,7 @@ def in_threads(n: int, work: Callable[[int], Any]) -> list[Any]:
     def one(i: int) -> Any:
         try:
             connections["default"].ensure_connection()
-            gate.wait(20)
+            gate.wait(120)
             return work(i)
         finally:
             connections["default"].close()

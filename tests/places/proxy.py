@@ -62,7 +62,7 @@ class Proxy:
 
     def run(self, *words: str) -> Any:
         command = [str(NGINX), "-p", str(self.folder), "-c", str(self.folder / "nginx.conf"), *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=30)
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
     @property
     def logs(self) -> str:

@@ -81,7 +81,7 @@ class Worker:
 
     def _wait_for_children(self) -> None:
         """Wait until no child is left that could still commit into the next test."""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
                 os.killpg(self.process.pid, 0)
@@ -94,13 +94,13 @@ class Worker:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(15)
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.kill()
         self.process.wait()
 
 
-def until(condition: Callable[[], Any], *, seconds: float = 60, details: Callable[[], str] = str) -> Any:
+def until(condition: Callable[[], Any], *, seconds: float = 120, details: Callable[[], str] = str) -> Any:
     """Wait until the condition is true and return its value; a timeout shows the details."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):

@@ -95,7 +95,7 @@ def test_a_stopped_worker_hands_its_job_back_at_once_and_uncounted(
     job = enqueue("slow", 600)
     until(lambda: state(job) == "running", details=one.log_text)
     one.process.terminate()
-    assert one.process.wait(60) == 0, one.log_text()
+    assert one.process.wait(120) == 0, one.log_text()
     assert story(job) == [("queued", 0), ("claimed", 1), ("returned", 1)], one.log_text()
     assert state(job) == "queued"
 

@@ -87,7 +87,7 @@ def test_storing_an_import_and_changing_labels_exclude_each_other(
     def act(at: int) -> str:
         if at == 0:
             return run_job("import", batch.pk).state
-        assert ending.wait(30)
+        assert ending.wait(120)
         return inventory.merge(project, ["A", "B"], target="AB", by=boss).target
 
     monkeypatch.setattr(import_votes._Staging, "add_labels", slowly)

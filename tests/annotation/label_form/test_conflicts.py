@@ -22,7 +22,7 @@ from tests.annotation.browser_keyboard import (
 from tests.cast.basics import sentence
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import APIResponse, Page, Route
 
 pytestmark = pytest.mark.browser
 ELSEWHERE = {"spans": [], "relations": ["died_in"]}
@@ -115,6 +115,21 @@ def test_a_sentence_answered_in_one_tab_is_not_shown_in_the_other(page: Page, st
     see(page, 5)
     wait_until(page, lambda: len(stored_payloads(4)) == 1)
     assert page.locator("#conflicts").inner_text() == other.locator("#conflicts").inner_text() == ""
+
+
+def test_a_late_reply_does_not_bring_back_what_another_tab_has_answered(page: Page, start: Start) -> None:
+    start()
+    other = page.context.new_page()
+    held: list[tuple[Route, APIResponse]] = []
+    other.route("**/reserve", lambda route: held.append((route, route.fetch())), times=1)
+    other.goto("/label/harbour/")
+    wait_until(other, lambda: len(held) == 1)
+    press(page, "1", "Enter")
+    wait_until_sent(page, 1)
+    ((route, reply),) = held
+    assert ", s1." in reply.text()
+    route.fulfill(response=reply)
+    see(other, 2)
 
 
 def test_a_draft_of_one_tab_does_not_hold_its_answered_sentence_in_the_other(

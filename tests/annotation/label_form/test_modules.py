@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.annotation.browser_keyboard import wait_until
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
 
@@ -72,21 +74,21 @@ def test_answers_are_sent_one_after_another_in_order(bare: Page) -> None:
 
 
 def test_an_unreachable_server_is_retried_with_the_same_client_id(bare: Page) -> None:
-    bodies: list[dict[str, Any]] = []
+    sent: list[Route] = []
 
     def fail_once(route: Route) -> None:
-        bodies.append(json.loads(route.request.post_data or "{}"))
-        if len(bodies) == 1:
+        sent.append(route)
+        if len(sent) == 1:
             route.fulfill(status=503, body="")
-        else:
-            accept(route)
 
     bare.route("**/items/**", fail_once)
     queue(bare, "a")
     bare.locator("#saved[data-state=offline][data-unsent='1']").wait_for()
     assert unsent(bare) == ["a"]
+    wait_until(bare, lambda: len(sent) == 2)
+    accept(sent[1])
     bare.locator("#saved[data-state=saved][data-unsent='0']").wait_for()
-    first, second = bodies
+    first, second = (json.loads(route.request.post_data or "{}") for route in sent)
     assert first == second
     assert first["client_id"]
 

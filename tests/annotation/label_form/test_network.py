@@ -26,6 +26,21 @@ if TYPE_CHECKING:
     from playwright.sync_api import Clock, Page, Route
 
 pytestmark = pytest.mark.browser
+LINK_STAYS = """() => {
+  const link = document.querySelector("#saved a");
+  dispatchEvent(new StorageEvent("storage"));
+  return link.isConnected;
+}"""
+SLOW_LOCKS = """() => {
+  const plain = LockManager.prototype.request;
+  const released = new Promise((release) => Object.assign(window, { release }));
+  LockManager.prototype.request = async function (...given) {
+    const done = await plain.apply(this, given);
+    window.isEnding = true;
+    await released;
+    return done;
+  };
+}"""
 
 
 def test_the_next_sentence_is_shown_before_the_answer_is_saved(page: Page, start: Start) -> None:
@@ -49,6 +64,21 @@ def test_a_fetched_sentence_is_shown_while_the_reserve_is_being_filled(page: Pag
     wait_until(page, lambda: len(held) == 2)
     see(page, 2)
     page.unroute_all(behavior="ignoreErrors")
+
+
+def test_sentences_are_asked_for_once_the_last_answer_was_sent(page: Page, start: Start) -> None:
+    start(sentence(1), sentence(2))
+    wait_for_reserve(page, 1)
+    page.evaluate(SLOW_LOCKS)
+    requests: list[str] = []
+    page.on("request", lambda sent: requests.append(sent.url.rpartition("/")[2]))
+    press(page, "1", "Enter")
+    wait_until(page, lambda: bool(page.evaluate("window.isEnding")))
+    press(page, "1", "Enter")
+    page.evaluate("release()")
+    page.locator("#finished[data-state=done]").wait_for()
+    wait_until_sent(page, 2)
+    assert requests[-2:] == ["answer", "reserve"]
 
 
 def test_the_status_shows_answers_being_sent_and_saved(page: Page, start: Start) -> None:
@@ -189,6 +219,7 @@ def test_answers_after_a_logout_are_kept_and_sent_after_logging_in(page: Page, s
     page.context.clear_cookies(name="sessionid")
     press(page, "1", "Enter")
     page.locator("#saved[data-state=logged-out][data-unsent='1']").wait_for()
+    assert page.evaluate(LINK_STAYS)  # while the status is shown anew, as a click takes a moment
     page.get_by_role("link", name="Log in again").click()
     page.fill("#id_username", "ann")
     page.fill("#id_password", PASSWORD)

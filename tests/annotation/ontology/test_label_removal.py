@@ -34,7 +34,7 @@ def while_somebody_answers(project: Project, name: str, act: Any, patch: pytest.
             if at == 0:
                 answer_item(item, user, name)
             else:
-                assert writing.wait(30)
+                assert writing.wait(120)
                 act()
         except (Conflict, DomainError) as refusal:
             return refusal.code

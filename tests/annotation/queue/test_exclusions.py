@@ -240,7 +240,7 @@ def test_an_exclusion_waits_for_a_running_vote(
         elif at == 2:
             answer_item(never_leased, user, "B")
         else:
-            assert answering.wait(30)
+            assert answering.wait(120)
             exclusions.exclude_annotator(who(project, "ann0"), by=curator())
 
     monkeypatch.setattr(voting, "_update_answer", slowly)

@@ -217,7 +217,7 @@ def test_a_lease_waits_for_the_last_item_while_it_is_locked(
 
     def take_or_hold(i: int) -> Lease | None:
         if i:
-            assert held.wait(30)
+            assert held.wait(120)
             return leases.lease_next(project, second)
         with transaction.atomic():
             lease = leases.lease_next(project, first)
@@ -245,7 +245,7 @@ def test_a_lease_holds_nothing_while_it_waits_for_an_item(postgres: dict[str, An
 
     def lease_or_exclude(i: int) -> Lease | None:
         if i:
-            assert held.wait(30)
+            assert held.wait(120)
             return leases.lease_next(project, user)
         with transaction.atomic():  # items before annotators, as votes, imports and exclusions lock them
             Item.objects.select_for_update(no_key=True).get(pk=item.pk)

@@ -44,7 +44,7 @@ def test_output_and_errors_go_to_the_log(child: Make) -> None:
 
 def test_a_process_that_dies_is_reported_and_restarted_after_a_pause(child: Make) -> None:
     part = child("exit 3")
-    message = until(part.watch, seconds=30)
+    message = until(part.watch)
     assert "exit code 3" in message
     assert str(part.log) in message
     part.restart_at = time.monotonic() + 3_600
@@ -71,19 +71,19 @@ def test_a_suspended_process_is_killed_at_the_second_look(
     monkeypatch.setattr(child_process, "LOOK_SECONDS", 0)
     part = child("sleep 600 & wait; exit 3")
     assert part.process
-    (inner,) = until(lambda: child_process.children(part.process.pid), seconds=30)
+    (inner,) = until(lambda: child_process.children(part.process.pid))
     pid = part.process.pid if main else inner
     os.kill(pid, signal.SIGSTOP)
-    until(lambda: child_process.is_suspended(pid), seconds=30)
+    until(lambda: child_process.is_suspended(pid))
     assert part.watch() == ""
     assert "was suspended, and is killed" in part.watch()
     reason = "signal SIGKILL" if main else "exit code 3"
-    assert reason in until(part.watch, seconds=30)
+    assert reason in until(part.watch)
 
 
 def test_a_process_that_ignores_SIGTERM_is_killed(child: Make) -> None:
     part = child("trap '' TERM; echo ready; while true; do sleep 0.1; done")
-    until(lambda: part.log.exists() and part.log.read_text() == "ready\n", seconds=30)
+    until(lambda: part.log.exists() and part.log.read_text() == "ready\n")
     part.terminate()
     part.wait_or_kill(until=time.monotonic())
     assert part.process
@@ -112,6 +112,6 @@ def test_a_fork_of_a_killed_supervisor_leaves_the_data_folder_unlocked(tmp_path:
         assert supervisor.stdout
         fork = Path("/proc", supervisor.stdout.readline().strip())
         supervisor.kill()
-    until(lambda: not fork.exists(), seconds=30)
+    until(lambda: not fork.exists())
     with lock_data_folder(tmp_path, "http://there"):
         pass

@@ -62,7 +62,7 @@ def test_a_suspended_broker_is_killed_at_the_second_look(
     assert broker_of_test.process
     assert not broker_of_test.kill_suspended()
     broker_of_test.process.send_signal(signal.SIGSTOP)
-    until(lambda: is_suspended(broker_of_test.process.pid), seconds=30)
+    until(lambda: is_suspended(broker_of_test.process.pid))
     assert [broker_of_test.kill_suspended(), broker_of_test.kill_suspended()] == [False, True]
     broker_of_test.start()
     assert not broker_of_test.kill_suspended()
@@ -82,7 +82,7 @@ def test_it_stops_when_its_parent_process_dies(tmp_path: Path) -> None:
         server = int(output.readline())
     parent.kill()
     parent.wait()
-    until(lambda: not alive(server), seconds=30)
+    until(lambda: not alive(server))
 
 
 def alive(pid: int) -> bool:

@@ -16,11 +16,11 @@ from evalsvc.local.process_guard import ProcessGuard
 SUPERVISOR = """
 import subprocess, sys, time
 from evalsvc.local.process_guard import ProcessGuard
-children = [subprocess.Popen(["sleep", "60"], start_new_session=True) for _ in range(2)]
+children = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(2)]
 guard = ProcessGuard(grace=0.5)
 guard.watch([children[0].pid])
 print(guard.process.pid, *(child.pid for child in children), flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 linux = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 
@@ -33,7 +33,7 @@ def is_running(pid: int) -> bool:
 
 
 def gone(*pids: int) -> bool:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while any(map(is_running, pids)) and time.monotonic() < until:
         time.sleep(0.05)
     return not any(map(is_running, pids))
@@ -56,7 +56,7 @@ def test_a_suspended_process_is_killed_after_its_supervisor() -> None:
 
 @linux
 def test_a_guard_ends_with_its_supervisor_and_starts_again_if_killed() -> None:
-    guard = ProcessGuard(grace=60)
+    guard = ProcessGuard(grace=120)
     guard.watch([os.getpid() + 1_000_000])
     first = guard.process
     assert first

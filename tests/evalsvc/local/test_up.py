@@ -258,7 +258,7 @@ def test_a_process_that_gives_no_answer_for_many_probes_is_killed(
     supervised.probe()
     (child,) = [child for child in supervised.children if child.name == hung]
     assert child.process
-    assert child.process.wait(30) == -signal.SIGKILL
+    assert child.process.wait(120) == -signal.SIGKILL
     assert not any(
         child.process.poll() for child in supervised.children if child.process and child.name != hung
     )
@@ -281,5 +281,5 @@ def test_a_supervised_part_is_replaced_and_logs_to_the_output(up: Up, tmp_path: 
     kill(child)
     until(lambda: "beat restarted" in output.read_text(), details=output.read_text)
     beat.terminate()
-    assert beat.wait(30) == 0
+    assert beat.wait(120) == 0
     assert pids(tmp_path / "data") == []

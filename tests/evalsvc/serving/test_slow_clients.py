@@ -14,7 +14,7 @@ import pytest
 
 from tests.places.web import Web
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 HEAD = b"Host: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 UNFINISHED = {
     "nothing": b"",

@@ -284,13 +284,13 @@ def test_the_kernel_confirms_the_limits_of_a_confined_process(confined: int) -> 
 
 def test_a_process_whose_parent_has_ended_runs_nothing() -> None:
     command = endless(seconds=60, parent=os.getpid() + 1)
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 1
     assert "NotConfined" in ended.stderr
 
 
 def test_exceeding_processor_time_ends_with_SIGXCPU(ready: None) -> None:
-    ended = subprocess.run(endless(seconds=1), timeout=60, check=False)
+    ended = subprocess.run(endless(seconds=1), timeout=120, check=False)
     assert ended.returncode == -signal.SIGXCPU
 
 

@@ -31,9 +31,12 @@ async function sendAll() {
   retryTimer = 0;
   let sent = 0;
   try {
-    await exclusively(async () => {
+    const sendStored = async () => {
       for (let entry; (entry = unsent.read()[0]); sent++) await sendOne(entry);
-    });
+    };
+    // releasing the lock takes a moment, in which another answer may have been given
+    do await exclusively(sendStored);
+    while (unsent.read().length);
     status.markOnline();
     retryDelay = FIRST_RETRY;
     if (status.stopReason() && sent) status.resume();
@@ -72,13 +75,11 @@ async function stopIfRejectedByProject(response) {
   throw new Unreachable("stopped");
 }
 
-export async function queue(entry) {
+// One run sends what is added while it lasts, and tries again by itself when it fails.
+export function queue(entry) {
   const id = newId();
   unsent.add({ ...entry, id, body: { ...entry.body, client_id: id } });
-  await send();
-  // a run that was ending may have missed the entry; one that failed tries again by itself, whatever the
-  // reserve has found out about the network meanwhile
-  if (unsent.read().length && !retryTimer) await send();
+  return send();
 }
 
 addEventListener("online", () => send());

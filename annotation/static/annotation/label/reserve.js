@@ -66,7 +66,9 @@ export const arrival = () =>
 // Lease one sentence by itself, so that it is shown before the others arrive.
 export async function fetchOne() {
   if (fetching) await Promise.race([fetching, arrival()]);
-  if (!reserved.length || status.stopReason()) await lease(1);
+  // a reply may bring only what another tab has answered meanwhile: then one more follows
+  for (let tries = 0; tries < 2 && (!reserved.length || status.stopReason()); tries++)
+    if (!(await lease(1))) return;
 }
 
 async function fill() {
@@ -155,7 +157,8 @@ export function whenAnsweredElsewhere(callback) {
 // Another tab of the same person has the same sentences; its answers need not be given again.
 function onOtherTab(event) {
   if (!event.key?.startsWith(unsent.prefix) || !event.newValue) return;
-  const answered = JSON.parse(event.newValue).item;
+  const { item: answered, lease: held } = JSON.parse(event.newValue);
+  shownLeases.add(held); // a reply on its way may still bring it
   reserved = reserved.filter(({ item }) => item.id !== answered);
   showCount();
   if (current?.item.id === answered) onAnsweredElsewhere();

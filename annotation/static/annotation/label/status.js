@@ -116,9 +116,7 @@ export function showStatus() {
   // “Saved 5 s ago” changes all the time and is not read out
   if (line.dataset.state !== name) line.setAttribute("aria-live", name === "saved" ? "off" : "polite");
   Object.assign(line.dataset, { state: name, unsent: unsent.read().length, reserved: state.reserved });
-  if (line.textContent !== text) line.textContent = text;
-  if (state.loggedOut) {
-    const link = Object.assign(document.createElement("a"), { href: api.login, textContent: "Log in again" });
-    line.append(" ", link);
-  }
+  const link = state.loggedOut && Object.assign(document.createElement("a"), { href: api.login, textContent: "Log in again" });
+  // the same link stays, as it may be pressed just now
+  if (line.textContent !== text + (link ? ` ${link.textContent}` : "")) line.replaceChildren(text, ...(link ? [" ", link] : []));
 }

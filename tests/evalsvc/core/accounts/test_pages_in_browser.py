@@ -58,7 +58,8 @@ def test_a_page_has_no_accessibility_violations(page: Page, team: Team, name: st
 def test_an_invitation_created_by_one_admits_another(page: Page, team: Team) -> None:
     open_as(page, "kim", reverse("team", args=["kelpie"]))
     page.get_by_label("People").fill("Nora")
-    page.get_by_role("button", name="Create links").click()
+    with page.expect_navigation():  # with the script of the button below
+        page.get_by_role("button", name="Create links").click()
     link = page.locator(".secret code").inner_text()
     page.evaluate(WITHOUT_TLS)
     page.get_by_role("button", name="Copy the link for Nora").click()

@@ -37,7 +37,7 @@ def test_a_wait_ends_when_the_state_changes(either_database: str, tmp_path: Any,
     found: list[bool] = []
 
     def wait() -> None:
-        found.append(thread_limits.wait_for_change(submission, 20))
+        found.append(thread_limits.wait_for_change(submission, 60))
         connection.close()
 
     waiting = Thread(target=wait)

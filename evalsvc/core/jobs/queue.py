@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from datetime import timedelta
 
 from django.conf import settings
@@ -23,6 +24,9 @@ from evalsvc.core.jobs.transitions import change_state, record_event
 log = logging.getLogger(__name__)
 # A lane last served longer ago than this waits as if never served.
 REMEMBERED = timedelta(hours=1)
+# A broker that hangs costs seconds a message; beat looks for jobs more often than that.
+SILENT_SECONDS = 10
+_silent_until = 0.0
 
 
 def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
@@ -42,14 +46,20 @@ def wake_worker(queue: str) -> None:
 
     Celery and Redis are imported here: most commands, and web processes at first, send nothing.
     """
+    global _silent_until
+    if time.monotonic() < _silent_until:
+        return
     from kombu.exceptions import KombuError
     from redis.exceptions import RedisError
+    from redis.exceptions import TimeoutError as RedisTimeout
 
     signature = import_string(settings.JOB_APP).signature("workers.run_next", args=(queue,))
     try:
         signature.apply_async(queue=queue, retry=False, ignore_result=True)
     except (KombuError, RedisError, OSError) as error:
         log.error("Could not notify queue %s; its jobs wait for the next tick: %s", queue, error)
+        if isinstance(error.__cause__, RedisTimeout | TimeoutError):
+            _silent_until = time.monotonic() + SILENT_SECONDS
 
 
 def request_cancel(job: Job) -> None:

@@ -7,9 +7,10 @@ import logging
 import pytest
 from django.db import transaction
 from kombu.exceptions import OperationalError
+from redis.exceptions import TimeoutError as RedisTimeout
 
 from evalsvc.celery import app
-from evalsvc.core.jobs import kinds
+from evalsvc.core.jobs import kinds, queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
@@ -59,6 +60,25 @@ def test_a_message_that_cannot_be_sent_is_logged_and_the_job_waits(
         enqueue("count", 1)
     assert Job.objects.get().state == "queued"
     assert "no broker" in caplog.text
+
+
+def test_a_broker_that_hangs_delays_one_request_not_each(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+
+    def send_task(*words: object, **options: object) -> None:
+        tried.append(words)
+        raise OperationalError("timed out") from RedisTimeout("Timeout reading from socket")
+
+    monkeypatch.setattr(app, "send_task", send_task)
+    monkeypatch.setattr(queue, "_silent_until", 0.0)
+    for subject in (1, 2):
+        enqueue("count", subject)
+    assert (len(tried), Job.objects.filter(state="queued").count()) == (1, 2)
+    monkeypatch.setattr(queue, "_silent_until", 0.0)
+    enqueue("count", 3)
+    assert len(tried) == 2
 
 
 @pytest.mark.django_db

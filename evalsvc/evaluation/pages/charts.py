@@ -256,7 +256,8 @@ def clip(name: str, *, letters: int) -> str:
 
 
 def clip_middle(name: str, *, letters: int) -> str:
-    end = 2 * letters // 5
+    """Shorten a name whose end may tell it from others; of a path the end alone."""
+    end = letters - 1 if name.startswith("/") else 2 * letters // 5
     return name if len(name) <= letters else f"{name[: letters - 1 - end].rstrip()}…{name[-end:]}"
 
 

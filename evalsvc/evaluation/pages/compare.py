@@ -221,7 +221,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
         "may_cancel": compared.may_cancel(comparison, request.user),
         "held_back": comparison.board.held_back,
-        "charts": _charts(comparison, drawn, query),
+        "charts": ((figures := _charts(comparison, drawn, query))[::2], figures[1::2]),  # side by side
         "settings_charts": _charts(comparison, beside, query),
         "joint": [(together.sentence(each), each.winner is not None) for each in together.joint],
         "joint_method": JOINT_METHOD,

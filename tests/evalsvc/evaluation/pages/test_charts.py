@@ -72,6 +72,10 @@ def test_close_values_of_classes_are_drawn_on_an_axis_of_their_own() -> None:
     long = [("/people/ethnicity/geographic_distribution", " (1,200)", [0.2, 0.9])]
     drawn = dots(long, names=["A", "B"], title="F1", axis="F1, %", class_=None)
     assert float(ElementTree.fromstring(drawn).attrib["width"]) <= 528  # of the card beside another one
+    assert "geographic_distribution (1,200)" in drawn
+    born = [("/people/person/place_of_birth", " (113)", [0.2, 0.9])]
+    drawn = dots(born, names=["A", "B"], title="F1", axis="F1, %", narrow=True, class_=None)
+    assert "…e_of_birth (113)" in drawn
 
 
 def test_runs_are_placed_on_the_scale_in_order() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from threading import Lock
 from typing import Any
 
 from drf_spectacular.authentication import SessionScheme
@@ -59,8 +60,16 @@ class Generator(SchemaGenerator):
         return _description()
 
 
-@cache
+_generating = Lock()
+
+
 def _description() -> Schema:
+    with _generating:  # the generator fails if two threads use it first at the same time
+        return _generated()
+
+
+@cache
+def _generated() -> Schema:
     return dict(SchemaGenerator().get_schema(public=True))
 
 

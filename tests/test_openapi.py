@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
 from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from evalsvc import openapi
 from evalsvc.openapi import Generator
 from tests.cast.service import predicted_labels
 from tests.permissions.requester import Requester, endpoints
@@ -302,3 +307,18 @@ def test_every_operation_has_a_summary_of_one_short_sentence(schema: dict[str, A
     described = {place: operation.get("summary", "") for place, operation in operations(schema).items()}
     assert {place: text for place, text in described.items() if not 10 < len(text) <= 110} == {}
     assert [text for text in described.values() if text.endswith(".") or ". " in text] == []
+
+
+def test_readers_at_once_get_a_description_that_is_generated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    generated: list[int] = []
+
+    def generate(_self: object, **_options: object) -> dict[str, Any]:
+        generated.append(1)
+        time.sleep(0.1)  # meanwhile the others ask for it
+        return {"openapi": "3.0.3"}
+
+    monkeypatch.setattr(SchemaGenerator, "get_schema", generate)
+    monkeypatch.setattr(openapi, "_generated", cache(openapi._generated.__wrapped__))
+    with ThreadPoolExecutor(4) as readers:
+        descriptions = list(readers.map(lambda _: Generator().get_schema(), range(4)))
+    assert (descriptions, len(generated)) == ([{"openapi": "3.0.3"}] * 4, 1)

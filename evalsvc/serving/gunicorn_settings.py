@@ -37,7 +37,7 @@ limit_request_line = LINE_BYTES
 accesslog = "-"
 access_log_format = '%(h)s %(l)s %(u)s %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %({x-request-id}o)s'
 control_socket_disable = True
-sendfile = False  # sent in slices, with a deadline for each
+sendfile = False  # it would wait for slow readers
 
 
 def when_ready(_server: object) -> None:

@@ -1,8 +1,9 @@
-"""A gunicorn worker that buffers requests before they reach a thread.
+"""A gunicorn worker that buffers requests before they reach a thread, and answers after it.
 
-gunicorn's threads read from the network and so wait for slow clients: a few dozen sockets that never finish a
-request would occupy all of them. Here the main loop receives requests, within `RequestBuffer`'s limits, and
-it never waits either, not even for a client to close its end.
+gunicorn's threads read from the network and write to it, and so wait for slow clients: a few dozen sockets
+that never finish a request, or read its answer byte by byte, would occupy all of them. Here the main loop
+receives requests, within `RequestBuffer`'s limits, and sends what a `ResponseBuffer` still holds. It never
+waits either, not even for a client to close its end.
 """
 
 from __future__ import annotations
@@ -22,33 +23,31 @@ from gunicorn.http import get_parser
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from evalsvc.serving.request_buffer import CONTINUE, Refusal, RequestBuffer
+from evalsvc.serving.response_buffer import HeldAnswers, ResponseBuffer
 
 FORM_BYTES = 1_000_000  # a form around a file of the greatest size
 PIECE_BYTES, EVENT_BYTES = 1 << 18, 1 << 20
-SEND_BUFFER_BYTES = 1 << 18  # an ordinary page fits, so that its thread is free at once
-SLICE_BYTES, SLICE_SECONDS = 1 << 16, 30
+SEND_BUFFER_BYTES = 1 << 18  # an ordinary page fits
 DISCARD_SECONDS = 2
 SWEEP_SECONDS = 0.5
 
 
-class PacedSocket:
-    """A client's socket whose sending fails when the client reads too slowly."""
+class ClientSocket:
+    """A client's socket, which never blocks; it holds what its client has not read."""
 
-    def __init__(self, sock: socket.socket) -> None:
-        self.sock = sock
+    def __init__(self, sock: socket.socket, answers: HeldAnswers) -> None:
+        self.sock, self.answers = sock, answers
+        self.answer = ResponseBuffer(sock, answers)
+        self.setblocking(True)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.sock, name)
 
+    def setblocking(self, _flag: bool) -> None:  # gunicorn asks for both
+        self.sock.setblocking(False)
+
     def sendall(self, data: bytes) -> None:
-        left = memoryview(data)
-        self.sock.settimeout(SLICE_SECONDS)
-        while left:
-            try:
-                self.sock.sendall(left[:SLICE_BYTES])
-            except TimeoutError as error:
-                raise ConnectionResetError(errno.ECONNRESET, "The client reads too slowly.") from error
-            left = left[SLICE_BYTES:]
+        self.answer.send(data)
 
 
 class Connection(TConn):
@@ -61,7 +60,8 @@ class Connection(TConn):
         self.discards = False
 
     def arm(self, request: RequestBuffer) -> None:
-        """Give the complete request to gunicorn's parser."""
+        """Give the complete request to gunicorn's parser, and begin its answer."""
+        self.sock.answer = ResponseBuffer(self.sock.sock, self.sock.answers)
         self.parser = get_parser(self.cfg, request, self.client)
 
 
@@ -71,6 +71,7 @@ class BufferingWorker(ThreadWorker):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.arriving: dict[Connection, RequestBuffer] = {}
+        self.answers = HeldAnswers()
         self.swept_at = 0.0
 
     @property
@@ -88,11 +89,19 @@ class BufferingWorker(ThreadWorker):
         self.nr_conns += 1
         with suppress(OSError):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-        self.expect(Connection(self.cfg, PacedSocket(client), address, listener.getsockname()))
-        if self.nr_conns >= self.worker_connections and self.arriving:
-            now = time.monotonic()
-            slowest = min(self.arriving, key=lambda conn: self.arriving[conn].speed(now))
-            self.drop(slowest)
+        self.expect(Connection(self.cfg, ClientSocket(client, self.answers), address, listener.getsockname()))
+        if self.nr_conns >= self.worker_connections:
+            self.end_slowest()
+
+    def end_slowest(self) -> None:
+        """Close the connection with the slowest request or the slowest reader."""
+        now = time.monotonic()
+        request = min(self.arriving, key=lambda conn: self.arriving[conn].speed(now), default=None)
+        answer = self.answers.slowest()
+        if answer and (not request or answer.speed(now) < self.arriving[request].speed(now)):
+            answer.end()
+        elif request:
+            self.drop(request)
 
     def expect(self, conn: Connection, begun: bytes = b"") -> None:
         """Wait for the next request, of which `begun` is here already."""
@@ -179,8 +188,9 @@ class BufferingWorker(ThreadWorker):
         """Close a connection at once."""
         with suppress(OSError, KeyError, ValueError):
             self.poller.unregister(conn.sock)
-        if request := self.arriving.pop(conn, None):
+        if request := self.arriving.pop(conn, conn.request):
             request.close()
+        conn.sock.answer.close()
         self.nr_conns -= 1
         conn.close()
 
@@ -190,6 +200,8 @@ class BufferingWorker(ThreadWorker):
         if now < self.swept_at + SWEEP_SECONDS:
             return
         self.swept_at = now
+        if ended := self.answers.end_overdue():
+            self.log.warning("Connections ended whose clients read too slowly: %s", ended)
         for conn, request in list(self.arriving.items()):
             if conn.discards and now - request.started > DISCARD_SECONDS:
                 self.drop(conn)
@@ -215,7 +227,10 @@ class BufferingWorker(ThreadWorker):
         return keepalive
 
     def finish_request(self, conn: Connection, done: Future[Any]) -> None:
-        """Keep the connection for its next request, or end it without waiting."""
+        """Keep the connection for its next request, or end it; send the rest of the answer first."""
+        if conn.sock.answer.unread:
+            self.poller.register(conn.sock, selectors.EVENT_WRITE, partial(self.on_writable, conn, done))
+            return None
         request, conn.request = conn.request, None
         keep = not done.cancelled() and done.exception() is None and bool(done.result())
         begun = request.rest if request else b""
@@ -226,6 +241,17 @@ class BufferingWorker(ThreadWorker):
         if begun:
             return self.expect(conn, begun)
         return self.keep(conn)
+
+    def on_writable(self, conn: Connection, done: Future[Any], _socket: Any) -> None:
+        """Send more of an answer whose thread is done."""
+        try:
+            conn.sock.answer.drain()
+        except OSError:
+            return self.drop(conn)
+        if not conn.sock.answer.unread:
+            self.poller.unregister(conn.sock)
+            self.finish_request(conn, done)
+        return None
 
     def keep(self, conn: Connection) -> None:
         conn.sock.setblocking(False)

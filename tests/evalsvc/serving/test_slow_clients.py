@@ -71,6 +71,27 @@ def test_clients_that_never_close_their_end_keep_nobody_waiting(web: Web) -> Non
             assert response.status == 200
 
 
+def test_clients_that_read_a_long_answer_late_keep_nobody_waiting_and_get_all_of_it(web: Web) -> None:
+    request = b"GET /api/schema/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    place = urlsplit(web.url)
+    with ExitStack() as sockets:
+        clients = []
+        for _ in range(40):
+            client = sockets.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.settimeout(PATIENCE_SECONDS)
+            client.connect((str(place.hostname), place.port or 0))
+            client.sendall(request + b"\r\n" + request + b"Connection: close\r\n\r\n")
+            clients.append(client)
+        for client in clients:
+            assert client.recv(12) == b"HTTP/1.1 200"
+        with urlopen(f"{web.url}/healthz", timeout=PATIENCE_SECONDS) as response:
+            assert response.status == 200
+        both = answer(clients[0])
+    once = urlopen(f"{web.url}/api/schema/").read()
+    assert (len(once) > 300_000, both.count(once)) == (True, 2)
+
+
 @pytest.mark.parametrize("begun", ["a head", "a body", "an upload"])
 def test_an_unfinished_request_is_answered_with_408_and_ended(web: Web, begun: str) -> None:
     head, _, body = answer(connect(web, UNFINISHED[begun])).partition(b"\r\n\r\n")

@@ -121,7 +121,7 @@ def _pasts(
 
 
 def _gold_of(evaluation: Evaluation) -> tuple[int, str, str]:
-    return evaluation.setting_id, evaluation.gold_sha256, evaluation.options.get("only", "")
+    return evaluation.setting_id, evaluation.gold_sha256, evaluation.scored_on["only_sha256"]
 
 
 def newest(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:

@@ -173,9 +173,8 @@ def _compare_others(submission: Submission) -> None:
     """
     Team.objects.select_for_update(no_key=True).get(pk=submission.system.team_id)
     for row in NearDuplicate.objects.filter(earlier=submission).select_related("submission"):
-        gold = {"setting": row.setting_id, "gold_sha256": row.gold_sha256}
         other = row.submission
-        if other.state == S.SCORED and not submission.evaluations.filter(**gold).exists():
+        if other.state == S.SCORED and not row.scored_as_well(submission):
             score_again(other)
 
 

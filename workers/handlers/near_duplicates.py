@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce
 
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.evaluation.benchmarks import quotas, scoring_identity
@@ -66,10 +68,10 @@ def positives_if_hidden(setting: Setting) -> int:
     return rules.least_claims(gold_counts.of_version(setting).labels) if is_hidden(setting) else 0
 
 
-def compared(submission: Submission) -> set[tuple[int, str]]:
-    """Return settings and golds under which a run was compared before."""
+def compared(submission: Submission) -> list[dict[str, Any]]:
+    """Return on what a run was compared before."""
     evaluations = submission.evaluations.filter(claims__isnull=False)
-    return set(evaluations.values_list("setting_id", "gold_sha256"))
+    return [each.scored_on for each in evaluations.select_related("setting").defer("classes", "detail")]
 
 
 def keep_claims(evaluation: Evaluation, claims: ClaimCodes) -> None:
@@ -78,22 +80,23 @@ def keep_claims(evaluation: Evaluation, claims: ClaimCodes) -> None:
     EvaluationClaims.objects.update_or_create(evaluation=evaluation, defaults=values)
 
 
-def record(submission: Submission, evaluation: Evaluation, before: set[tuple[int, str]]) -> None:
+def record(submission: Submission, evaluation: Evaluation, before: Collection[dict[str, Any]]) -> None:
     """Store the run that another resembles, unless they were compared before.
 
     Under a new gold runs are scored again in any order. A run that is scored before an earlier one shows the
     figures of that one, so none, until both are scored and can be compared.
     """
-    gold = (evaluation.setting_id, evaluation.gold_sha256)
-    rows = NearDuplicate.objects.filter(setting=evaluation.setting, gold_sha256=evaluation.gold_sha256)
+    gold = evaluation.scored_on
+    rows = NearDuplicate.objects.filter(**gold)
     waiting = list(rows.filter(earlier=submission).select_related("submission__system"))
     if gold not in before or not _is_scored(rows.filter(submission=submission).first()):
         _compare(submission, evaluation)
     for row in waiting if gold not in before else ():
         later = row.submission.evaluations.filter(setting=row.setting_id, gold_sha256=row.gold_sha256)
         for other in later.filter(claims__isnull=False).select_related("setting"):
-            row.delete()
-            _compare(row.submission, other)
+            if other.scored_on == gold:
+                row.delete()
+                _compare(row.submission, other)
 
 
 def _is_scored(row: NearDuplicate | None) -> bool:
@@ -102,7 +105,7 @@ def _is_scored(row: NearDuplicate | None) -> bool:
         return True
     if row.earlier is None:  # the quota may have been raised
         return False
-    return row.earlier.evaluations.filter(setting=row.setting_id, gold_sha256=row.gold_sha256).exists()
+    return row.scored_as_well(row.earlier)
 
 
 def _compare(submission: Submission, evaluation: Evaluation) -> None:
@@ -115,8 +118,7 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
     near = _nearest(submission, evaluation, claims, positives) or _waiting(submission, evaluation)
     if near is None and _is_over_quota(submission, evaluation):
         near = None, 0
-    row: dict[str, Any] = {"submission": submission, "setting": evaluation.setting}
-    row["gold_sha256"] = evaluation.gold_sha256
+    row: dict[str, Any] = {"submission": submission} | evaluation.scored_on
     if near is None:
         NearDuplicate.objects.filter(**row).delete()
         return
@@ -131,19 +133,30 @@ def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
     runs count by what they showed under any version of the setting: its golds are nearly the same.
     """
     team, most = submission.system.team, quotas.most_in_total(evaluation.setting)
-    names = ("submission", "evaluation__setting", "evaluation__gold_sha256")
-    same = dict(zip(("submission", "setting", "gold_sha256"), map(OuterRef, names), strict=True))
-    shown = Submission.evaluations.through.objects.filter(
-        ~Exists(NearDuplicate.objects.filter(**same)),
-        Q(evaluation__gold_sha256=evaluation.gold_sha256) | Q(evaluation__setting=evaluation.setting_id),
-        submission__scored_at__isnull=False,
-        evaluation__setting__disclosure=Setting.Disclosure.HIDDEN,
-    ).exclude(submission=submission)
+    shown = (
+        _showing()
+        .filter(
+            Q(evaluation__gold_sha256=evaluation.gold_sha256) | Q(evaluation__setting=evaluation.setting_id),
+            submission__scored_at__isnull=False,
+            evaluation__setting__disclosure=Setting.Disclosure.HIDDEN,
+        )
+        .exclude(submission=submission)
+    )
     own = shown.filter(submission__system__team=team, evaluation__setting=evaluation.setting_id)
     if most is not None and own.values("submission").distinct().count() >= most:
         return True
     of_members = shown.filter(submission__by__in=team.members.values("user"))
     return of_members.exclude(submission__system__team=team).exists()
+
+
+def _showing() -> QuerySet[Any]:
+    """Return the runs with figures of their own, each with its evaluations."""
+    only = Coalesce(KeyTextTransform("only", "evaluation__options"), Value(""))
+    names = ("submission", "evaluation__setting", "evaluation__gold_sha256", "only")
+    own = ("submission", "setting", "gold_sha256", "only_sha256")
+    same = dict(zip(own, map(OuterRef, names), strict=True))
+    links = Submission.evaluations.through.objects.annotate(only=only)
+    return links.filter(~Exists(NearDuplicate.objects.filter(**same)))
 
 
 def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:
@@ -152,6 +165,8 @@ def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] 
     One that ended without a score, as it failed or was cancelled, keeps nobody waiting.
     """
     own = {"evaluations__setting": evaluation.setting, "evaluations__gold_sha256": evaluation.gold_sha256}
+    only = evaluation.scored_on["only_sha256"]
+    own |= {"evaluations__options__only": only} if only else {"evaluations__options__only__isnull": True}
     runs = Submission.objects.filter(
         system__team=submission.system.team_id,
         benchmark=submission.benchmark_id,
@@ -214,16 +229,17 @@ def _earlier(submission: Submission, evaluation: Evaluation, *, here: bool) -> I
         own = ~own & Q(evaluation__setting__share=None)
         if evaluation.setting.share is not None:
             return
-    names = ("submission", "evaluation__setting", "evaluation__gold_sha256")
-    same = dict(zip(("submission", "setting", "gold_sha256"), map(OuterRef, names), strict=True))
-    links = Submission.evaluations.through.objects.filter(
-        own,
-        ~Exists(NearDuplicate.objects.filter(**same)),
-        submission__system__team=submission.system.team_id,
-        submission__scored_at__isnull=False,
-        evaluation__gold_sha256=evaluation.gold_sha256,
-        evaluation__claims__isnull=False,
-    ).exclude(submission=submission)
+    links = (
+        _showing()
+        .filter(
+            own,
+            submission__system__team=submission.system.team_id,
+            submission__scored_at__isnull=False,
+            evaluation__gold_sha256=evaluation.gold_sha256,
+            evaluation__claims__isnull=False,
+        )
+        .exclude(submission=submission)
+    )
     rows = links.order_by("submission__scored_at", "submission", "evaluation").values_list(
         *("submission", "evaluation__file", "submission__aggregate", "submission__columns"),
         *("evaluation__options", "evaluation__claims__codes", "evaluation__claims__texts"),

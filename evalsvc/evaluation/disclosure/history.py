@@ -18,7 +18,7 @@ from evalsvc.evaluation.models import NearDuplicate, Score, Setting, SettingVers
 WAITING = (Submission.State.QUEUED, Submission.State.RUNNING)
 
 
-Near = Mapping[tuple[int, str], Mapping[int, int | None]]
+Near = Mapping[tuple[int, str, str], Mapping[int, int | None]]
 Gold = tuple[int, str, str, str]  # setting, test set, set that limits it, scorer
 
 
@@ -42,14 +42,14 @@ def histories(readings: Sequence[tuple[Policy, Collection[int]]]) -> list[Histor
     hiding = {policy.setting.pk: policy.setting for policy, runs in readings if policy.hidden and runs}
     if not hiding:
         return [History() for _ in readings]
-    near: dict[tuple[int, str], dict[int, int | None]] = defaultdict(dict)
-    waiting: dict[tuple[int, str], set[int]] = defaultdict(set)
+    near: dict[tuple[int, str, str], dict[int, int | None]] = defaultdict(dict)
+    waiting: dict[tuple[int, str, str], set[int]] = defaultdict(set)
     rows = NearDuplicate.objects.filter(setting__in=hiding)
-    names = ("setting_id", "gold_sha256", "submission_id", "earlier_id", "earlier__state")
-    for setting, gold, submission, earlier, state in rows.values_list(*names):
-        near[setting, gold][submission] = earlier
+    names = ("setting_id", "gold_sha256", "only_sha256", "submission_id", "earlier_id", "earlier__state")
+    for *gold, submission, earlier, state in rows.values_list(*names):
+        near[*gold][submission] = earlier
         if state in WAITING:
-            waiting[setting, gold].add(submission)
+            waiting[*gold].add(submission)
     ladders = _ladders([each for each in hiding.values() if each.ladder], near)
     return [_history(policy, runs, near, waiting, ladders) for policy, runs in readings]
 
@@ -58,7 +58,7 @@ def _history(
     policy: Policy,
     submissions: Collection[int],
     near: Near,
-    waiting: Mapping[tuple[int, str], Collection[int]],
+    waiting: Mapping[tuple[int, str, str], Collection[int]],
     ladders: Mapping[Gold, Mapping[int, float]],
 ) -> History:
     if not policy.hidden or not submissions:
@@ -66,12 +66,13 @@ def _history(
     setting, version = policy.setting, policy.version
     if version is None:
         version = next(each for each in setting.versions.all() if each.number == setting.version)
-    of_gold = near.get((setting.pk, version.gold_sha256), {})
+    gold = setting.pk, version.gold_sha256, version.only_sha256
+    of_gold = near.get(gold, {})
     earlier = {pk: of_gold[pk] for pk in submissions if pk in of_gold}
-    waits = waiting.get((setting.pk, version.gold_sha256), ())
+    waits = waiting.get(gold, ())
     if not setting.ladder:
         return History(earlier, waits)
-    steps = ladders.get((setting.pk, version.gold_sha256, version.only_sha256, version.scorer), {})
+    steps = ladders.get((*gold, version.scorer), {})
     return History(
         earlier, waits, {pk: steps[at] for pk in submissions if (at := earlier.get(pk, pk) or 0) in steps}
     )
@@ -99,7 +100,7 @@ def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, fl
     )
     of_team: dict[tuple[Gold, int], dict[int, float]] = defaultdict(dict)
     for setting, sha256, limit, scorer, team, submission, value in rows:
-        if submission not in near.get((setting, sha256), {}):
+        if submission not in near.get((setting, sha256, limit or ""), {}):
             of_team[(setting, sha256, limit or "", scorer), team][submission] = value
     named = {setting.pk: setting for setting in settings}
     versions = SettingVersion.objects.filter(setting__in=settings).select_related("test_set", "only")

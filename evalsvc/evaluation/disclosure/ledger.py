@@ -92,7 +92,8 @@ class Ledger:
         if is_sealed(self.setting):
             return []
         runs = Submission.objects.filter(evaluations__setting=self.setting, scored_at__isnull=False)
-        near = NearDuplicate.objects.filter(setting=self.setting, gold_sha256=self.setting.test_set.sha256)
+        near = NearDuplicate.objects.filter(setting=self.setting, only_sha256=self.setting.only_sha256)
+        near = near.filter(gold_sha256=self.setting.test_set.sha256)
         runs = runs.exclude(pk__in=near.values("submission"))
         files = dict(runs.values_list("system__team").annotate(n=Count("pk", distinct=True)).order_by("-n"))
         teams = Team.objects.in_bulk(files)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 from django.db.models.functions import Now
 
@@ -53,6 +55,15 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.setting} of {self.file_id[:12]}"
+
+    @property
+    def scored_on(self) -> dict[str, Any]:
+        """Setting, gold, and the set that limits it: files are compared if they are scored on the same."""
+        return {
+            "setting": self.setting,
+            "gold_sha256": self.gold_sha256,
+            "only_sha256": self.options.get("only", ""),
+        }
 
 
 class EvaluationClaims(models.Model):

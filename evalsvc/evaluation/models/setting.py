@@ -82,6 +82,10 @@ class Setting(models.Model):
         """The unit, or `joint`: on it depend measures, forms and options."""
         return "joint" if self.benchmark.task == Benchmark.Task.JOINT else self.unit
 
+    @property
+    def only_sha256(self) -> str:
+        return self.only.sha256 if self.only else ""
+
 
 class SettingVersion(models.Model):
     """Gold and scorer of a setting from some time on.

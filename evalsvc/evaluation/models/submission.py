@@ -164,18 +164,25 @@ class NearDuplicate(models.Model):
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="near")
     setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="+")
     gold_sha256 = models.CharField(max_length=64)
+    only_sha256 = models.CharField(max_length=64, blank=True)
     earlier = models.ForeignKey(Submission, on_delete=models.CASCADE, null=True, related_name="+")
     claims = models.PositiveIntegerField(help_text="Number of claims that only one of the two makes.")
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["submission", "setting", "gold_sha256"], name="near_to_one_run_per_gold"
+                fields=["submission", "setting", "gold_sha256", "only_sha256"],
+                name="near_to_one_run_per_gold",
             )
         ]
 
     def __str__(self) -> str:
         return f"{self.submission_id} near {self.earlier_id}"
+
+    def scored_as_well(self, run: Submission) -> bool:
+        """True if a run is scored on the same gold and items."""
+        scored = run.evaluations.filter(setting=self.setting_id, gold_sha256=self.gold_sha256)
+        return self.only_sha256 in [only or "" for only in scored.values_list("options__only", flat=True)]
 
 
 class Refusal(models.Model):

@@ -149,8 +149,9 @@ def _notice(submission: Submission) -> Notice | None:
 def _near(submission: Submission) -> Notice | None:
     """Name the earlier run whose figures teams see for a near-duplicate."""
     rows = submission.near.filter(gold_sha256=F("setting__test_set__sha256"))
-    rows = rows.select_related("setting__benchmark", "setting__test_set", "earlier__system")
-    hidden = [near for near in rows if is_hidden(near.setting) and not roles.is_sealed(near.setting)]
+    rows = rows.select_related("setting__benchmark", "setting__test_set", "setting__only", "earlier__system")
+    present = [near for near in rows if near.only_sha256 == near.setting.only_sha256]
+    hidden = [near for near in present if is_hidden(near.setting) and not roles.is_sealed(near.setting)]
     if not hidden:
         return None
     titles = listed([f"“{near.setting.title}”" for near in hidden])
@@ -161,7 +162,7 @@ def _near(submission: Submission) -> Notice | None:
             "another team. Organisers see them all."
         )
         return Notice("warn", f"Under {titles}, teams see no figure of this run.", detail)
-    if earlier.evaluations.filter(setting=hidden[0].setting, gold_sha256=hidden[0].gold_sha256).exists():
+    if hidden[0].scored_as_well(earlier):
         title, named = "teams see the figures of an earlier run", f"run {earlier.run} of {earlier.system}"
     elif earlier.state in WAITING:
         detail = f"It waits for run {earlier.run} of {earlier.system}, which is being scored again: "

@@ -383,8 +383,7 @@ def _mark_repeats(submission: Submission, evaluations: Iterable[Evaluation]) -> 
         runs = Submission.objects.filter(**own, scored_at__isnull=False).exclude(pk=submission.pk)
         earlier = runs.order_by("scored_at", "pk").first()
         if earlier is not None and is_hidden(evaluation.setting):
-            gold = {"setting": evaluation.setting, "gold_sha256": evaluation.gold_sha256}
-            near = earlier.near.filter(**gold).first()
+            near = earlier.near.filter(**evaluation.scored_on).first()
             shown = earlier.pk if near is None else near.earlier_id
             values = {"submission": submission, "earlier_id": shown, "claims": 0}
-            NearDuplicate.objects.create(**values, **gold)
+            NearDuplicate.objects.create(**values, **evaluation.scored_on)

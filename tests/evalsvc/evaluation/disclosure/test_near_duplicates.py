@@ -121,6 +121,21 @@ def test_forty_changes_in_another_form_show_figures_of_their_own(cast: Benchmark
     assert not sent(cast, benchmark, second(changed(ANSWERS, 40), 2), run="2").near.exists()
 
 
+def test_a_version_limited_to_a_part_compares_files_by_the_part(cast: BenchmarkCast) -> None:
+    """Forty changes in the rest hid the one in the part, which then showed figures of its own."""
+    benchmark = hidden_phase(cast, GOLD)
+    inside, rest = (dict(list(ANSWERS.items())[at : at + 200]) for at in (0, 200))
+    part = freeze("part", gold_lines({name: GOLD[name] for name in inside}), by=cast.olga)
+    first = sent(cast, benchmark, label(ANSWERS, 1), run="1")
+    second = sent(cast, benchmark, label(changed(inside) | changed(rest, 40), 1), run="2")
+    assert not second.near.exists()
+    setting = setting_of(benchmark)
+    creation.revise_setting(setting, test_set=setting.test_set, only=part, by=cast.olga)
+    while run_next("score"):
+        pass
+    assert [(near.earlier, near.only_sha256) for near in second.near.all()] == [(first, part.sha256)]
+
+
 def test_a_ranking_is_no_near_duplicate_of_a_file_without_labels(cast: BenchmarkCast) -> None:
     benchmark = hidden_phase(cast, GOLD)
     sent(cast, benchmark, label(dict.fromkeys(GOLD, NEGATIVE), 1), run="1")

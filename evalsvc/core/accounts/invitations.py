@@ -208,7 +208,7 @@ def mail(request: HttpRequest, invitation: OpenInvitation, *, to: str, link: str
 
     Strangers read it, so it has no text that a member can choose freely, such as titles and full names.
     """
-    login_throttle.record_mail(request, to)
+    login_throttle.record_mail(request, to, kind="invitation mail")
     inviter = outgoing_mail.plain_name(invitation.record.by)
     context = {"invitation": invitation, "link": link, "host": request.get_host(), "inviter": inviter}
     subject = render_to_string("accounts/invitation_subject.txt", context).strip()

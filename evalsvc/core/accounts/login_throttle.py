@@ -88,14 +88,15 @@ def _record_attempt(request: HttpRequest, username: str) -> None:
         )
 
 
-def record_mail(request: HttpRequest, to: str) -> None:
+def record_mail(request: HttpRequest, to: str, *, kind: str = "mail") -> None:
     """Record a requested mail, or raise beyond a limit.
 
-    Unknown addresses count too, so that the response doesn't reveal which addresses have an account.
+    Each kind has limits of its own: invitations keep nobody from resetting a password. Unknown
+    addresses count too, so that the response doesn't reveal which addresses have an account.
     """
     keys = {
-        "name": keyed(f"mail {to.strip().casefold()}"),
-        "network": keyed(f"mails from {network_of(request)}"),
+        "name": keyed(f"{kind} {to.strip().casefold()}"),
+        "network": keyed(f"{kind}s from {network_of(request)}"),
     }
     address, network = Q(name=keys["name"]), Q(network=keys["network"])
     wait = _record(keys, MAIL_WINDOW, (MAILS_PER_ADDRESS, address), (MAILS_PER_NETWORK, network))

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, QuerySet
+from django.db.models.functions import Now
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 
 from evalsvc.core.accounts import invitations, security_log, sessions
 from evalsvc.core.accounts.invitations import InvitationTarget
-from evalsvc.core.accounts.models import Identity, User
+from evalsvc.core.accounts.models import Identity, Invitation, User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 if TYPE_CHECKING:
@@ -118,15 +119,18 @@ def set_support(user: User, *, may: bool, by: User) -> None:
 
 
 def set_active(user: User, *, active: bool, by: User) -> None:
-    """Activate or deactivate an account, its sessions and tokens."""
+    """Activate an account, or deactivate it and end its sessions, tokens and invitations."""
     require_administrator(by)
     if user == by:
         raise Conflict(
             "own_account", "You cannot deactivate your own account.", hint="Ask another administrator."
         )
-    User.objects.filter(pk=user.pk).update(is_active=active)
-    if not active:
-        sessions.end_all(user, by=by)
+    with transaction.atomic():
+        User.objects.filter(pk=user.pk).update(is_active=active)
+        if not active:
+            sessions.end_all(user, by=by)
+            user.tokens.filter(revoked_at=None).update(revoked_at=Now())
+            Invitation.objects.filter(by=user, used_at=None, revoked_at=None).update(revoked_at=Now())
     security_log.write("account_activated" if active else "account_deactivated", account=user, by=by)
 
 

@@ -115,7 +115,11 @@ def people(request: HttpRequest) -> HttpResponse:
             messages.info(request, f"{user.shown_name} {result} read records.")
         elif change in ("in", "out"):
             users.set_active(user, active=change == "in", by=by)
-            result = "activated" if change == "in" else "deactivated, with its sessions and tokens"
+            result = (
+                "activated"
+                if change == "in"
+                else "deactivated; its sessions, tokens and invitations have ended"
+            )
             messages.info(request, f"Account of {user.shown_name} {result}.")
         return redirect(request.get_full_path())
     search = request.GET.get("name", "").strip()

@@ -259,6 +259,15 @@ def test_mails_per_network_are_limited(client: Client, kim: User, monkeypatch: p
     assert request_mail(client, "n7@example.org", address="192.0.2.2") == 302
 
 
+def test_mails_of_invitations_keep_nobody_from_a_reset(client: Client, kim: User) -> None:
+    request = RequestFactory().post("/", REMOTE_ADDR="192.0.2.1")
+    for _ in range(login_throttle.MAILS_PER_ADDRESS):
+        login_throttle.record_mail(request, kim.email, kind="invitation mail")
+    with pytest.raises(QuotaExceeded):
+        login_throttle.record_mail(request, kim.email, kind="invitation mail")
+    assert request_mail(client, kim.email) == 302
+
+
 def test_mails_and_password_attempts_are_counted_separately(client: Client, kim: User) -> None:
     for _ in range(3):
         attempt(client, "wrong")

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from evalsvc.core.accounts import users
+from evalsvc.core.accounts import invitations, teams, tokens, users
 from evalsvc.core.accounts.models import User
 
 HOUR = 3_600
@@ -86,11 +86,16 @@ def test_without_a_password_a_person_ends_other_sessions_by_the_button_alone(bro
     assert (is_logged_in(other), is_logged_in(browser)) == (False, True)
 
 
-def test_the_sessions_of_a_deactivated_account_do_not_come_back_with_it(browser: Client) -> None:
+def test_the_ways_in_of_a_deactivated_account_do_not_come_back_with_it(browser: Client) -> None:
     kim, root = User.objects.get(username="kim"), User.objects.create_superuser("root")
+    _, token = tokens.issue(kim, name="laptop")
+    team = teams.create_team(name="Kelpie", by=kim)
+    invitations.invite(teams.INVITATION_TARGET, team, role="member", by=kim)
     for active in (False, True):
         users.set_active(kim, active=active, by=root)
     assert not is_logged_in(browser)
+    assert tokens.find(token) is None
+    assert not invitations.usable().exists()
 
 
 def test_a_session_from_before_there_were_lifetimes_gets_one(browser: Client) -> None:

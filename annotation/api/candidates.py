@@ -19,6 +19,8 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
 
+MAX_IDS = 100_000  # of the candidates that a request names
+
 
 class CandidatesRequestSerializer(serializers.Serializer[Any]):
     order = serializers.ListField(
@@ -29,7 +31,7 @@ class CandidatesRequestSerializer(serializers.Serializer[Any]):
     predictions = serializers.FileField(required=False, help_text="Scores by sentence, for top.")
     random = serializers.IntegerField(default=0, min_value=0)
     seed = serializers.CharField(default="", allow_blank=True, max_length=100)
-    ids = serializers.ListField(child=serializers.CharField(max_length=200), default=list)
+    ids = serializers.ListField(child=serializers.CharField(max_length=200), default=list, max_length=MAX_IDS)
     preview = serializers.BooleanField(default=False, help_text="Change nothing.")
 
 

@@ -59,7 +59,10 @@ class PayloadSerializer(serializers.Serializer[Any]):
 @extend_schema_serializer(component_name="Holding")
 class HeldLeasesSerializer(serializers.Serializer[Any]):
     holding = serializers.ListField(
-        child=serializers.IntegerField(), default=list, help_text="Leases you have open or in reserve."
+        child=serializers.IntegerField(),
+        default=list,
+        max_length=200,
+        help_text="Leases you have open or in reserve.",
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import date
 from functools import cache
 from itertools import islice
+from types import MethodType
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError as FormError
@@ -29,7 +30,7 @@ from rest_framework.views import APIView
 from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.formats.whole_numbers import whole_number_of
 
-MAX_NAMED = 20
+MAX_NAMED, MAX_ENTRIES = 20, 10_000
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 WITH_EVERY_FORM = frozenset({"csrfmiddlewaretoken"})
 # of buttons and pages
@@ -281,7 +282,40 @@ def query_choices(request: Request, **allowed: Sequence[str]) -> dict[str, str]:
 @cache
 def _reused(serializer: Callable[..., Any], partial: bool = False) -> Any:
     """Build a serializer once: its fields cost more than its work."""
-    return serializer(partial=partial)
+    instance = serializer(partial=partial)
+    _bound(instance)
+    return instance
+
+
+def _bound(field: Any) -> None:
+    """Bound the lists of a request before their entries are read, and the wrong entries that are named."""
+    if isinstance(field, serializers.ListSerializer):
+        field.max_length = getattr(field, "max_length", None) or MAX_ENTRIES  # type: ignore[attr-defined]
+    elif isinstance(field, serializers.ListField | serializers.DictField):
+        field.run_child_validation = MethodType(_first_errors, field)  # type: ignore[method-assign]
+    for inner in (getattr(field, "child", None), *getattr(field, "fields", {}).values()):
+        if inner is not None:
+            _bound(inner)
+
+
+def _first_errors(field: Any, data: Any) -> Any:
+    """Validate the entries of a list or mapping up to the twentieth that is wrong: each is in the reply."""
+    most = getattr(field, "max_length", None) or MAX_ENTRIES
+    if len(data) > most:
+        raise ValidationError([ErrorDetail(f"at most {most:,} entries", "max_length")])
+    named = data.items() if isinstance(data, Mapping) else enumerate(data)
+    values: dict[str, Any] = {}
+    errors: dict[str, Any] = {}
+    for name, value in named:
+        try:
+            values[str(name)] = field.child.run_validation(value)
+        except ValidationError as error:
+            errors[str(name)] = error.detail
+            if len(errors) == MAX_NAMED:
+                break
+    if errors:
+        raise ValidationError(errors)
+    return values if isinstance(data, Mapping) else list(values.values())
 
 
 def represented(serializer: Callable[..., Any], instance: Any, status: int = 200) -> Response:
@@ -317,7 +351,7 @@ def _unknown_fields(serializer: Any, data: Any, path: str = "") -> Iterator[tupl
         if isinstance(field, serializers.Serializer):
             yield from _unknown_fields(field, value, f"{path}{name}.")
         elif isinstance(field, serializers.ListSerializer) and isinstance(value, list):
-            for number, each in enumerate(value):
+            for number, each in enumerate(value[:MAX_ENTRIES]):
                 yield from _unknown_fields(field.child, each, f"{path}{name}.{number}.")
 
 

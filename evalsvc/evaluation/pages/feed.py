@@ -26,6 +26,7 @@ def board_feed(request: HttpRequest, slug: str) -> HttpResponse:
         description=CONTROLS.sub("", benchmark.summary),
         feed_url=request.build_absolute_uri(),
         language="en",
+        author_name=CONTROLS.sub("", f"Organisers of {benchmark}"),
     )
     for event in events(benchmark):
         feed.add_item(

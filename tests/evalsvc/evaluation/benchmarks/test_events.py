@@ -73,6 +73,7 @@ def test_a_reader_finds_the_feed_on_the_board_and_reads_it(client: Client, board
     answer = client.get("/boards/rel/feed.atom")
     assert answer.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
     feed = ET.fromstring(answer.content)
+    assert feed.find("a:author/a:name", ATOM) is not None  # without one no reader finds the feed valid
     summaries = [each.text for each in feed.findall("a:entry/a:summary", ATOM)]
     assert summaries == [
         "Mended &lt;twice&gt;.",

@@ -111,6 +111,7 @@ def test_sentences_are_labelled_decided_frozen_and_downloaded_by_keyboard(
     page.get_by_text("Ready to freeze").wait_for()
     page.get_by_role("button", name="Freeze test set", exact=True).press("Enter")
     page.get_by_text("Frozen on").wait_for()
+    page.wait_for_load_state()
     made = TestSet.objects.get(origin="annotated")
     assert made.sha256 in page.content()
     with page.expect_download() as download:

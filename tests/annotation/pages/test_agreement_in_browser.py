@@ -35,6 +35,7 @@ def test_the_page_shows_progress_and_then_the_figures(page: Page, cast: ProjectC
     assert page.get_by_role("button", name="Compute agreement").count() == 0
     run_job("agreement", AgreementReport.objects.get().pk)
     page.get_by_role("button", name="Recompute agreement").wait_for()
+    page.wait_for_load_state()
     assert page.get_by_role("row", name="ann").first.is_visible()
     tip = page.locator("td[title*='on 12 sentences']")
     assert tip.count() == 1

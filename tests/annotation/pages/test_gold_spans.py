@@ -115,7 +115,7 @@ def test_a_known_answer_is_marked_by_keys_and_the_hidden_check_is_graded(live: s
     page.get_by_text("is now a gold question").wait_for()
     item.refresh_from_db()
     assert (item.use, item.known.payload["spans"]) == (Item.Use.CHECK, [PERSON, PLACE])
-    assert page.get_by_text("Known answer: Mira (person), Oslo (place)").is_visible()
+    page.get_by_text("Known answer: Mira (person), Oslo (place)").wait_for()
     quality_settings.set_quality_options(cast.project, by=cast.curator, check_every=1)
     for name, spans in (("ann", [PERSON, PLACE]), ("bob", [PERSON])):
         answer_check(cast.project, item, cast.people[name], spans)

@@ -26,7 +26,8 @@ from evalsvc.evaluation.pages.charts import (
 
 LETTER = 7.2  # width of a letter of a label
 ROOM = 508  # right end of the widest drawing that a card shows whole
-NARROW_LETTERS, LETTERS = 17, 40  # of the name of a class, on phones and elsewhere
+NARROW_LETTERS, LETTERS = 17, 40  # of the name of a class beside its marks, on phones and elsewhere
+LINE_LETTERS = 37  # of a name above its marks, as on phones where one is longer
 
 
 def series_style(place: int) -> tuple[int, str, str | None]:
@@ -119,11 +120,13 @@ def _golds(*, top: float, left: float) -> list[SafeString]:
     return parts
 
 
-def _row_label(label: str, remark: str, *, letters: int, x: float, y: float) -> SafeString:
+def _row_label(
+    label: str, remark: str, *, letters: int, x: float, y: float, anchor: str = "end"
+) -> SafeString:
     """Name of a row with its remark, whole in the tip; classes may differ at their ends alone."""
     text = clip_middle(label, letters=letters - len(remark)) + remark
     tip = [] if text == label + remark else [element("title", label + remark)]
-    return element("text", text, *tip, class_="lab", x=x, y=y, text_anchor="end")
+    return element("text", text, *tip, class_="lab halo", paint_order="stroke", x=x, y=y, text_anchor=anchor)
 
 
 def dots(
@@ -139,13 +142,16 @@ def dots(
 ) -> SafeString:
     """A line per class, with its remark and a mark for each system or scheme, in percent.
 
+    On phones long names stand above their marks.
+
     The axis spans the values, or from 0 to `most`. With a number of `items` the marks of a series are joined,
     and an upper axis counts the items of which each share is one.
     """
-    letters = (
-        NARROW_LETTERS if narrow else min(max(len(label + remark) for label, remark, _ in lines), LETTERS)
-    )
-    left, row = 14 + round(LETTER * max(letters, len(axis))), 22
+    longest = max(len(label + remark) for label, remark, _ in lines)
+    above = narrow and longest > NARROW_LETTERS
+    letters = LINE_LETTERS if above else NARROW_LETTERS if narrow else min(longest, LETTERS)
+    left = 14 + round(LETTER * (len(axis) if above else max(letters, len(axis))))
+    row = 36 if above else 22
     right = 272 if narrow else min(left + 328, ROOM)
     head = legend_height(names, narrow=narrow)
     top = 30 + head + (14 if items else 0)
@@ -161,14 +167,17 @@ def dots(
     parts.append(element("text", axis, class_="ax", x=left - 12, y=y, text_anchor="end"))
     if items:
         parts += _axis_of_items(items * scale.high, top=top, left=left, right=right)
-    rows = [top + row * at + row / 2 for at in range(len(lines))]
+    rows = [top + row * at + (25 if above else row / 2) for at in range(len(lines))]
     for place in range(len(names)) if items else ():
         colour, _, dashes = series_style(place)
         shares = zip((values[place] for _, _, values in lines), rows, strict=True)
         points = [(scale(share), y) for share, y in shares if share is not None]
         parts.append(element("path", class_=f"l{colour}", stroke_dasharray=dashes, d=path_of(points)))
     for at, (label, remark, values) in zip(rows, lines, strict=True):
-        parts.append(_row_label(label, remark, letters=letters, x=left - 12, y=at + 4))
+        if above:
+            parts.append(_row_label(label, remark, letters=letters, x=10, y=at - 11, anchor="start"))
+        else:
+            parts.append(_row_label(label, remark, letters=letters, x=left - 12, y=at + 4))
         for place, value in enumerate(values):
             if value is not None:
                 colour, mark, _ = series_style(place)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 HEAD_SECONDS, HEAD_BYTES, LINE_BYTES = 10, 65_536, 8_190
-BODY_GRACE_SECONDS, BODY_BYTES_PER_SECOND = 10, 10_000
+BODY_GRACE_SECONDS, BODY_BYTES_PER_SECOND, SLICE_BYTES = 10, 10_000, 100_000
 MEMORY_BYTES = 65_536  # of a body; a longer one goes to a temporary file
 END_OF_HEAD = b"\r\n\r\n"
 LENGTH = re.compile(rb"\r\ncontent-length:([^\r\n]*)", re.IGNORECASE)
@@ -46,12 +48,14 @@ class Refusal:
 class RequestBuffer:
     """Head and body of one request; afterwards the source that gunicorn parses.
 
-    `rest` holds bytes of the next request. Framing that gunicorn will refuse ends the body at the head, and
-    drops the rest.
+    `rest` holds bytes of the next request, `size` counts those in the buffer. Framing that gunicorn will
+    refuse ends the body at the head, and drops the rest.
     """
 
-    def __init__(self, *, max_body: int, now: float) -> None:
-        self.max_body, self.started = max_body, now
+    def __init__(self, *, max_body: int, now: float, network: str = "") -> None:
+        self.max_body, self.network = max_body, network
+        self.started = self.slice_started = now
+        self.slice_received = self.size = 0
         self.head, self.rest = bytearray(), b""
         self.missing: int | None = None  # bytes of the body to come; None before the end of the head
         self.received = 0
@@ -66,8 +70,12 @@ class RequestBuffer:
     def feed(self, data: bytes, *, now: float) -> None:
         """Take the next bytes of the connection."""
         self.received += len(data)
+        self.size += len(data)
+        self.slice_received += len(data)
         if self.missing is None:
             data = self._read_head(data, now)
+        elif self.slice_received >= SLICE_BYTES:
+            self.slice_started, self.slice_received = now, 0
         if self.missing is not None and self.refusal is None:
             self.spool.write(data[: self.missing])
             self.rest = data[self.missing :]
@@ -88,6 +96,7 @@ class RequestBuffer:
         end += len(END_OF_HEAD)
         head, body = bytes(self.head[:end]), bytes(self.head[end:])
         self.started, self.received = now, len(body)
+        self.slice_started, self.slice_received = now, len(body)
         self._frame(head)
         without = EXPECT.sub(b"", head)
         self.expects_continue = without != head and bool(self.missing)
@@ -114,10 +123,9 @@ class RequestBuffer:
 
     def overdue(self, now: float) -> bool:
         """True if the head is late, or the body too slow."""
-        waited = now - self.started
         if self.missing is None:
-            return waited > HEAD_SECONDS
-        return waited > BODY_GRACE_SECONDS + self.received / BODY_BYTES_PER_SECOND
+            return now - self.started > HEAD_SECONDS
+        return now - self.slice_started > BODY_GRACE_SECONDS + self.slice_received / BODY_BYTES_PER_SECOND
 
     def speed(self, now: float) -> float:
         """Return received bytes per second, infinite at the beginning."""
@@ -135,4 +143,16 @@ class RequestBuffer:
         return data
 
     def close(self) -> None:
+        self.size = 0
         self.spool.close()
+
+
+def largest(requests: Collection[RequestBuffer], now: float) -> RequestBuffer | None:
+    """Return the slowest request of the network whose requests occupy most."""
+    sizes = Counter[str]()
+    for request in requests:
+        sizes[request.network] += request.size
+    if not sizes:
+        return None
+    network = max(sizes, key=sizes.__getitem__)
+    return min((each for each in requests if each.network == network), key=lambda each: each.speed(now))

@@ -22,14 +22,17 @@ from django.conf import settings
 from gunicorn.http import get_parser
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from evalsvc.serving.request_buffer import CONTINUE, Refusal, RequestBuffer
+from evalsvc.core.web.networks import network
+from evalsvc.serving.request_buffer import CONTINUE, Refusal, RequestBuffer, largest
 from evalsvc.serving.response_buffer import HeldAnswers, ResponseBuffer
 
 FORM_BYTES = 1_000_000  # a form around a file of the greatest size
+HELD_BODIES = 5  # of the greatest size, in all requests of a process
 PIECE_BYTES, EVENT_BYTES = 1 << 18, 1 << 20
 SEND_BUFFER_BYTES = 1 << 18  # an ordinary page fits
 DISCARD_SECONDS = 2
 SWEEP_SECONDS = 0.5
+NO_SPACE = "The service has no space for the request’s body. Try again later."
 
 
 class ClientSocket:
@@ -71,6 +74,7 @@ class BufferingWorker(ThreadWorker):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.arriving: dict[Connection, RequestBuffer] = {}
+        self.requests: dict[RequestBuffer, Connection] = {}  # arriving or with a thread
         self.answers = HeldAnswers()
         self.swept_at = 0.0
 
@@ -106,7 +110,11 @@ class BufferingWorker(ThreadWorker):
     def expect(self, conn: Connection, begun: bytes = b"") -> None:
         """Wait for the next request, of which `begun` is here already."""
         conn.sock.setblocking(False)
-        self.arriving[conn] = conn.request = RequestBuffer(max_body=self.max_body, now=time.monotonic())
+        request = RequestBuffer(
+            max_body=self.max_body, now=time.monotonic(), network=network(str(conn.client[0]))
+        )
+        self.arriving[conn] = conn.request = request
+        self.requests[request] = conn
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_readable, conn))
         if begun:
             self.feed(conn, begun)
@@ -147,13 +155,25 @@ class BufferingWorker(ThreadWorker):
             request.feed(data, now=time.monotonic())
         except OSError:
             self.log.exception("A request body could not be stored.")
-            request.refusal = Refusal(503, "The service has no space for the request body.")
+            request.refusal = Refusal(503, NO_SPACE)
+        self.make_room()
+        if conn not in self.arriving or conn.discards:
+            return None
         if request.refusal:
             return self.refuse(conn, request.refusal)
         if request.expects_continue:
             request.expects_continue = False
             conn.sock.send(CONTINUE)
         return self.dispatch(conn) if request.complete else None
+
+    def make_room(self) -> None:
+        """End requests until those of this process fit: the slowest of the network with most bytes."""
+        while sum(request.size for request in self.requests) > HELD_BODIES * self.max_body:
+            arriving = [request for request in self.arriving.values() if request.size]
+            ended = largest(arriving, time.monotonic())
+            if not ended:  # all are with threads, which end them
+                return
+            self.refuse(self.requests[ended], Refusal(503, NO_SPACE))
 
     def dispatch(self, conn: Connection) -> None:
         """Hand the complete request to a thread."""
@@ -174,13 +194,13 @@ class BufferingWorker(ThreadWorker):
         Read on for a moment, so that the answer arrives.
         """
         conn.discards = True
+        self.close_request(conn)
         with suppress(OSError):
             conn.sock.shutdown(socket.SHUT_WR)
             conn.sock.setblocking(False)
             if conn not in self.arriving:
-                self.arriving[conn] = RequestBuffer(max_body=0, now=time.monotonic())
                 self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_readable, conn))
-            self.arriving[conn].started = time.monotonic()
+            self.arriving[conn] = RequestBuffer(max_body=0, now=time.monotonic())
             return
         self.drop(conn)
 
@@ -188,11 +208,18 @@ class BufferingWorker(ThreadWorker):
         """Close a connection at once."""
         with suppress(OSError, KeyError, ValueError):
             self.poller.unregister(conn.sock)
-        if request := self.arriving.pop(conn, conn.request):
-            request.close()
+        self.arriving.pop(conn, None)
+        self.close_request(conn)
         conn.sock.answer.close()
         self.nr_conns -= 1
         conn.close()
+
+    def close_request(self, conn: Connection) -> None:
+        """Free the space of a request."""
+        request, conn.request = conn.request, None
+        if request:
+            self.requests.pop(request, None)
+            request.close()
 
     def murder_pending(self) -> None:
         """Close connections beyond their deadline; called after each event."""
@@ -231,11 +258,9 @@ class BufferingWorker(ThreadWorker):
         if conn.sock.answer.unread:
             self.poller.register(conn.sock, selectors.EVENT_WRITE, partial(self.on_writable, conn, done))
             return None
-        request, conn.request = conn.request, None
+        begun = conn.request.rest if conn.request else b""
+        self.close_request(conn)
         keep = not done.cancelled() and done.exception() is None and bool(done.result())
-        begun = request.rest if request else b""
-        if request:
-            request.close()
         if not keep:
             return self.discard(conn)
         if begun:

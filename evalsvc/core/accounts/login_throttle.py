@@ -6,7 +6,6 @@ An attempt is recorded before the password is checked, so that parallel attempts
 from __future__ import annotations
 
 import hmac
-import ipaddress
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
@@ -21,6 +20,7 @@ from evalsvc.core.accounts.models import PasswordTry
 from evalsvc.core.errors.exceptions import QuotaExceeded
 from evalsvc.core.web import places
 from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.networks import network
 
 WINDOW = timedelta(minutes=15)
 MAIL_WINDOW = 4 * WINDOW
@@ -39,12 +39,7 @@ def network_of(request: HttpRequest) -> str:
     """Return the client's IPv4 address, or its IPv6 /64 prefix."""
     hops = [hop.strip() for hop in request.headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
     proxies = settings.TRUSTED_PROXIES
-    client = hops[-proxies] if 0 < proxies <= len(hops) else request.META.get("REMOTE_ADDR", "")
-    try:
-        address = ipaddress.ip_address(client)
-    except ValueError:
-        return "unknown"
-    return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
+    return network(hops[-proxies] if 0 < proxies <= len(hops) else request.META.get("REMOTE_ADDR", ""))
 
 
 def keyed(text: str) -> str:

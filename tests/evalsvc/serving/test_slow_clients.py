@@ -6,6 +6,7 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from select import select
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -20,9 +21,7 @@ UNFINISHED = {
     "nothing": b"",
     "a head": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: b",
     "a body": b"POST /api/v1/projects HTTP/1.1\r\n" + HEAD + b"Content-Length: 4000\r\n\r\na",
-    "an upload": b"POST /api/v1/benchmarks/x/check HTTP/1.1\r\n"
-    + HEAD
-    + b"Content-Length: 90000000\r\n\r\n{",
+    "an upload": b"POST /api/v1/benchmarks/x/check HTTP/1.1\r\n" + HEAD + b"Content-Length: 1900000\r\n\r\n{",
 }
 
 
@@ -30,15 +29,22 @@ UNFINISHED = {
 def web(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Web]:
-    with django_db_blocker.unblock():
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        for size in ("UPLOAD_MAX_LINE_BYTES", "UPLOAD_MAX_BYTES", "MODEL_MAX_BYTES"):
+            patch.setenv(size, "1000000")
         started = Web(broker_url="memory://", log=tmp_path_factory.mktemp("slow") / "web.log")
     yield started.wait_until_ready()
     started.stop()
 
 
-def connect(web: Web, request: bytes = b"") -> socket.socket:
+def connect(web: Web, request: bytes = b"", *, source: str = "127.0.0.1", buffer: int = 0) -> socket.socket:
     place = urlsplit(web.url)
-    client = socket.create_connection((str(place.hostname), place.port or 0), timeout=PATIENCE_SECONDS)
+    client = socket.socket()
+    if buffer:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    client.settimeout(PATIENCE_SECONDS)
+    client.bind((source, 0))
+    client.connect((str(place.hostname), place.port or 0))
     client.sendall(request)
     return client
 
@@ -73,23 +79,16 @@ def test_clients_that_never_close_their_end_keep_nobody_waiting(web: Web) -> Non
 
 def test_clients_that_read_a_long_answer_late_keep_nobody_waiting_and_get_all_of_it(web: Web) -> None:
     request = b"GET /api/schema/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-    place = urlsplit(web.url)
+    both = request + b"\r\n" + request + b"Connection: close\r\n\r\n"
     with ExitStack() as sockets:
-        clients = []
-        for _ in range(40):
-            client = sockets.enter_context(socket.socket())
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            client.settimeout(PATIENCE_SECONDS)
-            client.connect((str(place.hostname), place.port or 0))
-            client.sendall(request + b"\r\n" + request + b"Connection: close\r\n\r\n")
-            clients.append(client)
+        clients = [sockets.enter_context(connect(web, both, buffer=4096)) for _ in range(40)]
         for client in clients:
             assert client.recv(12) == b"HTTP/1.1 200"
         with urlopen(f"{web.url}/healthz", timeout=PATIENCE_SECONDS) as response:
             assert response.status == 200
-        both = answer(clients[0])
+        answers = answer(clients[0])
     once = urlopen(f"{web.url}/api/schema/").read()
-    assert (len(once) > 300_000, both.count(once)) == (True, 2)
+    assert (len(once) > 300_000, answers.count(once)) == (True, 2)
 
 
 @pytest.mark.parametrize("begun", ["a head", "a body", "an upload"])
@@ -97,6 +96,18 @@ def test_an_unfinished_request_is_answered_with_408_and_ended(web: Web, begun: s
     head, _, body = answer(connect(web, UNFINISHED[begun])).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408 Request Timeout")
     assert json.loads(body)["code"] == "too_slow"
+
+
+def test_bodies_beyond_the_space_of_a_process_are_ended_of_the_network_with_most(web: Web) -> None:
+    head = UNFINISHED["an upload"].partition(b"\r\n\r\n{")[0] + b"\r\n\r\n"
+    with ExitStack() as sockets:
+        other = sockets.enter_context(connect(web, head + b"a" * 300_000, source="127.0.0.2"))
+        clients = [sockets.enter_context(connect(web, head + b"a" * 1_890_000)) for _ in range(6)]
+        ended = [client for client in clients if select([client], [], [], 1)[0]]
+        assert ended
+        assert {client.recv(12) for client in ended} == {b"HTTP/1.1 503"}
+        other.sendall(b"a" * 1_600_000)
+        assert status(other) == 401
 
 
 def test_chunks_are_refused_with_411(web: Web) -> None:

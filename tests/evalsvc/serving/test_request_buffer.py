@@ -1,0 +1,46 @@
+"""Requests while they arrive: least rates, and who is ended for want of space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+
+import pytest
+
+from evalsvc.serving.request_buffer import RequestBuffer, largest
+
+HEAD = b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"
+
+
+Begun = Callable[..., RequestBuffer]
+
+
+@pytest.fixture
+def begun() -> Iterator[Begun]:
+    """Requests with so much of their bodies after so many seconds."""
+    with ExitStack() as open_ones:
+
+        def begin(*, size: int, seconds: float, network: str = "a") -> RequestBuffer:
+            request = RequestBuffer(max_body=1_000_000, now=0, network=network)
+            open_ones.enter_context(closing(request))
+            request.feed(HEAD, now=0)
+            request.feed(b"a" * size, now=seconds)
+            return request
+
+        yield begin
+
+
+def test_a_body_that_came_quickly_earns_no_time_to_be_idle(begun: Begun) -> None:
+    request = begun(size=900_000, seconds=1)
+    assert [request.overdue(now) for now in (1, 11, 12)] == [False, False, True]
+    slow = begun(size=90_000, seconds=1)
+    assert [slow.overdue(now) for now in (11, 18, 20)] == [False, False, True]
+
+
+def test_the_slowest_request_of_the_network_with_most_bytes_is_the_largest(begun: Begun) -> None:
+    slow, quick = begun(size=300_000, seconds=9), begun(size=500_000, seconds=9)
+    other = begun(size=600_000, seconds=9, network="b")
+    assert largest([other, quick, slow], 10) is slow
+    quick.close()
+    assert largest([other, quick, slow], 10) is other
+    assert largest([], 10) is None

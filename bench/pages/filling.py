@@ -36,7 +36,7 @@ from evalsvc.core.accounts.models import Team, TeamMember, User
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.upkeep.registry import refresh_statistics
-from evalsvc.evaluation import board_figures
+from evalsvc.evaluation.boards import stored_boards
 from evalsvc.evaluation.measures.menu import offered
 from evalsvc.evaluation.models import (
     Benchmark,
@@ -182,9 +182,9 @@ def fill(size: Size) -> None:
     _projects(filler, first_user)
     surround(filler)
     refresh_statistics()
-    for look in (board_figures.queue_outdated, vote_figures.queue_outdated):
+    for look in (stored_boards.queue_outdated, vote_figures.queue_outdated):
         look()
-    for job in Job.objects.filter(kind__in=(board_figures.KIND, vote_figures.KIND), state=Job.State.QUEUED):
+    for job in Job.objects.filter(kind__in=(stored_boards.KIND, vote_figures.KIND), state=Job.State.QUEUED):
         run_inline(job)
 
 

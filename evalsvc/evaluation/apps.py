@@ -11,7 +11,8 @@ class EvaluationConfig(AppConfig):
         from annotation.testset import register_board_moves, register_use
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
-        from evalsvc.evaluation import board_figures, roles
+        from evalsvc.evaluation import roles
+        from evalsvc.evaluation.boards import stored_boards
         from evalsvc.evaluation.comparison import board_tests, compared, moves
         from evalsvc.evaluation.disclosure import gold_digest
         from evalsvc.evaluation.reported import entries
@@ -21,7 +22,7 @@ class EvaluationConfig(AppConfig):
         register(Kind("score", queue="score", on_change=follow))
         register(Kind("check", queue="ingest", on_change=follow))
         register(Kind("predict", queue="heavy", on_change=follow))
-        register(Kind(board_figures.KIND, queue="ingest"))
+        register(Kind(stored_boards.KIND, queue="ingest"))
         register(Kind(compared.KIND, queue="heavy"))
         register(Kind(compared.PARTS, queue="heavy"))
         register(Kind(board_tests.KIND, queue="ingest", on_change=board_tests.follow))
@@ -32,5 +33,5 @@ class EvaluationConfig(AppConfig):
         file_store.register()
         compared.register()
         register_periodic("unused files", file_store.tick)
-        register_periodic("stored boards", board_figures.queue_outdated)
+        register_periodic("stored boards", stored_boards.queue_outdated)
         register_periodic("tests of boards", board_tests.queue_outdated)

@@ -13,7 +13,7 @@ import pytest
 
 from evalsvc.evaluation.benchmarks.row_rules import BEST
 from evalsvc.evaluation.benchmarks.versions import Run, Shown
-from evalsvc.evaluation.board_reading import Reading
+from evalsvc.evaluation.boards.reading import Reading
 from evalsvc.evaluation.disclosure import rules, shown_tests
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import StoredTest, adjusted_if_let_out, shown_test

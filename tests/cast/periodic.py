@@ -10,13 +10,13 @@ from django.db.models import F
 from annotation.reports import vote_figures
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.upkeep import registry
-from evalsvc.evaluation import board_figures
+from evalsvc.evaluation.boards import stored_boards
 from evalsvc.evaluation.comparison import board_tests
 
 
 def pause() -> None:
     """Let workers in this process look for nothing."""
-    for module in (board_figures, board_tests, registry, vote_figures):
+    for module in (stored_boards, board_tests, registry, vote_figures):
         module._next_look = math.inf  # type: ignore[attr-defined]
 
 

@@ -21,9 +21,10 @@ from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
-from evalsvc.evaluation import leaderboard, submission_states
+from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import contributed, file_contract, quotas, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
+from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.disclosure.outcomes import pack
 from evalsvc.evaluation.disclosure.split import part_of
 from evalsvc.evaluation.models import Evaluation, EvaluationOutcomes, Score, Setting, Submission

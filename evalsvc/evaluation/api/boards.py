@@ -14,17 +14,20 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsvc.core.errors.handlers import problems
-from evalsvc.evaluation import board_figures, leaderboard, roles
+from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.lookups import requested_version, setting_of
 from evalsvc.evaluation.api.settings import ComputationSerializer, SettingSerializer
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.figures import EqualRuns, RunStatistics
+from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import of_setting
 
 
-class FigureSerializer(serializers.Serializer[board_figures.RunStatistics]):
+class FigureSerializer(serializers.Serializer[RunStatistics]):
     mean = serializers.FloatField(allow_null=True)
     sd = serializers.FloatField(allow_null=True, help_text="Sample deviation (n − 1); null for one run.")
     n = serializers.IntegerField(help_text="Runs that the figures are over; others lack the measure.")
@@ -33,7 +36,7 @@ class FigureSerializer(serializers.Serializer[board_figures.RunStatistics]):
     reason = serializers.CharField(allow_blank=True, help_text="Reason of runs without a value.")
 
 
-class EqualRunsSerializer(serializers.Serializer[board_figures.EqualRuns]):
+class EqualRunsSerializer(serializers.Serializer[EqualRuns]):
     run = serializers.CharField()
     equals = serializers.CharField(help_text="The earlier run with the same answers.")
 
@@ -50,7 +53,7 @@ class BandSerializer(serializers.Serializer[board_comparison.Band]):
     of = serializers.IntegerField(help_text="n: the number of tested systems.")
 
 
-class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
+class RowSerializer(serializers.Serializer[BoardRow]):
     rank = serializers.IntegerField(
         allow_null=True,
         help_text="Place by the figures alone; `band` of a board has what tests leave open.",
@@ -89,12 +92,12 @@ class RankedRowSerializer(RowSerializer):
     )
 
     @extend_schema_field(BandSerializer(allow_null=True))
-    def get_band(self, row: leaderboard.BoardRow) -> dict[str, Any] | None:
+    def get_band(self, row: BoardRow) -> dict[str, Any] | None:
         band = cast(BoardSerializer, self.root).bands.get(row.system.pk)
         return BandSerializer(band).data if band else None
 
 
-class BoardSerializer(serializers.Serializer[leaderboard.Board]):
+class BoardSerializer(serializers.Serializer[Board]):
     setting = SettingSerializer()
     version = serializers.IntegerField(source="version.number", help_text="Version of the setting.")
     rescoring = RescoringSerializer(
@@ -118,22 +121,22 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
 
     @cached_property
     def _tests(self) -> board_comparison.BoardComparison | None:
-        board = cast(leaderboard.Board, self.instance)
+        board = cast(Board, self.instance)
         return board_comparison.read([board], [board.order_by]).get(board.setting.pk)
 
     @cached_property
     def bands(self) -> Mapping[int, board_comparison.Band]:
         return self._tests.bands(self._tests.board.order_by) if self._tests else {}
 
-    def get_tests(self, board: leaderboard.Board) -> list[str]:
+    def get_tests(self, board: Board) -> list[str]:
         return self._tests.methods(board.order_by) if self._tests else []
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
-    def get_titles(self, board: leaderboard.Board) -> dict[str, str]:
+    def get_titles(self, board: Board) -> dict[str, str]:
         return {key: column.title for key, column in board.columns.items()}
 
     @extend_schema_field(ComputationSerializer)
-    def get_computation(self, board: leaderboard.Board) -> dict[str, Any]:
+    def get_computation(self, board: Board) -> dict[str, Any]:
         return of_setting(board.setting, board.version, gold=gold_digest.of_version(board.version))
 
 

@@ -15,9 +15,9 @@ from operator import attrgetter
 from annotation.testset import Origin
 from evalsvc.core.web.formatting import DASH, are, counted, measured, p_text, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.ranking import Column
 from evalsvc.evaluation.comparison.compared import LEAST, Comparison
-from evalsvc.evaluation.leaderboard import Column
 from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.roles import Person
 

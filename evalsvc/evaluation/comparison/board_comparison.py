@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 import msgspec
 from django.db.models import Case, JSONField, When
 
+from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.tested_systems import first_rows, identity_of_rows
@@ -24,7 +25,6 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     winner_exactly,
     withheld,
 )
-from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.models import MeasureTests, Setting
 from evalsvc.evaluation.roles import Person
 

@@ -19,8 +19,9 @@ from django.utils import timezone
 
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.board_figures import FAILURE_PAUSE, SHARE_OF_TIME
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.compared_runs import compared_runs
+from evalsvc.evaluation.boards.stored_boards import FAILURE_PAUSE, SHARE_OF_TIME
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.comparison.tested_systems import (
     first_rows,
@@ -55,7 +56,7 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
     """Return the runs to test, the measures, and the digest of both as the public sees the board."""
     board = leaderboard.board(setting)
     rows = first_rows(board)
-    runs = leaderboard.compared_runs(board, [row.system.pk for row in rows])
+    runs = compared_runs(board, [row.system.pk for row in rows])
     scored = {system: sorted(of_system) for system, of_system in sorted(runs.items()) if of_system}
     tested = sorted(tested_systems(board, {system: len(of_system) for system, of_system in scored.items()}))
     shown = [measure.key for measure in board_measures(setting, board.columns) if measure.ranks]

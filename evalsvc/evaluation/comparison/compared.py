@@ -26,9 +26,12 @@ from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.upkeep.registry import register_sweep
 from evalsvc.core.web.formatting import counted
-from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import row_rules
-from evalsvc.evaluation.board_reading import ComparedRun
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.compared_runs import compared_runs
+from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
+from evalsvc.evaluation.boards.reading import ComparedRun
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import (
     CHOSEN_RUNS,
@@ -41,7 +44,6 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     shown_test,
     stored_key,
 )
-from evalsvc.evaluation.leaderboard import Board, BoardRow, Column
 from evalsvc.evaluation.measures.families import label_of
 from evalsvc.evaluation.measures.menu import MENU, board_measures, scored_of
 from evalsvc.evaluation.models import Setting, StoredComparison, Submission
@@ -104,7 +106,7 @@ class Comparison:
     @cached_property
     def runs(self) -> dict[int, list[ComparedRun]]:
         """Distinct runs of the systems, ascending."""
-        runs = leaderboard.compared_runs(self.board, [row.system.pk for row in self.rows])
+        runs = compared_runs(self.board, [row.system.pk for row in self.rows])
         return {system: sorted(of_system) for system, of_system in sorted(runs.items())}
 
     @cached_property

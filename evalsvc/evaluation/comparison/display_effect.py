@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.web.formatting import counted, listed
-from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.benchmarks import creation, file_contract
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
@@ -146,7 +147,7 @@ def _order(setting: Setting, trial: Setting, by: User) -> OrderEffect:
     return OrderEffect(len(systems), moved, *map(_first, boards))
 
 
-def _first(board: leaderboard.Board) -> str:
+def _first(board: Board) -> str:
     """Name the systems of the first rank."""
     first = [system for system, rank in board.ordering.ranks.items() if rank == 1]
     board.systems.load(first[:FIRST_NAMED])

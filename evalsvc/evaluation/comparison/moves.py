@@ -15,12 +15,13 @@ from annotation.testset import BoardMove, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import counted
-from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.rank_reversals import COMPARED, Reversal, reversals
+from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import RunFigures, run_figures
 from evalsvc.evaluation.disclosure.policy import CLASS_FAMILY, RELATION_CLASSES
-from evalsvc.evaluation.leaderboard import COMPARED, Board, BoardRow, Reversal, reversals
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.menu import as_shown, board_measures
 from evalsvc.evaluation.models import Setting, SettingVersion
@@ -190,7 +191,7 @@ def _ranks(board: Board, rows: Collection[BoardRow]) -> dict[int, int]:
     """Rank these systems among themselves, but those without an entry where each team has one."""
     entered = [row for row in rows if row.runs.entered]
     figures = {row.system.pk: figure for row in entered if (figure := row.figure(board.order_by))}
-    return leaderboard.Column(board.ordering.measure, figures, "").ranks
+    return Column(board.ordering.measure, figures, "").ranks
 
 
 def _mean(row: BoardRow, key: str) -> float | None:

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from math import comb
 
 from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
-from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 FORMAT = 4  # of stored tests and of the choice of what is tested

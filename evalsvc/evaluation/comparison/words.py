@@ -12,8 +12,9 @@ from itertools import combinations, islice
 from evalsvc.core.web.formatting import DASH, listed, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
-from evalsvc.evaluation.board_figures import RunStatistics
-from evalsvc.evaluation.board_reading import NOT_COMPUTED as NO_FIGURE
+from evalsvc.evaluation.boards.figures import RunStatistics
+from evalsvc.evaluation.boards.ranking import Column
+from evalsvc.evaluation.boards.reading import NOT_COMPUTED as NO_FIGURE
 from evalsvc.evaluation.comparison import sentences
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import THIN, class_titles
@@ -21,7 +22,6 @@ from evalsvc.evaluation.comparison.sentences import Outcome, Side, points
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
-from evalsvc.evaluation.leaderboard import Column
 from evalsvc.evaluation.measures import references
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.families import label_of

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.evaluation.leaderboard import BoardRow
+from evalsvc.evaluation.boards.ranking import BoardRow
 from evalsvc.evaluation.measures.menu import menu_of
 from evalsvc.evaluation.models import Setting
 

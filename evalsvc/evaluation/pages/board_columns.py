@@ -9,13 +9,13 @@ from itertools import groupby
 
 from evalsvc.core.web.formatting import DASH
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.board_figures import RunStatistics, SystemRuns
-from evalsvc.evaluation.board_reading import NOT_COMPUTED
+from evalsvc.evaluation.boards.figures import RunStatistics, SystemRuns
+from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
+from evalsvc.evaluation.boards.reading import NOT_COMPUTED
 from evalsvc.evaluation.comparison import compared, tested_systems
 from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.policy import is_hidden
-from evalsvc.evaluation.leaderboard import Board, BoardRow, Column
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import ReportedSystem, Setting
 from evalsvc.evaluation.pages.board_choice import Choice, ColumnKey

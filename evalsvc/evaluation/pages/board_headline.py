@@ -8,10 +8,11 @@ from itertools import takewhile
 from django.utils.text import capfirst
 
 from evalsvc.core.web.formatting import counted, listed, measured
+from evalsvc.evaluation.boards.rank_reversals import Reversal
+from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.disclosure.policy import WITHHELD
-from evalsvc.evaluation.leaderboard import Board, Column, Reversal
 from evalsvc.evaluation.measures.menu import Measure
 
 NOT_TESTED = "these two are not tested"

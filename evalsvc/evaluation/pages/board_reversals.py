@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from evalsvc.core.web.formatting import DASH, counted, number, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation.boards.rank_reversals import COMPARED, Reversal, reversals
+from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
-from evalsvc.evaluation.leaderboard import COMPARED, Board, Column, Reversal, reversals
 from evalsvc.evaluation.measures.menu import Measure, other_form, scheme_measures
 from evalsvc.evaluation.pages import printed_settings
 from evalsvc.evaluation.pages.board_columns import BoardView

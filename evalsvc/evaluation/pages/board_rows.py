@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import counted, day
-from evalsvc.evaluation.leaderboard import BoardSystem
+from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.pages.board_rails import Rail
 from evalsvc.evaluation.pages.page_table import ReportedRow, ScoreCell, TableRow
 

@@ -10,9 +10,9 @@ from typing import Protocol
 from evalsvc.core.web.formatting import DASH, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
-from evalsvc.evaluation.board_figures import RunStatistics
+from evalsvc.evaluation.boards.figures import RunStatistics
+from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages import board_reversals

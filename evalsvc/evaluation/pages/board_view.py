@@ -12,11 +12,13 @@ from typing import Any
 from evalsvc.core.web.formatting import counted, percent
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.boards.rank_reversals import COMPARED
+from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
+from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
-from evalsvc.evaluation.leaderboard import COMPARED, Board, BoardRow, BoardSystem, Column
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion

@@ -23,15 +23,17 @@ from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.tables import download
 from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.core.web.views import page, page_of
-from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.benchmarks.file_contract import public_settings, settings_of
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.leaderboard import Asked, board
+from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import board_comparison, compared
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
-from evalsvc.evaluation.leaderboard import Asked, Board, BoardRow, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import board_measures, other_form, scheme_measures

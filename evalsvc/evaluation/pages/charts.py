@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc.core.web.formatting import counted, percent
 from evalsvc.core.web.svg import Scale, drawing, element
-from evalsvc.evaluation.leaderboard import Column
+from evalsvc.evaluation.boards.ranking import Column
 
 Point = tuple[float, float]
 

@@ -26,6 +26,7 @@ from evalsvc.core.web.svg import Scale
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download, latex_text
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.benchmarks import row_rules
+from evalsvc.evaluation.boards.ranking import Column
 from evalsvc.evaluation.comparison import board_comparison, compared, words
 from evalsvc.evaluation.comparison.across_settings import (
     JOINT_METHOD,
@@ -39,7 +40,6 @@ from evalsvc.evaluation.comparison.across_settings import (
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import run_figures
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
-from evalsvc.evaluation.leaderboard import Column
 from evalsvc.evaluation.pages import charts, compare_figures, comparison_charts
 from evalsvc.evaluation.pages.boards import chosen
 

@@ -15,6 +15,7 @@ from evalsvc.core.web.formatting import DASH, counted, measured, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import (
     THIN,
@@ -24,7 +25,6 @@ from evalsvc.evaluation.comparison.run_figures import (
     run_figures,
 )
 from evalsvc.evaluation.disclosure.sensitivity import WEIGHTS, GoldCounts
-from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.pages import comparison_charts as charts

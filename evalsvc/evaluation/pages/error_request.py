@@ -12,11 +12,13 @@ from django.http import Http404, HttpRequest, QueryDict
 from annotation.testset import label_titles
 from evalsvc.core.errors.exceptions import DomainError, Unknown
 from evalsvc.core.formats.whole_numbers import whole_number_of
-from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.compared_runs import median_run, open_runs
+from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO, Selection, Wanted, same_gold
 from evalsvc.evaluation.disclosure.outcomes import KINDS, Outcomes, outcomes_of, why_closed
 from evalsvc.evaluation.disclosure.policy import Disclosed
-from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import board_view, error_search
 from evalsvc.evaluation.pages.boards import chosen
@@ -110,7 +112,7 @@ def requested(request: HttpRequest, slug: str) -> Browser:
     asked = [pick for pick in picks if pick] or [(row, "") for row in board.rows[:1]]
     sides, reason = [], "" if asked else f"“{setting.title}” has no scored run yet."
     for letter, (row, run) in zip("AB", asked, strict=False):
-        runs = leaderboard.open_runs(board, row.system.pk, request.user)
+        runs = open_runs(board, row.system.pk, request.user)
         picked = _run(board, runs, run)
         outcomes = outcomes_of(picked[1], request.user) if picked else None
         if picked is None or outcomes is None:
@@ -153,7 +155,7 @@ def _run(
 ) -> tuple[Submission, Disclosed] | None:
     """Return the run of this name, without one the median run."""
     if not name:
-        return leaderboard.median_run(board, runs)
+        return median_run(board, runs)
     found = next((each for each in runs if each[0].run == name), None)
     if found is None:
         known = [each[0].run for each in runs]

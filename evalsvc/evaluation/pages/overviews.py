@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import counted, measured
-from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.board_figures import Stamp, changes
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.ranking import Board
+from evalsvc.evaluation.boards.stored_boards import Stamp, changes
 from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
-from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.models import Benchmark, BoardTests, Setting
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.roles import is_sealed

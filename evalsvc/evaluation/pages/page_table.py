@@ -13,10 +13,11 @@ from django.utils.safestring import SafeString
 
 from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, listed, measured
-from evalsvc.evaluation.board_figures import RunStatistics
-from evalsvc.evaluation.board_reading import NOT_COMPUTED
+from evalsvc.evaluation.boards.figures import RunStatistics
+from evalsvc.evaluation.boards.leaderboard import TIES
+from evalsvc.evaluation.boards.ranking import Board, BoardRow
+from evalsvc.evaluation.boards.reading import NOT_COMPUTED
 from evalsvc.evaluation.disclosure.policy import undefined
-from evalsvc.evaluation.leaderboard import TIES, Board, BoardRow
 from evalsvc.evaluation.measures.menu import Measure
 from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages import charts

@@ -17,8 +17,9 @@ from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.downloads import svg_file
 from evalsvc.core.web.formatting import DASH, counted, listed, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
-from evalsvc.evaluation import board_reading, roles
+from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import row_rules
+from evalsvc.evaluation.boards.reading import NOT_COMPUTED
 from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.words import with_deviation
 from evalsvc.evaluation.disclosure.policy import undefined
@@ -116,7 +117,7 @@ def _lead(page: SystemPage) -> str:
     """Say the main figure and the rank, without claiming a difference."""
     measure, figure = page.board.ordering.measure, page.row.figure(page.board.order_by)
     if figure is None or figure.mean is None:
-        reason = figure.reason if figure else board_reading.NOT_COMPUTED
+        reason = figure.reason if figure else NOT_COMPUTED
         return f"{_sentence_case(measure.title)} is {undefined(reason)}."
     shown = f"{_sentence_case(measure.title)} {with_deviation(figure, measure)}"
     runs = "one run" if figure.n == 1 else f"the mean of {counted(figure.n, 'run')}"

@@ -11,13 +11,14 @@ from django.urls import reverse
 
 from evalsvc.core.web.formatting import DASH, day, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable
-from evalsvc.evaluation import leaderboard, shown_scores
-from evalsvc.evaluation.board_figures import Kept
+from evalsvc.evaluation import shown_scores
+from evalsvc.evaluation.boards.compared_runs import compared_runs
+from evalsvc.evaluation.boards.figures import Kept
+from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed
-from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.measures.menu import board_measures
 from evalsvc.evaluation.pages import board_view, class_view, score_view, word_view
 from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
@@ -166,7 +167,7 @@ def _best_classes(board: Board) -> BestClasses:
         return kept
     found: BestClasses = {}
     first = board.ordering.order[:FIRST]
-    compared = leaderboard.compared_runs(board, first)
+    compared = compared_runs(board, first)
     rows = shown_scores.class_rows(
         board.policy, {run.evaluation for runs in compared.values() for run in runs}
     )

@@ -8,13 +8,15 @@ from functools import cached_property
 from django.http import HttpRequest
 
 from evalsvc.core.errors.exceptions import Unknown
-from evalsvc.evaluation import leaderboard, roles
+from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.compared_runs import median_run, open_runs
+from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.comparison.across_settings import is_held_out
 from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
 from evalsvc.evaluation.disclosure.policy import Disclosed
-from evalsvc.evaluation.leaderboard import Board, BoardRow
 from evalsvc.evaluation.measures.menu import Measure, board_measures
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.roles import Person
@@ -61,14 +63,14 @@ class SystemPage:
         beside = [each for each in self.settings if is_held_out(each) and each.unit == self.setting.unit]
         for setting in sorted(beside, key=lambda each: each.only_id is None):  # the same sentences first
             board = leaderboard.board(setting, person=self.person)
-            runs = leaderboard.open_runs(board, self.row.system.pk, self.person)
-            if median := leaderboard.median_run(board, runs):
+            runs = open_runs(board, self.row.system.pk, self.person)
+            if median := median_run(board, runs):
                 return setting, median[1]
         return None
 
     @cached_property
     def median(self) -> tuple[Submission, Disclosed] | None:
-        return leaderboard.median_run(self.board, self.runs)
+        return median_run(self.board, self.runs)
 
 
 def requested(request: HttpRequest, slug: str, pk: int) -> SystemPage:
@@ -88,9 +90,7 @@ def requested(request: HttpRequest, slug: str, pk: int) -> SystemPage:
         if key in ("", setting.key):
             board = leaderboard.board(setting, person=request.user)
             if row := next((each for each in board.rows if each.system.pk == pk), None):
-                return SystemPage(
-                    board, row, settings, leaderboard.open_runs(board, pk, request.user), request.user
-                )
+                return SystemPage(board, row, settings, open_runs(board, pk, request.user), request.user)
     if settings and key:
         known = [each.key for each in settings]
         raise Unknown("unknown_setting", "setting with this system", key, where=str(benchmark), known=known)

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.ranking import Board
+from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.disclosure.gold_digest import secret_golds
 from evalsvc.evaluation.disclosure.policy import is_hidden
-from evalsvc.evaluation.leaderboard import Board, BoardSystem
 from evalsvc.evaluation.models import BoardTests, ReportedSystem, Setting, SettingVersion
 from evalsvc.evaluation.reported.checks import Check, checks
 from evalsvc.evaluation.reported.entries import ReportedTest, tests_of

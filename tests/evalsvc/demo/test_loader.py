@@ -20,7 +20,7 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs.models import Job
 from evalsvc.demo import loader
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.models import Score, Setting, Submission
 from evalsvc.evaluation.reported import shown

@@ -14,10 +14,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation import board_figures, leaderboard, submission_states
+from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.boards import figures, leaderboard, stored_boards
+from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison import board_tests
-from evalsvc.evaluation.leaderboard import Board
 from evalsvc.evaluation.models import Setting, StoredBoard, Submission
 from evalsvc.evaluation.pages.overviews import Summary, overviews
 from tests.cast.benchmarks import BenchmarkCast
@@ -29,8 +30,8 @@ from workers.runner import run_next
 @pytest.fixture
 def setting(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> Setting:
     """A setting with three systems and four runs, large enough to be stored."""
-    monkeypatch.setattr(board_figures, "LARGE", 1)
-    monkeypatch.setattr(board_figures, "SHARE_OF_TIME", 0)
+    monkeypatch.setattr(stored_boards, "LARGE", 1)
+    monkeypatch.setattr(stored_boards, "SHARE_OF_TIME", 0)
     benchmark = cast.relations()
     scored(cast, benchmark, "Net", 3, 5)
     scored(cast, benchmark, "Tree", 4)
@@ -40,8 +41,8 @@ def setting(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> Setting:
 
 def store() -> int:
     """Queue what is outdated, and compute it; return the number of boards."""
-    look(board_figures)
-    queued = Job.objects.filter(kind=board_figures.KIND, state=Job.State.QUEUED).count()
+    look(stored_boards)
+    queued = Job.objects.filter(kind=stored_boards.KIND, state=Job.State.QUEUED).count()
     while run_next("ingest"):
         pass
     return queued
@@ -162,12 +163,12 @@ def test_a_board_is_queued_once_and_only_if_large_and_outdated(
     cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(2):
-        look(board_figures)
-    assert Job.objects.filter(kind=board_figures.KIND).count() == 1
+        look(stored_boards)
+    assert Job.objects.filter(kind=stored_boards.KIND).count() == 1
     assert store() == 1
     assert store() == 0
     StoredBoard.objects.all().delete()
-    monkeypatch.setattr(board_figures, "LARGE", 5)
+    monkeypatch.setattr(stored_boards, "LARGE", 5)
     assert store() == 0
 
 
@@ -183,10 +184,10 @@ def test_a_page_reads_on_in_a_board_that_is_replaced_meanwhile(cast: BenchmarkCa
 
 
 def test_a_failed_board_is_not_queued_again_at_once(cast: BenchmarkCast, setting: Setting) -> None:
-    look(board_figures)
-    Job.objects.filter(kind=board_figures.KIND).update(state="failed", ended_at=Now())
+    look(stored_boards)
+    Job.objects.filter(kind=stored_boards.KIND).update(state="failed", ended_at=Now())
     assert store() == 0
-    Job.objects.filter(kind=board_figures.KIND).update(ended_at=Now() - timedelta(hours=2))
+    Job.objects.filter(kind=stored_boards.KIND).update(ended_at=Now() - timedelta(hours=2))
     assert store() == 1
 
 
@@ -195,7 +196,7 @@ def test_a_board_that_takes_long_is_computed_for_a_share_of_the_time(
 ) -> None:
     store()
     StoredBoard.objects.update(seconds=60.0)
-    monkeypatch.setattr(board_figures, "SHARE_OF_TIME", 10)
+    monkeypatch.setattr(stored_boards, "SHARE_OF_TIME", 10)
     scored(cast, setting.benchmark, "Best", 6)
     assert store() == 0
     StoredBoard.objects.update(seconds=0.0)
@@ -219,8 +220,8 @@ def test_a_page_of_a_stored_board_takes_ten_queries_also_beside_other_settings(
         if reader:
             client.force_login(reader)
         client.get(url)  # sizes of gold are read once per process
-        board_figures._columns.clear()
-        board_figures._runs.clear()
+        figures._columns.clear()
+        stored_boards._runs.clear()
         pages = []
         for kept in (0, 1):  # columns that the process showed before
             with CaptureQueriesContext(connection) as queries:

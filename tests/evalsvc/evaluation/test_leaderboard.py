@@ -11,13 +11,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from evalsvc.evaluation import board_figures, shown_scores, submission_states
+from evalsvc.evaluation import shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation, final_entries, rules
 from evalsvc.evaluation.benchmarks.versions import ScoredRun
-from evalsvc.evaluation.board_figures import EqualRuns
-from evalsvc.evaluation.board_reading import Reading
+from evalsvc.evaluation.boards import stored_boards
+from evalsvc.evaluation.boards.compared_runs import compared_runs
+from evalsvc.evaluation.boards.figures import EqualRuns
+from evalsvc.evaluation.boards.leaderboard import board, boards
+from evalsvc.evaluation.boards.ranking import BoardRow
+from evalsvc.evaluation.boards.reading import Reading
 from evalsvc.evaluation.disclosure.distinct_runs import Digests
-from evalsvc.evaluation.leaderboard import BoardRow, board, boards, compared_runs
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission, System
 from evalsvc.evaluation.pages import run_list
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
@@ -97,12 +100,12 @@ def test_the_best_run_on_dev_may_have_a_file_for_each_phase(cast: BenchmarkCast)
     while run_next("score"):
         pass
     assert board(setting, "accuracy").rows[0].runs.chosen == "3"  # the latest, as long as dev has no run
-    before = board_figures.changes([setting])
+    before = stored_boards.changes([setting])
     for run, right in (("1", 4), ("2", 1), ("3", 2)):
         cast.submit(benchmark, answers(right)[:4], run=run, phase="dev")
     while run_next("score"):
         pass
-    assert board_figures.changes([setting]) != before
+    assert stored_boards.changes([setting]) != before
     [row] = board(setting, "accuracy").rows
     assert (row.runs.chosen, row.figures["accuracy"].mean) == ("1", pytest.approx(5 / 6))
 
@@ -113,9 +116,9 @@ def test_the_team_chooses_its_final_run_until_the_setting_closes(cast: Benchmark
     first = scored(cast, benchmark, "Net", 6, 4)[0]
     first.refresh_from_db()
     creation.change_setting(setting, row_rule="final", by=cast.olga)
-    before = board_figures.changes([setting])
+    before = stored_boards.changes([setting])
     final_entries.choose(first, by=cast.kim)
-    assert board_figures.changes([setting]) != before
+    assert stored_boards.changes([setting]) != before
     assert final_entries.final_phases([benchmark.pk]) == {first.pk: [""]}
     setting.refresh_from_db()
     [row] = board(setting, "accuracy").rows
@@ -153,10 +156,10 @@ def test_a_team_has_one_rank_by_the_final_entry_of_all_its_systems(
     final_entries.choose(second, by=cast.kim)
     assert [run["run"] for run in client.get(listed).json()["results"] if run["final_at"]] == ["2"]
     final_entries.choose(net, by=cast.kim)
-    before = board_figures.changes([benchmark.settings.get()])
+    before = stored_boards.changes([benchmark.settings.get()])
     rules.name_baselines(benchmark, [System.objects.get(name="Tree")], by=cast.olga)
     assert ranks() == {"Net": 1, "Tree": 2, "Rival": 3}  # baselines enter beside
-    assert board_figures.changes([benchmark.settings.get()]) != before
+    assert stored_boards.changes([benchmark.settings.get()]) != before
 
 
 def test_a_final_entry_stands_when_its_phase_has_ended_and_another_begins(cast: BenchmarkCast) -> None:

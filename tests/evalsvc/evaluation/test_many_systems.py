@@ -17,7 +17,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from evalsvc.core.accounts.teams import create_team
-from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.systems import Systems
 from evalsvc.evaluation.comparison import board_comparison, board_tests, compared
 from evalsvc.evaluation.models import (
     Evaluation,
@@ -161,7 +162,7 @@ def test_a_page_reads_the_systems_it_names_and_those_of_the_same_names(
             (create_team(name="Drift", by=cast.olga), "Net"),
         )
     )
-    systems = leaderboard.Systems([benchmark.pk])
+    systems = Systems([benchmark.pk])
     with django_assert_num_queries(1):
         systems.load([ours.pk])
         assert systems[ours.pk].named == "kelpie/Net"

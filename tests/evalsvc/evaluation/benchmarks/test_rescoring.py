@@ -17,7 +17,7 @@ from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.lease import Lease, Progress
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation, quotas, scoring_identity, versions
-from evalsvc.evaluation.leaderboard import board
+from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from tests.cast.replay import replayed

@@ -14,7 +14,7 @@ from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, QuotaExceeded
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, scoring_identity, versions
-from evalsvc.evaluation.leaderboard import board
+from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
 from evalsvc.evaluation.pages import score_view
 from evalsvc.evaluation.shown_scores import newest

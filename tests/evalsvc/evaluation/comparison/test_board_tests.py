@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import request_cancel
-from evalsvc.evaluation import board_figures, leaderboard, submission_states
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.boards import leaderboard, stored_boards
 from evalsvc.evaluation.comparison import board_comparison, board_tests, compared, tested_systems
 from evalsvc.evaluation.comparison.board_comparison import Band
 from evalsvc.evaluation.disclosure.policy import Policy
@@ -506,16 +507,16 @@ def fault(*_: object, **__: object) -> None:
 def test_a_stored_board_is_tested_once_its_figures_are_the_present_ones(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board_figures, "LARGE", 2)
-    monkeypatch.setattr(board_figures, "SHARE_OF_TIME", 0)
+    monkeypatch.setattr(stored_boards, "LARGE", 2)
+    monkeypatch.setattr(stored_boards, "SHARE_OF_TIME", 0)
     setting = begin(cast)
-    look(board_figures)
+    look(stored_boards)
     assert run_next("ingest")
     assert compute() == 1
     add(cast, setting.benchmark, "Cedar", "9", 0.53, 0.73)
     assert compute() == 0
     assert bands(setting)["Cedar"] == "3"  # of the board as it is shown
-    look(board_figures)
+    look(stored_boards)
     assert run_next("ingest")
     assert compute() == 1
     assert not setting.tests.outdated

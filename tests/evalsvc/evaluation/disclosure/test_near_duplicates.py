@@ -16,8 +16,10 @@ from evalsvc.core.accounts.teams import add_member
 from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.formatting import counted
-from evalsvc.evaluation import leaderboard, shown_scores, submission_states
+from evalsvc.evaluation import shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation, file_contract, final_entries, scoring_identity, versions
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.compared_runs import compared_runs
 from evalsvc.evaluation.models import Benchmark, EvaluationClaims, NearDuplicate, Setting, Submission
 from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
@@ -521,9 +523,10 @@ def test_runs_that_show_the_figures_of_one_run_count_as_one_run(cast: BenchmarkC
     rows = {row.system.name: row for row in board.rows}
     again = rows["Again"].figures["micro_f1"]
     assert (again.n, again.sd, again.mean) == (1, None, rows["First"].figures["micro_f1"].mean)
-    assert [
-        len(runs) for runs in leaderboard.compared_runs(board, [row.system.pk for row in board.rows]).values()
-    ] == [1, 1]
+    assert [len(runs) for runs in compared_runs(board, [row.system.pk for row in board.rows]).values()] == [
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("in_total", [2, 3])

@@ -12,8 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from evalsvc.evaluation import leaderboard, shown_scores
+from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy, is_hidden, policy_for
 from evalsvc.evaluation.models import Setting

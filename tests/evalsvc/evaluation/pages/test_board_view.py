@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from evalsvc.demo.loader import DATA
-from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.board_figures import RunStatistics
-from evalsvc.evaluation.board_reading import NOT_COMPUTED, run_statistics
+from evalsvc.evaluation.boards import rank_reversals
+from evalsvc.evaluation.boards.figures import RunStatistics
+from evalsvc.evaluation.boards.rank_reversals import reversals
+from evalsvc.evaluation.boards.ranking import Column
+from evalsvc.evaluation.boards.reading import NOT_COMPUTED, run_statistics
 from evalsvc.evaluation.disclosure.policy import ShownValue
-from evalsvc.evaluation.leaderboard import Column, reversals
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.pages.board_headline import leader, sentence
 from evalsvc.evaluation.pages.board_reversals import Order, agreements, reversed_pairs
@@ -80,7 +81,7 @@ def test_a_pair_is_reversed_when_another_column_orders_it_the_other_way() -> Non
 
 
 def test_only_the_first_systems_are_compared_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaderboard, "COMPARED", 2)
+    monkeypatch.setattr(rank_reversals, "COMPARED", 2)
     here = column(a=runs(0.7), b=runs(0.6), c=runs(0.5))
     there = column("macro F1", a=runs(0.4), b=runs(0.3), c=runs(0.5))
     assert reversals(here, [there]) == []

@@ -12,7 +12,7 @@ from django.utils import timezone
 from evalsvc.core.accounts.models import Departure, User
 from evalsvc.core.accounts.teams import add_member, remove_member
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.leaderboard import board
+from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.submissions import gold_exposure
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence

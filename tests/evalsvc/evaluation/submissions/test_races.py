@@ -20,7 +20,7 @@ from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.web import places
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.leaderboard import board
+from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl

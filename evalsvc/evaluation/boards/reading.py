@@ -16,13 +16,7 @@ from msgspec.structs import replace
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY, MEAN, best_on
 from evalsvc.evaluation.benchmarks.versions import Run
-from evalsvc.evaluation.board_figures import (
-    EqualRuns,
-    Figures,
-    FiguresByMeasure,
-    RunStatistics,
-    SystemRuns,
-)
+from evalsvc.evaluation.boards.figures import EqualRuns, Figures, FiguresByMeasure, RunStatistics, SystemRuns
 from evalsvc.evaluation.disclosure.distinct_runs import Digests, Firsts, keys_of
 from evalsvc.evaluation.disclosure.history import histories
 from evalsvc.evaluation.disclosure.policy import (

@@ -1,0 +1,52 @@
+"""Pairs of systems that another column of a board orders the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+from evalsvc.evaluation.boards.ranking import Column
+
+COMPARED = 50  # systems whose pairs a board compares
+
+
+@dataclass(slots=True)  # thousands are made for a page
+class Reversal:
+    """Pair in which `first` leads by one column, trails by another."""
+
+    first: int
+    second: int
+    here: Column
+    there: Column
+    gain: float
+    loss: float
+
+
+def reversals(here: Column, others: Collection[Column]) -> list[Reversal]:
+    """Return pairs of systems that another column reverses, the widest first."""
+    compared, others = here.order[:COMPARED], list(others)
+    pairs = _reversed(tuple(here.leads(compared)), tuple(tuple(there.leads(compared)) for there in others))
+    return [
+        Reversal(compared[a], compared[b], here, others[there], gain, loss)
+        for a, b, there, gain, loss in pairs
+    ]
+
+
+Leads = tuple[float | None, ...]
+
+
+@lru_cache(maxsize=16)  # a board in its usual order takes thousands of comparisons for each reader
+def _reversed(here: Leads, others: tuple[Leads, ...]) -> list[tuple[int, int, int, float, float]]:
+    """Return places of a pair, which order reverses it, gain here and loss there; the widest first."""
+    pairs = []
+    for (a, first), (b, second) in combinations(enumerate(here), 2):
+        gain = (first or 0.0) - (second or 0.0)
+        if gain <= 0:
+            continue
+        for there, leads in enumerate(others):
+            one, other = leads[a], leads[b]
+            if one is not None and other is not None and one < other:
+                pairs.append((a, b, there, gain, one - other))
+    return sorted(pairs, key=lambda pair: -min(pair[3], -pair[4]))

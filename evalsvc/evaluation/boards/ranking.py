@@ -1,0 +1,230 @@
+"""Ranking of systems on a board: columns by measure, rows in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from operator import itemgetter
+from typing import NamedTuple, overload
+
+from evalsvc.evaluation.benchmarks.row_rules import ENTRY
+from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.boards.figures import (
+    Figures,
+    MeasureFigures,
+    RunStatistics,
+    SystemRuns,
+)
+from evalsvc.evaluation.boards.systems import BoardSystem, Systems
+from evalsvc.evaluation.disclosure.policy import (
+    Policy,
+)
+from evalsvc.evaluation.measures.menu import (
+    Measure,
+    as_shown,
+)
+from evalsvc.evaluation.models import (
+    Setting,
+    SettingVersion,
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """Measure of a board by system; `title` names it in sentences."""
+
+    measure: Measure
+    figures: Mapping[int, RunStatistics]
+    title: str
+    unranked: frozenset[int] = frozenset()
+
+    @property
+    def ranks(self) -> dict[int, int]:
+        """Ranks by mean; equal means share the better one, undefined have none."""
+        return self._ranked[1]
+
+    @property
+    def order(self) -> list[int]:
+        """Systems with a mean, the best first."""
+        return self._ranked[0]
+
+    @cached_property
+    def _ranked(self) -> tuple[list[int], dict[int, int]]:
+        return self.kept.ranked(higher_is_better=self.measure.higher_is_better, but=self.unranked)
+
+    @cached_property
+    def kept(self) -> MeasureFigures:
+        """The figures with what is computed once for a stored board."""
+        return self.figures if isinstance(self.figures, MeasureFigures) else MeasureFigures(self.figures)
+
+    def titled(self, title: str) -> Column:
+        """Return the column under another title, with the ranks already computed."""
+        column = copy(self)
+        vars(column)["title"] = title
+        return column
+
+    def leads(self, systems: Collection[int]) -> list[float | None]:
+        """Return the means of systems, the higher the better."""
+        sign = 1 if self.measure.higher_is_better else -1
+        figures = [self.figures.get(system) for system in systems]
+        return [None if each is None or each.mean is None else sign * each.mean for each in figures]
+
+
+class Columns(Mapping[str, Column]):
+    """Columns of a board by the key of their measure."""
+
+    def __init__(self, setting: Setting, figures: Figures) -> None:
+        self._setting, self.by_measure = setting, figures.by_measure
+        self._unranked = figures.not_entered if setting.row_rule == ENTRY else frozenset()
+        self._columns: dict[str, Column] = {}
+
+    def load(self, keys: Iterable[str]) -> None:
+        """Read several columns at once."""
+        self.by_measure.load(keys)
+
+    def __getitem__(self, key: str) -> Column:
+        if key not in self._columns:
+            measure = as_shown(self._setting, key)
+            self._columns[key] = Column(measure, self.by_measure.of(key), measure.title, self._unranked)
+        return self._columns[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.by_measure.keys
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_measure.keys)
+
+    def __len__(self) -> int:
+        return len(self.by_measure.keys)
+
+
+class BoardRow(NamedTuple):
+    """System on a board, with its rank by the ordering measure.
+
+    Equal means share a rank, an undefined mean has none.
+    """
+
+    board: Board
+    rank: int | None
+    runs: SystemRuns
+
+    @property
+    def system(self) -> BoardSystem:
+        return self.board.systems[self.runs.system]
+
+    @property
+    def columns(self) -> Columns:
+        return self.board.columns
+
+    @property
+    def saw_gold(self) -> bool:
+        return self.runs.saw_gold or self.system.team_id in self.board.teams_with_gold
+
+    @property
+    def n(self) -> int:
+        return self.runs.n
+
+    def figure(self, key: str) -> RunStatistics | None:
+        """Return the figure of a measure, if the system has one."""
+        return self.columns[key].figures.get(self.runs.system) if key in self.columns else None
+
+    def rank_by(self, key: str) -> int | None:
+        """Return the rank by a measure, if it ranks."""
+        ranks = key in self.columns and self.columns[key].measure.ranks
+        return self.columns[key].ranks.get(self.runs.system) if ranks else None
+
+    @property
+    def figures(self) -> dict[str, RunStatistics]:
+        self.columns.load(self.columns)
+        pk = self.runs.system
+        return {key: column.figures[pk] for key, column in self.columns.items() if pk in column.figures}
+
+
+@dataclass(frozen=True)
+class Board:
+    """Leaderboard; without rows while `sealed`.
+
+    `columns` are the measures with a score, by key; `ordering` ranks the rows.
+    """
+
+    policy: Policy
+    figures: Figures
+    columns: Columns
+    ordering: Column
+    systems: Systems
+    teams_with_gold: Collection[int] = ()
+    sealed: bool = False
+
+    @property
+    def setting(self) -> Setting:
+        return self.policy.setting
+
+    @property
+    def version(self) -> SettingVersion:
+        return self.figures.version
+
+    @property
+    def rescoring(self) -> Rescoring | None:
+        return self.figures.rescoring
+
+    @property
+    def computed_at(self) -> datetime | None:
+        return self.figures.computed_at
+
+    @cached_property
+    def held_back(self) -> str:
+        return "" if self.sealed else self.policy.sentence
+
+    @cached_property
+    def rows(self) -> Sequence[BoardRow]:
+        return Rows(self, self.figures.runs)
+
+    @cached_property
+    def best_of_teams(self) -> set[int]:
+        """Systems that lead those of their team by the main measure as shown; of equal ones the oldest."""
+        main = self.columns.get(self.setting.main)
+        best: dict[int, int] = {}
+        for system in main.order if main else ():
+            best.setdefault(self.systems[system].team_id, system)
+        return set(best.values())
+
+    def rows_of(self, systems: Collection[int]) -> list[BoardRow]:
+        """Return the rows of these systems alone, in their order."""
+        return list(Rows(self, (runs for runs in self.figures.runs if runs.system in systems)))
+
+    @property
+    def order_by(self) -> str:
+        return self.ordering.measure.key
+
+    @property
+    def measures(self) -> list[str]:
+        return list(self.columns)
+
+
+class Rows(Sequence[BoardRow]):
+    """Rows in the order of their board, each built when it is asked for: of thousands, a page shows fifty."""
+
+    def __init__(self, board: Board, of_systems: Iterable[SystemRuns]) -> None:
+        self._board, self._ranks = board, board.ordering.ranks
+        unranked = len(self._ranks) + 1
+        keyed = [(self._ranks.get(runs.system, unranked), runs) for runs in of_systems]
+        keyed.sort(key=itemgetter(0))  # equal ones stay in the order of their names
+        self._runs = [runs for _, runs in keyed]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @overload
+    def __getitem__(self, place: int) -> BoardRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[BoardRow]: ...
+    def __getitem__(self, place: int | slice) -> BoardRow | list[BoardRow]:
+        if isinstance(place, slice):
+            return [self._row(runs) for runs in self._runs[place]]
+        return self._row(self._runs[place])
+
+    def _row(self, runs: SystemRuns) -> BoardRow:
+        return BoardRow(self._board, self._ranks.get(runs.system), runs)

@@ -102,7 +102,8 @@ class Members(generics.ListAPIView[Member]):
             raise DomainError("invalid_input", f"No user is named {name}.", field="username")
         if body["preview"]:
             effect = member_effects.of_role(project, users=[user], role=role, by=by)
-            member = project.members.filter(user=user).first() or Member(user=user, role="")
+            stranger = Member(user=User(username=user.username), role="")  # whose name curators do not read
+            member = project.members.filter(user=user).first() or stranger
         else:
             member = projects.set_member(project, user=user, role=role, by=by)
         return Response(RoleSerializer(member, context={"effect": effect}).data)

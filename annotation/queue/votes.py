@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
 from annotation.consensus import item_state
+from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Project, Vote
 from annotation.queue import gold_questions, grading, lease_endings, sql
 from annotation.queue.answer_validation import validate_answer
@@ -123,7 +124,8 @@ def _vote(
     number = _next_number(participant.last_number, request.base)
     if reason == "later":
         lease_endings.require_not_too_often(number)
-    _require_not_too_many(number, item, participant)
+    if number > MOST_VOTES:
+        _require_asked_again(item, participant, payload, request)
     records = _load_records(item, participant.annotator)
     if number > 1:
         records.exclusion = inherited_exclusion(item, participant.annotator, records.answers)
@@ -226,10 +228,14 @@ def last_vote_number(lease: Lease) -> int:
     return last.number if last else 0
 
 
-def _require_not_too_many(number: int, item: Item, participant: Participant) -> None:
-    """Reject a further vote after many, unless the answer is asked again."""
+def _require_asked_again(
+    item: Item, participant: Participant, payload: dict[str, Any] | None, request: VoteRequest
+) -> None:
+    """Reject a further vote after many, unless the answer is asked again, and this one would not be."""
     own = Answer.objects.filter(item=item.pk, annotator=participant.annotator.pk, again=True)
-    if number > MOST_VOTES and not own.exists():
+    new = Answer(payload=payload, guideline=request.stored(participant.project)["guideline"])
+    asked_again = payload is not None and Rules(participant.project).is_asked_again(new)
+    if asked_again or not own.exists():
         detail = f"You have answered this sentence {MOST_VOTES} times already."
         hint = "Your last answer counts. Ask a curator to change it."
         raise Conflict("answered_too_often", detail, hint=hint)

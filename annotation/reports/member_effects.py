@@ -74,9 +74,11 @@ def of_role(project: Project, *, users: Collection[User], role: str, by: User) -
         for user in users:
             projects.remove_member(project, user=user, by=by)
     leases = Lease.objects.filter(annotator__project=project, annotator__user__in=users, ending="")
+    changed = [(each, was) for each in users if (was := members.get(each.pk, "")) != role]
     effect = MemberEffect(
         role=role,
-        changed=[(each.shown_name, was) for each in users if (was := members.get(each.pk, "")) != role],
+        # curators read names of members alone
+        changed=[(each.shown_name if was else each.username, was) for each, was in changed],
         answers=Answer.objects.filter(annotator__project=project, annotator__user__in=users).active().count(),
         decisions=Adjudication.objects.filter(item__project=project, by__in=users).active().count(),
         reservations=0 if role in projects.MAY_LABEL else leases.count(),

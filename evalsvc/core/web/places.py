@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore, Condition, local
 
@@ -17,7 +17,24 @@ _half, _quarter = (max(1, settings.WEB_THREADS // part) for part in (2, 4))
 _reading, _waiting = BoundedSemaphore(_half), BoundedSemaphore(_quarter)
 _waiting_by_network, _waiting_for_network = BoundedSemaphore(_quarter), BoundedSemaphore(_quarter)
 _alone = BoundedSemaphore(1)
+_busy = BoundedSemaphore(max(1, settings.WEB_THREADS - 1))
 _of_thread = local()
+
+
+@contextmanager
+def busy(error: Callable[[], Exception]) -> Iterator[None]:
+    """Occupy a thread, for whatever takes long, while another one is left for pages; else raise the error."""
+    if getattr(_of_thread, "busy", False):
+        yield
+        return
+    if not _busy.acquire(blocking=False):
+        raise error()
+    _of_thread.busy = True
+    try:
+        yield
+    finally:
+        _of_thread.busy = False
+        _busy.release()
 
 
 @contextmanager
@@ -29,12 +46,13 @@ def reading(*, alone: bool = False) -> Iterator[None]:
     if alone and not _alone.acquire(blocking=False):
         raise _no_reading()
     try:
-        if not _reading.acquire(blocking=False) and (alone or not _waited(_reading, _waiting)):
-            raise _no_reading()
-        try:
-            yield
-        finally:
-            _reading.release()
+        with busy(_no_reading):
+            if not _reading.acquire(blocking=False) and (alone or not _waited(_reading, _waiting)):
+                raise _no_reading()
+            try:
+                yield
+            finally:
+                _reading.release()
     finally:
         if alone:
             _alone.release()
@@ -54,17 +72,22 @@ class NetworkPlaces:
     @contextmanager
     def taken(self, network: str) -> Iterator[None]:
         """Take a place, or answer 429."""
-        with self.left:
-            if network in self.networks and not self._waited_for(network):
-                raise self._none()
-            self.networks.update({network} - {""})
-        try:
+        with busy(self._none), self._turn_of(network):
             if not _waited(self.free, _waiting_by_network):
                 raise self._none()
             try:
                 yield
             finally:
                 self.free.release()
+
+    @contextmanager
+    def _turn_of(self, network: str) -> Iterator[None]:
+        with self.left:
+            if network in self.networks and not self._waited_for(network):
+                raise self._none()
+            self.networks.update({network} - {""})
+        try:
+            yield
         finally:
             with self.left:
                 self.networks.discard(network)

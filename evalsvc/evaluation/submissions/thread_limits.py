@@ -13,7 +13,7 @@ from django.conf import settings
 
 from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
 from evalsvc.core.formats.whole_numbers import whole_number_of
-from evalsvc.core.web.places import RETRY_SECONDS
+from evalsvc.core.web.places import RETRY_SECONDS, busy
 from evalsvc.evaluation.models import Submission
 
 POLL_RETRY_SECONDS = 2
@@ -40,7 +40,8 @@ class CheckLimits:
             self._require(person, time.monotonic())
             self.running.add(person)
         try:
-            yield
+            with busy(lambda: self._exceeded("Other files are being checked.", RETRY_SECONDS)):
+                yield
         finally:
             with self.lock:
                 self.running.discard(person)
@@ -93,6 +94,14 @@ def wait_for_change(submission: Submission, seconds: int) -> bool:
 
     Return False at once without a free slot.
     """
+    try:
+        with busy(TimeoutError):
+            return _waited(submission, seconds)
+    except TimeoutError:
+        return False
+
+
+def _waited(submission: Submission, seconds: int) -> bool:
     if not _slots.acquire(blocking=False):
         return False
     try:

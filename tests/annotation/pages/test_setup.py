@@ -253,7 +253,8 @@ def test_another_role_shows_its_effect_before_it_is_saved(client: Client, cast: 
     cast.open()
     cast.answer("ann", 1)
     lease_next(cast.project, cast.people["ann"])
-    person("nils")
+    nils = person("nils")
+    type(nils).objects.filter(pk=nils.pk).update(last_name="Holm")  # curators read names of members alone
     can_label = projects.annotator_count(cast.project)
     can_decide = cast.project.members.filter(role__in=MAY_DECIDE).count()
     page, api = (reverse(name, args=["harbour"]) for name in ("project-members", "api-members"))
@@ -261,6 +262,9 @@ def test_another_role_shows_its_effect_before_it_is_saved(client: Client, cast: 
     assert "(annotator) and nils (no member yet) become adjudicators and will see disputed" in shown
     assert "1 answer and 0 decisions stay and count. 1 reserved sentence becomes free" in shown
     assert f"{can_label - 1} members can label then, and {can_decide + 2} can decide" in shown
+    assert "Holm" not in shown
+    asked = {"username": "nils", "role": "viewer", "preview": True}
+    assert "Holm" not in client.post(api, asked, content_type="application/json").content.decode()
     sent = {"username": "ann", "role": "viewer", "preview": True}
     answer = client.post(api, sent, content_type="application/json").json()
     assert (answer["role"], answer["effect"]["can_decide"], answer["effect"]["reservations"]) == (

@@ -174,11 +174,25 @@ def test_a_second_password_of_a_network_waits_for_the_first_and_a_third_is_turne
     assert hashed == ["not third", "second"]
 
 
+def test_whatever_takes_long_leaves_a_thread_to_pages(
+    client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Passwords, providers, files and their queues had places for more than all threads."""
+    monkeypatch.setattr(places, "_busy", Semaphore(0))
+    assert attempt(client, RIGHT) == 429
+    with pytest.raises(QuotaExceeded), places.provider.taken("192.0.2.1"):
+        pass
+    with pytest.raises(QuotaExceeded), places.reading():
+        pass
+    assert client.get(reverse("login")).status_code == 200
+
+
 def test_parallel_attempts_are_limited_like_successive_ones(
     either_database: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.PASSWORD_TRIES = 5
-    monkeypatch.setattr(places.passwords, "free", Semaphore(16))  # as many as there are processes and threads
+    for of_one_process in ((places.passwords, "free"), (places, "_busy")):
+        monkeypatch.setattr(*of_one_process, Semaphore(16))  # as many as there are processes and threads
     monkeypatch.setattr(login_throttle, "network_of", lambda request: "")  # of which each checks one
     allowed: list[bool] = []
 

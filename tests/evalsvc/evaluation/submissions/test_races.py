@@ -49,7 +49,8 @@ def people(
     postgres: dict[str, Any], tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> BenchmarkCast:
     settings.MEDIA_ROOT = tmp_path / "files"
-    monkeypatch.setattr(places, "_reading", BoundedSemaphore(AT_ONCE))  # a process serves fewer at once
+    for fewer_in_a_process in ("_reading", "_busy"):
+        monkeypatch.setattr(places, fewer_in_a_process, BoundedSemaphore(AT_ONCE))
     return BenchmarkCast.create()
 
 

@@ -82,13 +82,17 @@ def ranked(changed: list[str]) -> Case:
     return gold, other, files
 
 
-def documents(change: Callable[[dict[str, Any]], None], *, joint: bool = False, few: bool = False) -> Case:
+def documents(
+    change: Callable[[dict[str, Any]], None], *, joint: bool = False, few: bool = False, types: int = 1
+) -> Case:
     """A hundred documents of three entities, or ten of thirty of which one has a single entity."""
     gold: Lines = []
     for at in range(100):
         entities = 3 if not few else 1 if at == PROBED else 30 * (at < 10)
         tokens = [f"w{at}x{place}" for place in range(max(3 * entities, 1))]
-        spans = [[3 * place, 3 * place + 2, TYPES[(at + place) % 3]] for place in range(entities)]
+        starts = [3 * place for each in range(types) for place in range(entities)]
+        labels = [TYPES[(at + each + place) % 3] for each in range(types) for place in range(entities)]
+        spans = [[start, start + 2, label] for start, label in zip(starts, labels, strict=True)]
         line: dict[str, Any] = {"id": f"g{at}", "tokens": tokens, "spans": spans}
         if joint:
             line["relations"] = [[0, RELATIONS[at % 2], 1], [1, RELATIONS[(at + 1) % 2], 2]]
@@ -110,6 +114,8 @@ def documents(change: Callable[[dict[str, Any]], None], *, joint: bool = False, 
         "all but one": kept(lambda at, n, _: (at, n) != (PROBED, 0)),
         "one class": kept(lambda _, __, label: label == first),
     }
+    files["one claim of the other gold"] = kept(lambda *_: False)
+    files["one claim of the other gold"][PROBED]["spans"] = other[PROBED]["spans"][:1]
     if not few:  # each from within a span into the next one: without the first span all pair with others
         chain = [[3 * n + 1, 3 * n + 4, gold[PROBED]["spans"][n][2]] for n in range(2)]
         files["a chain"] = kept(lambda *_: False)
@@ -150,6 +156,7 @@ def counts_of(gold: Lines, *, joint: bool = False) -> GoldCounts:
         words={label: 2 * n for label, n in entities.items()} | {"": 2 * entities.total()},
         longest=2,
         documents_with_words=sum(bool(line["spans"]) for line in gold),
+        bounds=sum(len({(*span[:2],) for span in line["spans"]}) for line in gold),
         relations=Counter(each[1] for line in gold for each in line.get("relations", ())),
         relations_of_span=2 if joint else 1,
     )
@@ -176,6 +183,10 @@ CASES: dict[str, tuple[Case, list[str]]] = {
         f"joint, {change.__name__}": (documents(change, joint=True), ["--task", "joint"])
         for change in (another_type, other_bounds, another_relation)
     },
+    "joint with three types on each bounds": (
+        documents(other_bounds, joint=True, types=3),
+        ["--task", "joint"],
+    ),
 }
 
 

@@ -77,6 +77,7 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         words=read.words,
         longest=read.longest,
         documents_with_words=read.documents_with_words,
+        bounds=read.bounds,
     )
 
 
@@ -84,7 +85,7 @@ class _Sizes(NamedTuple):
     """Numbers of units, labels, units without a label, relations, and the most of them at one span.
 
     Then documents by label and by relation; distinct words in the entities of a document by label, of all
-    labels under none; the most words in one, punctuation included; documents with such words.
+    labels under none; the most words in one, punctuation included; documents with such words; bounds.
     """
 
     items: int
@@ -97,6 +98,7 @@ class _Sizes(NamedTuple):
     words: Counter[str]
     longest: int
     documents_with_words: int
+    bounds: int
 
 
 @lru_cache(maxsize=1024)
@@ -120,7 +122,7 @@ def _read(
     documents: Counter[str] = Counter()
     documents_of_relations: Counter[str] = Counter()
     words: Counter[str] = Counter()
-    longest, with_words = 1, 0
+    longest, with_words, bounds = 1, 0, 0
     for line in _lines(pk, only):
         if part is not None and not part.has(key_of(unit, line.id, line.pair)):
             continue
@@ -135,6 +137,7 @@ def _read(
             words.update(label for label, _ in in_entities)
             words[""] += len({word for _, word in in_entities})
             with_words += bool(in_entities)
+            bounds += len({(start, end) for start, end, _ in line.spans or ()})
             links = [link for link in line.relations or () if not isinstance(link, str)]
             relations.update(name for _, name, _ in links)
             documents.update({label for _, _, label in line.spans or ()})
@@ -145,7 +148,7 @@ def _read(
             of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
     counts = spans or Counter(name for names in labels.values() for name in names)
     negative = sum(not names for names in labels.values())
-    of_span = (relations_of_span, documents, documents_of_relations, words, longest, with_words)
+    of_span = (relations_of_span, documents, documents_of_relations, words, longest, with_words, bounds)
     return _Sizes(len(labels), counts, negative, relations, *of_span)
 
 

@@ -31,6 +31,7 @@ class GoldCounts:
     Joint gold has relations besides; one label of a span moves as many of them as end at it. Documents by
     label and by relation are the least that distinct answers as text can number. `words` are the distinct
     ones in entities of each document, by label and of all under none; `longest` is the most in one entity.
+    `bounds` are the distinct ones of entities, where they may have several labels.
     """
 
     items: int
@@ -45,6 +46,7 @@ class GoldCounts:
     words: Mapping[str, int] = field(default_factory=dict)
     longest: int = 1
     documents_with_words: int = 0
+    bounds: int = 0
 
     @cached_property
     def labels(self) -> int:
@@ -132,6 +134,8 @@ def _of_size(name: str, gold: GoldCounts) -> float | None:
 
 def _of_classes(name: str, gold: GoldCounts) -> float:
     """Return the change of an average, else of micro F."""
+    if name == "relation_bounds_entity_f1":
+        return gold.share_of_label / (gold.bounds or gold.positives)
     micro = gold.share_of_label / gold.positives
     if name == "semeval2010_f1":
         stems: dict[str, int] = {}

@@ -21,7 +21,7 @@ from evalsvc.evaluation.boards.leaderboard import board, boards
 from evalsvc.evaluation.boards.ranking import BoardRow
 from evalsvc.evaluation.boards.reading import Reading
 from evalsvc.evaluation.disclosure.distinct_runs import Digests
-from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission, System
+from evalsvc.evaluation.models import Benchmark, BoardTests, Evaluation, Setting, Submission, System
 from evalsvc.evaluation.pages import run_list
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from tests.cast.replay import replayed
@@ -101,11 +101,13 @@ def test_the_best_run_on_dev_may_have_a_file_for_each_phase(cast: BenchmarkCast)
         pass
     assert board(setting, "accuracy").rows[0].runs.chosen == "3"  # the latest, as long as dev has no run
     before = stored_boards.changes([setting])
+    BoardTests.objects.update_or_create(setting=setting, defaults={"outdated": False})
     for run, right in (("1", 4), ("2", 1), ("3", 2)):
         cast.submit(benchmark, answers(right)[:4], run=run, phase="dev")
     while run_next("score"):
         pass
     assert stored_boards.changes([setting]) != before
+    assert BoardTests.objects.get(setting=setting).outdated
     [row] = board(setting, "accuracy").rows
     assert (row.runs.chosen, row.figures["accuracy"].mean) == ("1", pytest.approx(5 / 6))
 

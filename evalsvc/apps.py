@@ -28,6 +28,5 @@ class ShellConfig(AppConfig):
         registry.register_sweep("rows kept no longer", retention.remove)
         registry.register_check("free space", registry.check_free_space)
         registry.register_check("stored files", stored_files.check_files)
-        registry.register_check("orphan files", stored_files.check_orphans)
         registry.register_check("jobs", registry.check_jobs)
         registry.register_check("connections", registry.check_connections)

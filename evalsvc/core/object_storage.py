@@ -14,8 +14,8 @@ from storages.backends.s3 import S3Storage
 from evalsvc.core.errors.exceptions import StorageFault
 from evalsvc.core.storage import is_elsewhere
 
-# Requests wait for it: a store that is away is noticed in seconds, not in the minutes of the defaults.
-TIMES = Config(connect_timeout=3, read_timeout=30, retries={"total_max_attempts": 2})
+# Requests wait for it: a store that is away or hangs is noticed in seconds, by default in minutes.
+TIMES = Config(connect_timeout=3, read_timeout=10, retries={"total_max_attempts": 2})
 IN_MEMORY_BYTES = 1 << 20
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from evalsvc.core.storage import PROBES, StoredFile, register_names
+from evalsvc.core.storage import PROBES, StoredFile, register_names, storage_fault
 from evalsvc.core.upkeep.registry import Finding
 
 # A file is stored seconds before its row is committed, and an upload read in minutes.
@@ -23,6 +23,10 @@ UNNAMED_FOR = timedelta(hours=1)
 CHUNK, WITNESSES = 500, 5
 # More orphans than rows means another database rather than lost requests.
 ORPHANS_ALLOWED = 100
+AWAY_CURE = (
+    "Check that the storage is mounted or can be reached, then run manage.py doctor again. "
+    "If its files are gone, copy files/ of a backup to its place."
+)
 SWEEP_LOCK = 7_305_001  # any number that nobody else uses
 
 
@@ -166,7 +170,7 @@ def sweep_uploads() -> int:
     return removed
 
 
-def check_orphans(share: str) -> Iterator[Finding]:
+def _check_orphans() -> Iterator[Finding]:
     """Report old files without a row."""
     for folder in _folders:
         n = sum(1 for _ in orphans(folder))
@@ -182,9 +186,24 @@ def check_orphans(share: str) -> Iterator[Finding]:
 
 
 def check_files(share: str) -> Iterator[Finding]:
-    """Compare stored files with size and digest of their rows."""
+    """Compare stored files with their rows, and report files without one.
+
+    Of a storage that is away only that is reported, as a copy of each file would not mend it.
+    """
+    in_order = False
     for folder in _folders.values():
         for file in folder.files(share):
-            if difference := file.difference():
-                code, detail = difference
-                yield Finding(code, detail, folder.cure.format(name=file.name))
+            difference = file.difference()
+            if difference and not in_order and (fault := _outage()):
+                yield Finding("storage_away", fault, AWAY_CURE)
+                return
+            if difference:
+                in_order = True
+                yield Finding(*difference, folder.cure.format(name=file.name))
+    yield from _check_orphans()
+
+
+def _outage() -> str:
+    """Return the fault of the storage; a single file may be lost by itself."""
+    known = [name for folder in _folders.values() for name in folder.some()]
+    return storage_fault(known if len(known) > 1 else ())

@@ -110,6 +110,7 @@ def test_a_store_that_is_away_puts_the_job_off(cast: BenchmarkCast, bucket: Any,
     with pytest.raises(RetryLater) as away:
         open_stored(submission.file.name, others=["predictions/other"])
     assert away.value.most is None  # not lost, however often it is tried
+    assert [finding.code for finding in registry.findings()] == ["storage_away"]
 
 
 @pytest.mark.usefixtures("db")

@@ -88,6 +88,18 @@ def test_a_damaged_file_is_found_with_its_cure(
     assert "submit the same file again" in output
 
 
+@pytest.mark.parametrize("place", ["away", "empty"])
+def test_a_storage_that_is_away_is_one_finding(cast: BenchmarkCast, settings: Any, place: str) -> None:
+    benchmark = cast.relations()
+    for run, label in enumerate(("N/A", "born_in")):
+        lines = [{"id": line["id"], "label": label} for line in RELATION_GOLD]
+        cast.submit(benchmark, lines, run=str(run))
+    settings.MEDIA_ROOT = Path(settings.MEDIA_ROOT) / place
+    if place == "empty":
+        settings.MEDIA_ROOT.mkdir()
+    assert [finding.code for finding in registry.findings()] == ["storage_away"]
+
+
 def test_one_fault_behind_several_checks_is_one_finding(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:

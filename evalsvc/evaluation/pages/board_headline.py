@@ -12,7 +12,9 @@ from evalsvc.evaluation.boards.rank_reversals import Reversal
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
+from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure.policy import WITHHELD
+from evalsvc.evaluation.disclosure.shown_tests import withheld
 from evalsvc.evaluation.measures.menu import Measure
 
 NOT_TESTED = "these two are not tested"
@@ -24,9 +26,10 @@ def sentence(
     groups: Sequence[Sequence[Reversal]],
     names: Mapping[int, str],
     tests: BoardComparison | None = None,
+    untested: str = NOT_TESTED,
 ) -> str:
     """Describe the leader, and its widest reversal in each group."""
-    sentences, first = [leader(column, names, tests)], next(iter(column.order), None)
+    sentences, first = [leader(column, names, tests, untested)], next(iter(column.order), None)
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
             ahead = f"By {pair.here.title} {names[pair.first]} is ahead"
@@ -63,7 +66,21 @@ def _detectable(ends: tuple[float, float], measure: Measure) -> str:
     return f"the smallest difference that a test mostly detects is {least} to {most}"
 
 
-def leader(column: Column, names: Mapping[int, str], tests: BoardComparison | None = None) -> str:
+def why_untested(board: Board) -> str:
+    """Return why the first two systems of a board have no test, as far as disclosure decides it."""
+    first = board.rows_of(board.ordering.order[:PAIR])
+    if not board.policy.hidden or len(first) < PAIR:
+        return NOT_TESTED
+    pair = Comparison(board, first).pair_withheld(board.ordering, *first)
+    return withheld(board.policy, board.order_by, pair) or NOT_TESTED
+
+
+def leader(
+    column: Column,
+    names: Mapping[int, str],
+    tests: BoardComparison | None = None,
+    untested: str = NOT_TESTED,
+) -> str:
     """Compare the first two systems, by their test if there is one."""
     order = column.order
     if not order:
@@ -83,11 +100,11 @@ def leader(column: Column, names: Mapping[int, str], tests: BoardComparison | No
     if len(equal) > 1:
         return f"{listed(equal)} have the same {column.title} to the shown digits."
     front = _in_front(column, tests) if tests else []
-    parts = [] if len(front) > PAIR and front[0] == order[0] else [_pair(column, names, tests)]
+    parts = [] if len(front) > PAIR and front[0] == order[0] else [_pair(column, names, tests, untested)]
     return " ".join([*parts, *(_front_in_words(column, names, tests, front) if tests else ())])
 
 
-def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | None) -> str:
+def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | None, untested: str) -> str:
     """State the test between the first two systems."""
     order = column.order
     if tests and tests.of_systems(column.measure.key, *order[:2]):
@@ -97,7 +114,7 @@ def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | Non
     means = [column.figures[system].mean or 0.0 for system in order[:2]]
     lead = measured(abs(means[0] - means[1]), column.measure)
     ahead = f"{names[order[0]]} stands {lead} {column.title} above {names[order[1]]}"
-    return f"{ahead}; nothing is claimed: {NOT_TESTED}."
+    return f"{ahead}; nothing is claimed: {untested}."
 
 
 def _in_front(column: Column, tests: BoardComparison) -> list[int]:

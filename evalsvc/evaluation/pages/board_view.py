@@ -100,7 +100,8 @@ def _orders(view: BoardView, names: Names) -> dict[str, Any]:
         [pair for pair in claimed if id(pair.there) in elsewhere],
     ]
     shown = board_reversals.context(view, orders, pairs, names)
-    return {"sentence": board_headline.sentence(view.board.ordering, groups, names, own), **shown}
+    untested = board_headline.why_untested(view.board)
+    return {"sentence": board_headline.sentence(view.board.ordering, groups, names, own, untested), **shown}
 
 
 def _scheme(column: Column) -> str:

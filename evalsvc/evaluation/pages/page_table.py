@@ -111,6 +111,11 @@ class BoardTable:
     reported: list[ReportedRow]
     railed: bool = False
 
+    @property
+    def marked(self) -> bool:
+        """True if a cell ranks its system higher or lower than the ordering column does."""
+        return any(cell.mark for row in self.rows for cell in row.others)
+
 
 def table(
     view: BoardView,

@@ -19,6 +19,7 @@ from evalsvc.evaluation.boards import leaderboard, stored_boards
 from evalsvc.evaluation.comparison import board_comparison, board_tests, compared, tested_systems
 from evalsvc.evaluation.comparison.board_comparison import Band
 from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.disclosure.shown_tests import ONE_TEAM
 from evalsvc.evaluation.models import (
     Benchmark,
     BoardTests,
@@ -314,6 +315,9 @@ def test_single_runs_are_tested_over_items_beside_systems_with_several(
         assert ranks()["Last"] == ("–", NOT_AMONG_FIRST)
     Setting.objects.update(disclosure="hidden")
     assert ranks()["Last"] == ranks()["Rules"] == ("–", ONE_RUN_OF_HIDDEN)
+    response = client.get(reverse("board", args=["hid"]))
+    assert f"nothing is claimed: {ONE_TEAM}." in response.context["sentence"]
+    assert "ranked two places" not in response.content.decode()  # no figure is marked
 
 
 def test_item_tests_are_limited_by_pairs_replicates_and_items(monkeypatch: pytest.MonkeyPatch) -> None:

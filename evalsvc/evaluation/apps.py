@@ -25,7 +25,7 @@ class EvaluationConfig(AppConfig):
         register(Kind(stored_boards.KIND, queue="ingest"))
         register(Kind(compared.KIND, queue="heavy"))
         register(Kind(compared.PARTS, queue="heavy"))
-        register(Kind(board_tests.KIND, queue="ingest", on_change=board_tests.follow))
+        register(Kind(board_tests.KIND, queue="heavy", on_change=board_tests.follow))
         register(Kind(entries.KIND, queue="ingest"))
         invitations.register(roles.INVITATION_TARGET)
         register_use("settings", gold_digest.count_hiding)

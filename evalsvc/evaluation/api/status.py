@@ -19,7 +19,7 @@ from evalsvc.core.jobs.queue import current_drain
 
 TITLES = {
     "score": "Scoring runs",
-    "heavy": "Models, freezes, statistics, agreement",
+    "heavy": "Models, freezes, statistics, agreement, tests between systems",
     "ingest": "Imports, checks of dense files",
 }
 

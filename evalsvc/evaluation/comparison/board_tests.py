@@ -121,7 +121,8 @@ def queue_outdated() -> None:
     """Queue the tests of boards whose runs have changed since, a few at a time.
 
     Each board has one job at a time, for a tenth of the time at most, and a stored one once its figures are
-    the present ones: many runs that come in a row are tested together. Of few systems they wait 10 s at most.
+    the present ones: many runs that come in a row are tested together. With few systems they wait 10 s, or as
+    long as they took.
     """
     global _next_look
     if time.monotonic() < _next_look:
@@ -152,7 +153,7 @@ def queue_outdated() -> None:
             board.outdated = True
             board.save(update_fields=["outdated"])
             if pk not in _paused():  # another worker may have looked at the same moment
-                queue.enqueue(KIND, pk)
+                queue.enqueue(KIND, pk, lane=KIND)
 
 
 def _paused() -> set[int]:
@@ -164,9 +165,14 @@ def _paused() -> set[int]:
         subject
         for subject, state, started, ended in jobs.values_list("subject", "state", "started_at", "ended_at")
         if not (state == Job.State.DONE and started and ended)
-        or now
-        < ended + min(SHARE_OF_TIME * (ended - started), FEW_PAUSE if subject in few else timedelta.max)
+        or now < ended + _pause(ended - started, few=subject in few)
     }
+
+
+def _pause(took: timedelta, *, few: bool) -> timedelta:
+    """Return how long a board waits after tests that took so long: 10 s or as long, with few systems."""
+    pause = SHARE_OF_TIME * took
+    return min(pause, max(FEW_PAUSE, took)) if few else pause
 
 
 def _testable(keys: Collection[int]) -> list[int]:

@@ -213,7 +213,7 @@ def test_a_page_of_a_stored_board_takes_ten_queries_also_beside_other_settings(
         pass
     assert store() == 3
     look(board_tests)
-    while run_next("ingest"):
+    while run_next("heavy"):
         pass
     url = reverse("board", args=[setting.benchmark.slug])
     for reader, most in ((None, 7), (cast.kim, 10), (cast.olga, 10)):  # session, account, roles and own views

@@ -65,7 +65,7 @@ class ResponseBuffer:
     def send(self, data: bytes) -> None:
         """Send what the client takes at once; hold the rest."""
         left = memoryview(data)
-        if self.unread:
+        if self.unread and self._is_writable(0):
             self.drain()
         if not self.unread:
             left = left[self._pass_on(left) :]
@@ -89,9 +89,7 @@ class ResponseBuffer:
     def wait_until_read(self) -> None:
         """Wait for the client; `end_overdue` ends the connection of a slow one."""
         while self.unread:
-            waiting = select.poll()
-            waiting.register(self.sock, select.POLLOUT)
-            waiting.poll(SLICE_SECONDS * 1000)
+            self._is_writable(SLICE_SECONDS)
             self.drain()
 
     def overdue(self, now: float) -> bool:
@@ -125,6 +123,12 @@ class ResponseBuffer:
         self.spool.write(data)
         self.unread += len(data)
         self.answers.waiting[self] = None
+
+    def _is_writable(self, seconds: int) -> bool:
+        """Wait until the socket takes more, or has ended."""
+        waiting = select.poll()
+        waiting.register(self.sock, select.POLLOUT)
+        return bool(waiting.poll(seconds * 1000))
 
     def _pass_on(self, data: memoryview | bytes) -> int:
         """Return how many bytes the socket has taken."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
@@ -130,28 +130,30 @@ def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
     """True if figures of as many runs of the team are shown as the quota allows, or a member's for another.
 
     They may have been sent before the setting was added, when neither rule held. Whatever became of them,
-    runs count by what they showed under any version of the setting: its golds are nearly the same.
+    runs count by what they showed under any version of the setting: its golds are nearly the same. One that
+    showed figures keeps its place under a new version, though that may have a lower quota.
     """
     team, most = submission.system.team, quotas.most_in_total(evaluation.setting)
-    shown = (
-        _showing()
-        .filter(
-            Q(evaluation__gold_sha256=evaluation.gold_sha256) | Q(evaluation__setting=evaluation.setting_id),
-            submission__scored_at__isnull=False,
-            evaluation__setting__disclosure=Setting.Disclosure.HIDDEN,
-        )
-        .exclude(submission=submission)
+    shown = _showing().filter(
+        Q(evaluation__gold_sha256=evaluation.gold_sha256) | Q(evaluation__setting=evaluation.setting_id),
+        submission__scored_at__isnull=False,
+        evaluation__setting__disclosure=Setting.Disclosure.HIDDEN,
     )
     own = shown.filter(submission__system__team=team, evaluation__setting=evaluation.setting_id)
-    if most is not None and own.values("submission").distinct().count() >= most:
-        return True
+    in_order = own.order_by("submission__scored_at", "submission").values_list("submission", flat=True)
+    runs = list(dict.fromkeys(in_order))
     of_members = shown.filter(submission__by__in=team.members.values("user"))
-    return of_members.exclude(submission__system__team=team).exists()
+    of_others = of_members.exclude(submission__system__team=team)
+    if (most is None or len({*runs} - {submission.pk}) < most) and not of_others.exists():
+        return False
+    of_gold = {"evaluation__gold_sha256": evaluation.gold_sha256, "only": evaluation.scored_on["only_sha256"]}
+    before = own.filter(submission=submission).exclude(**of_gold)
+    return not before.exists() or (most is not None and runs.index(submission.pk) >= most)
 
 
 def _showing() -> QuerySet[Any]:
     """Return the runs with figures of their own, each with its evaluations."""
-    only = Coalesce(KeyTextTransform("only", "evaluation__options"), Value(""))
+    only = Coalesce(KeyTextTransform("only", "evaluation__options"), Value(""), output_field=TextField())
     names = ("submission", "evaluation__setting", "evaluation__gold_sha256", "only")
     own = ("submission", "setting", "gold_sha256", "only_sha256")
     same = dict(zip(own, map(OuterRef, names), strict=True))

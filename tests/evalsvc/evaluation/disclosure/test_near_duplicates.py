@@ -589,6 +589,29 @@ def test_a_row_of_one_run_shows_one_with_figures_unless_the_team_chose_a_withhel
     assert shown() == {"First": ("0", None, False), "Second": ("2", None, True)}
 
 
+@pytest.mark.parametrize("change", ["quota", "member"])
+def test_runs_that_showed_figures_keep_their_place_under_a_new_version(
+    cast: BenchmarkCast, change: str
+) -> None:
+    """A version with one item less has a lower quota: a team that had used its own lost all figures."""
+    benchmark = hidden_phase(cast, GOLD, default_quotas=False)
+    Benchmark.objects.update(in_total=2)
+    of_other = sent(cast, benchmark, label(wrong(GOLD, 0.4), 1), by=cast.lars, team=cast.lugworm)
+    benchmark.refresh_from_db()
+    runs = [sent(cast, benchmark, label(wrong(GOLD, 0.3, seed=seed), 1), run=str(seed)) for seed in range(2)]
+    if change == "quota":
+        Benchmark.objects.update(in_total=1)
+    else:
+        add_member(cast.kelpie, user=cast.lars, by=cast.kim)
+    mended = freeze("mended", gold_lines(GOLD | {"s1": NEGATIVE}), by=cast.olga)
+    creation.revise_setting(setting_of(benchmark), test_set=mended, by=cast.olga)
+    while run_next("score"):
+        pass
+    withheld = NearDuplicate.objects.filter(gold_sha256=mended.sha256).values_list("submission", flat=True)
+    assert list(withheld) == ([runs[1].pk] if change == "quota" else [])
+    assert of_other.evaluations.count() == 2
+
+
 @pytest.mark.parametrize("ended", ["withdrawn", "cancelled"])
 def test_runs_that_are_not_scored_again_keep_their_place_in_the_quota_of_a_new_version(
     cast: BenchmarkCast, ended: str

@@ -35,6 +35,12 @@ register.simple_tag(svg.swatch, name="swatch")
 
 
 @register.filter
+def path_breaks(name: str) -> SafeString:
+    """Let a line end behind each slash of a name."""
+    return mark_safe(escape(name).replace("/", "/<wbr>"))  # noqa: S308 - escaped
+
+
+@register.filter
 def state_shape(state: str) -> str:
     """Suffix of the `state--` class for a state."""
     return STATE_SHAPES.get(state, "wait")

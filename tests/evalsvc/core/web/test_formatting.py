@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from evalsvc.core.web import formatting
+from evalsvc.core.web.templatetags.formatting import path_breaks
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,7 @@ def test_words_are_listed_with_and_before_the_last() -> None:
 
 def test_another_year_is_named() -> None:
     assert formatting.day(datetime(2019, 11, 4, tzinfo=UTC)) == "4 Nov 2019"
+
+
+def test_a_line_may_end_behind_each_slash_of_a_name() -> None:
+    assert path_breaks("/people/<b>") == "/<wbr>people/<wbr>&lt;b&gt;"

@@ -58,7 +58,8 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
     rows = first_rows(board)
     runs = compared_runs(board, [row.system.pk for row in rows])
     scored = {system: sorted(of_system) for system, of_system in sorted(runs.items()) if of_system}
-    tested = sorted(tested_systems(board, {system: len(of_system) for system, of_system in scored.items()}))
+    counts = {system: len(of_system) for system, of_system in scored.items()}
+    tested = sorted(tested_systems(board, counts, hidden=board.policy.hidden))
     shown = [measure.key for measure in board_measures(setting, board.columns) if measure.ranks]
     measures = list(dict.fromkeys([setting.main, *shown, *scheme_measures(setting, board.columns)]))
     every = dict.fromkeys([*measures, *(key for key in board.columns if as_shown(setting, key).ranks)])

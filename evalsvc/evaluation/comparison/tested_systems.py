@@ -13,7 +13,6 @@ from math import comb
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import compared
-from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 FORMAT = 4  # of stored tests and of the choice of what is tested
@@ -33,7 +32,7 @@ def first_rows(board: Board) -> list[BoardRow]:
     return board.rows_of(set(first_systems(board)))
 
 
-def tested_systems(board: Board, runs: Mapping[int, int]) -> list[int]:
+def tested_systems(board: Board, runs: Mapping[int, int], *, hidden: bool) -> list[int]:
     """Return which of the first systems are tested, given how many runs each of them shows.
 
     Hidden gold lets tests over items out only where somebody asks for them.
@@ -41,7 +40,7 @@ def tested_systems(board: Board, runs: Mapping[int, int]) -> list[int]:
     order = [system for system in first_systems(board) if runs.get(system)]
     several = [system for system in order if runs[system] > 1]
     single = [system for system in order if runs[system] == 1]
-    fitting = 0 if is_hidden(board.setting) else most_single(board.version, len(several), len(single))
+    fitting = 0 if hidden else most_single(board.version, len(several), len(single))
     return [*several, *single[:fitting]]
 
 

@@ -197,7 +197,7 @@ class BoardView:
             return NOT_AMONG_FIRST
         if not _shows_one(runs):
             return ALONE
-        return ONE_RUN_OF_HIDDEN if is_hidden(self.board.setting) else ONE_RUN_OF_MANY
+        return ONE_RUN_OF_HIDDEN if self._hidden else ONE_RUN_OF_MANY
 
     @cached_property
     def _no_bands(self) -> str:
@@ -215,8 +215,13 @@ class BoardView:
         first = set(tested_systems.first_systems(self.board))
         shown = [runs for runs in self.board.figures.runs if runs.system in first]
         runs = {each.system: 1 if _shows_one(each) else len(each.names) for each in shown}
-        tested = tested_systems.tested_systems(self.board, runs)
+        tested = tested_systems.tested_systems(self.board, runs, hidden=self._hidden)
         return set(tested) if len(tested) >= compared.LEAST else set()
+
+    @cached_property
+    def _hidden(self) -> bool:
+        """True while the gold is hidden from teams, whoever reads the board."""
+        return self.board.policy.hidden or is_hidden(self.board.setting)
 
     @cached_property
     def boards(self) -> dict[str, Board]:

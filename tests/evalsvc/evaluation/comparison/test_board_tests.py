@@ -29,6 +29,7 @@ from evalsvc.evaluation.models import (
     Submission,
     System,
 )
+from evalsvc.evaluation.pages import board_columns
 from evalsvc.evaluation.pages.board_columns import (
     ALONE,
     NOT_AMONG_FIRST,
@@ -318,6 +319,11 @@ def test_single_runs_are_tested_over_items_beside_systems_with_several(
     response = client.get(reverse("board", args=["hid"]))
     assert f"nothing is claimed: {ONE_TEAM}." in response.context["sentence"]
     assert "ranked two places" not in response.content.decode()  # no figure is marked
+    client.force_login(cast.olga)
+    asked = list[Setting]()
+    monkeypatch.setattr(board_columns, "is_hidden", lambda setting: not asked.append(setting))
+    assert ranks() == tested | {"Last": ("–", ONE_RUN_OF_HIDDEN)}
+    assert len(asked) == 1  # of a closed setting this is a query
 
 
 def test_item_tests_are_limited_by_pairs_replicates_and_items(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,9 +52,11 @@ class LogEntry(models.Model):
 def _text(value: Any) -> str:
     """Write a logged value in one line."""
     if isinstance(value, dict):
-        return "; ".join(f"{name}: {_text(entry)}" for name, entry in value.items())
+        return "; ".join(f"{name.replace('_', ' ')}: {_text(entry)}" for name, entry in value.items())
     if isinstance(value, list):
         return ", ".join(map(_text, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "" if value is None else str(value)
 
 

@@ -50,6 +50,7 @@ def test_changes_of_members_rules_state_and_guideline_are_logged() -> None:
             "curator",
         ),
     ]
+    assert entries(project)[0].after_text == "most extra: 1; calls extra: no"
 
 
 def test_ontology_steps_and_exclusions_are_logged() -> None:

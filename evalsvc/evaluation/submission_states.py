@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Coalesce, Now
 
 from evalsvc.core.accounts.models import Team, User
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue as queueing
@@ -253,6 +254,7 @@ def cancel(submission: Submission, *, by: User) -> None:
     queueing.request_cancel(submission.job)
 
 
+@atomic_again
 def withdraw(submission: Submission, *, by: User) -> None:
     """Remove a submission from boards for good.
 
@@ -260,11 +262,10 @@ def withdraw(submission: Submission, *, by: User) -> None:
     """
     require_own(by, submission)
     _require_not_final(submission, by)
-    with transaction.atomic():
-        # workers lock the job before the submission too
-        if submission.job:
-            queueing.request_cancel(submission.job)
-        if not Submission.objects.filter(pk=submission.pk, withdrawn_at=None).update(withdrawn_at=Now()):
-            raise Conflict("withdrawn", "This submission is already withdrawn.")
-        mark_boards(submission)
-        _compare_others(submission)
+    # workers lock the job before the submission too
+    if submission.job:
+        queueing.request_cancel(submission.job)
+    if not Submission.objects.filter(pk=submission.pk, withdrawn_at=None).update(withdrawn_at=Now()):
+        raise Conflict("withdrawn", "This submission is already withdrawn.")
+    mark_boards(submission)
+    _compare_others(submission)

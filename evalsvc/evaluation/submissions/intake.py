@@ -16,6 +16,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.npy import ColumnNames
@@ -227,53 +228,53 @@ def _read(contract: FileContract, chunks: Iterable[bytes], **options: Any) -> Ch
     return checked
 
 
+@atomic_again
 def _enter(entry: Entry, contract: FileContract, checked: Checked, file: PredictionFile) -> Received:
-    with transaction.atomic():
-        now = quotas.lock(entry.team)
-        if earlier := _by_key(entry, file, checked.columns, contract.phase):
-            return earlier
-        system = _system(entry)
-        if earlier := _same_run(system, entry, file, checked.columns, contract.phase):
-            return earlier
-        file_contract.lock_settings(entry.benchmark)
-        settings = file_contract.settings_again(entry.benchmark, contract.settings)
-        hidden = quotas.hidden_settings(settings, now, contract.phase)
-        if hidden:
-            quotas.lock_members(entry.team)
-        _require_quotas(entry, hidden, contract.phase, now=now)
-        contract.require_open(settings, now)
-        submission = Submission.objects.create(
-            benchmark=entry.benchmark,
-            system=system,
-            run=entry.run,
-            file=file,
-            model=file if checked.format == PIPELINE else None,
-            filename=entry.filename,
-            format=checked.format,
-            form=checked.form,
-            phase=contract.phase,
-            layout=checked.layout,
-            columns=checked.columns,
-            aggregate=entry.aggregate,
-            counts=checked.counts,
-            old_labels=checked.old_labels,
-            maps_old_labels=is_mapped(contract.benchmark),
-            by=entry.by,
-            token=entry.token,
-            idempotency_key=entry.idempotency_key,
-            saw_gold=gold_exposure.saw_gold(settings, entry.team),
-            held_to=contract.version_ids,
-            created_at=now,
-        )
-        if submission.format == PIPELINE:
-            _predicted_before(submission)
-        _score_or_reuse(submission, contract, scoring_identity.fitting(submission, contract, settings))
+    now = quotas.lock(entry.team)
+    if earlier := _by_key(entry, file, checked.columns, contract.phase):
+        return earlier
+    system = _system(entry)
+    if earlier := _same_run(system, entry, file, checked.columns, contract.phase):
+        return earlier
+    file_contract.lock_settings(entry.benchmark)
+    settings = file_contract.settings_again(entry.benchmark, contract.settings)
+    hidden = quotas.hidden_settings(settings, now, contract.phase)
+    if hidden:
+        quotas.lock_members(entry.team)
+    _require_quotas(entry, hidden, contract.phase, now=now)
+    contract.require_open(settings, now)
+    submission = Submission.objects.create(
+        benchmark=entry.benchmark,
+        system=system,
+        run=entry.run,
+        file=file,
+        model=file if checked.format == PIPELINE else None,
+        filename=entry.filename,
+        format=checked.format,
+        form=checked.form,
+        phase=contract.phase,
+        layout=checked.layout,
+        columns=checked.columns,
+        aggregate=entry.aggregate,
+        counts=checked.counts,
+        old_labels=checked.old_labels,
+        maps_old_labels=is_mapped(contract.benchmark),
+        by=entry.by,
+        token=entry.token,
+        idempotency_key=entry.idempotency_key,
+        saw_gold=gold_exposure.saw_gold(settings, entry.team),
+        held_to=contract.version_ids,
+        created_at=now,
+    )
+    if submission.format == PIPELINE:
+        _predicted_before(submission)
+    _score_or_reuse(submission, contract, scoring_identity.fitting(submission, contract, settings))
     return Received(submission, created=True)
 
 
 def _system(entry: Entry) -> System:
     """Get or create the system, and lock it against parallel withdrawals."""
-    system, _ = System.objects.select_for_update().get_or_create(
+    system, _ = System.objects.select_for_update(no_key=True).get_or_create(
         benchmark=entry.benchmark, team=entry.team, name=entry.system, defaults={"tags": entry.tags or {}}
     )
     system.team = entry.team

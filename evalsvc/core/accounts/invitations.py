@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from smtplib import SMTPException
+from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 from typing import Any, NoReturn
 
 from django.core.mail import send_mail
@@ -21,6 +21,7 @@ from evalsvc.core.accounts import login_throttle, outgoing_mail, security_log
 from evalsvc.core.accounts.models import Invitation, User
 from evalsvc.core.accounts.tokens import digest
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.web import places
 
 log = logging.getLogger(__name__)
 MAX_DAYS = 90
@@ -203,18 +204,20 @@ def _log(event: str, record: Invitation, **people: Any) -> None:
 
 
 # ---- mail ---------------------------------------------------------------------------------------
-def mail(request: HttpRequest, invitation: OpenInvitation, *, to: str, link: str) -> bool:
-    """Send an invitation link; return False when the mail server rejects it.
+def mail(request: HttpRequest, invitation: OpenInvitation, *, to: str, link: str) -> bool | None:
+    """Send an invitation link; return False when the mail server rejects it, None without its answer.
 
-    Strangers read it, so it has no text that a member can choose freely, such as titles and full names.
+    Few requests wait for the server. Strangers read the mail, so it has no text that a member can choose
+    freely, such as titles and full names.
     """
     login_throttle.record_mail(request, to, kind="invitation mail")
     inviter = outgoing_mail.plain_name(invitation.record.by)
     context = {"invitation": invitation, "link": link, "host": request.get_host(), "inviter": inviter}
     subject = render_to_string("accounts/invitation_subject.txt", context).strip()
     try:
-        send_mail(subject, render_to_string("accounts/invitation_mail.txt", context), None, [to])
+        with places.mails.taken(login_throttle.network_of(request)):
+            send_mail(subject, render_to_string("accounts/invitation_mail.txt", context), None, [to])
     except (OSError, SMTPException) as error:
         log.warning("Sending an invitation by e-mail failed: %s", error)
-        return False
+        return False if isinstance(error, SMTPResponseException | SMTPRecipientsRefused) else None
     return True

@@ -54,9 +54,10 @@ def invite(request: HttpRequest) -> HttpResponse:
     made = invitations.invite_many(
         target, subject, values["people"], role=values["role"], by=person(request), days=values["days"]
     )
+    answers = outgoing_mail.sends_mail()
     for record, secret in made:
-        if _is_address(record.note) and outgoing_mail.sends_mail():
-            _mail(request, OpenInvitation(record, target, subject), record.note, secret)
+        if answers and _is_address(record.note):
+            answers = _mail(request, OpenInvitation(record, target, subject), record.note, secret)
     first, _ = made[0]
     secrets = SEPARATOR.join(f"{record.pk}:{secret}" for record, secret in made)
     return redirect_with_secret(reverse("invitation", args=[first.pk]), secrets)
@@ -69,18 +70,22 @@ def _is_address(text: str) -> bool:
     return False
 
 
-def _mail(request: HttpRequest, invitation: OpenInvitation, to: str, secret: str) -> None:
-    """Send the link, which the page shows as well."""
+def _mail(request: HttpRequest, invitation: OpenInvitation, to: str, secret: str) -> bool:
+    """Send the link, which the page shows as well; return False if the mail server does not answer."""
     link = request.build_absolute_uri(reverse("join", args=[secret]))
     try:
         sent = invitations.mail(request, invitation, to=to, link=link)
     except DomainError as error:
         messages.warning(request, f"{error.detail} Send the link yourself.")
-        return
+        return True
     if sent:
         messages.info(request, f"Link sent to {to}.")
+    elif sent is None:
+        detail = f"The mail server does not answer: {to}, and whoever follows in the list, got no link."
+        messages.warning(request, f"{detail} Send the links yourself.")
     else:
         messages.warning(request, f"The e-mail to {to} could not be sent. Send the link yourself.")
+    return sent is not None
 
 
 @login_required

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
+from functools import partial
+from smtplib import SMTPRecipientsRefused
 from typing import Any
 
 import pytest
@@ -137,6 +139,24 @@ def test_an_invitation_is_mailed_and_the_link_in_the_mail_works(
     assert address in page
     assert Client().get(address).status_code == 200
     assert "nora@example.org" in client.get(reverse("team", args=["kelpie"])).content.decode()
+
+
+@pytest.mark.parametrize(("error", "tried"), [(TimeoutError, 1), (partial(SMTPRecipientsRefused, {}), 2)])
+def test_a_mail_server_that_does_not_answer_is_asked_once(
+    client: Client, team: Team, kim: User, monkeypatch: pytest.MonkeyPatch, error: Any, tried: int
+) -> None:
+    """Each mail of a list held a thread for 10 s."""
+    asked = []
+
+    def send(*message: Any) -> None:
+        asked.append(message)
+        raise error()
+
+    monkeypatch.setattr(invitations, "send_mail", send)
+    client.force_login(kim)
+    page = invite_by_mail(client, team, "nora@example.org\nola@example.org")
+    assert len(asked) == tried
+    assert len(set(re.findall(r"/join/[\w-]+/", page))) == 2
 
 
 def test_one_form_invites_many_with_a_link_each(client: Client, team: Team, kim: User) -> None:

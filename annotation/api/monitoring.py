@@ -234,7 +234,7 @@ class Agreement(APIView):
     @extend_schema(
         operation_id="project_agreement_ask",
         request=None,
-        responses={202: AgreementSerializer} | problems(401, 403, 404, 409),
+        responses={202: AgreementSerializer} | problems(401, 403, 404, 409, 429),
     )
     def post(self, request: Request, slug: str) -> Response:
         """Request an agreement report. A job computes it."""

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from annotation.models import AgreementReport, Answer, Project
 from annotation.roles import CURATOR, MAY_OVERSEE, display_names, numbered_names, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.errors.exceptions import Conflict, QuotaExceeded
 from evalsvc.core.formats.records import canonical_line
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
 State = AgreementReport.State
+SHARE_OF_TIME, QUICK = 9, timedelta(seconds=5)
 
 
 @transaction.atomic
@@ -35,10 +38,24 @@ def request_report(project: Project, *, by: User) -> AgreementReport:
             f"{project} has no answers to compare.",
             hint="Request agreement when at least two people have answered.",
         )
+    _require_pause(project)
     report = AgreementReport.objects.create(project=project, by=by)
     enqueue("agreement", report.pk)
     report.refresh_from_db()
     return report
+
+
+def _require_pause(project: Project) -> None:
+    """Let reports that take long be computed for a tenth of the time at most."""
+    jobs = Job.objects.filter(kind="agreement", subject__in=project.agreements.values("pk"))
+    last = jobs.filter(state=Job.State.DONE, started_at__isnull=False).order_by("-pk").first()
+    if last is None or last.started_at is None or last.ended_at is None:
+        return
+    took = last.ended_at - last.started_at
+    left = int((last.ended_at + SHARE_OF_TIME * took - timezone.now()).total_seconds())
+    if took > QUICK and left > 0:
+        detail = f"The last report took {took.total_seconds():.0f} s. You can request another in {left:,} s."
+        raise QuotaExceeded("too_many_reports", detail, retry_after=left)
 
 
 def latest(project: Project, *, for_user: User) -> AgreementReport | None:

@@ -118,6 +118,7 @@ ANNOTATION: dict[str, str] = {
     "not_yours": "Someone else made this decision. They or a curator can reopen it.",
     "unknown_finding": "Mark an unanswerable sentence as broken or as having a wrongly marked entity.",
     "no_known_items": "The project has no gold questions. Import some first.",
+    "too_many_reports": "The last report took long; another can be requested after nine times as long.",
     "nothing_answered": "There are no answers yet, so there is nothing to compare.",
     "paused": "Your work in this project is paused. Ask a curator to resume it.",
     "unknown_use": "Use a gold question either for qualification or as a hidden check.",

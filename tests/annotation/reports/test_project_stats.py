@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
@@ -17,7 +19,8 @@ from annotation import projects
 from annotation.models import Annotator, Project, Vote
 from annotation.queue import exclusions, leases, votes
 from annotation.reports import agreement, project_stats, vote_log
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, QuotaExceeded
+from evalsvc.core.jobs.models import Job
 from tests.cast.basics import compute_agreement, person, run_job
 from tests.cast.projects import (
     annotators,
@@ -223,6 +226,19 @@ def test_a_running_report_is_reused_and_an_empty_project_has_none() -> None:
     )
     with pytest.raises(Conflict, match="no answers"):
         agreement.request_report(project_with_items(1), by=curator())
+
+
+@pytest.mark.parametrize(("took", "waits"), [(4, False), (70, True)])
+def test_reports_that_take_long_are_computed_for_a_tenth_of_the_time(took: int, waits: bool) -> None:
+    project = labelled()
+    reported(project)
+    Job.objects.update(started_at=F("ended_at") - timedelta(seconds=took))
+    with pytest.raises(QuotaExceeded) if waits else nullcontext():
+        agreement.request_report(project, by=curator())
+    Job.objects.update(
+        started_at=F("started_at") - timedelta(hours=1), ended_at=F("ended_at") - timedelta(hours=1)
+    )
+    assert agreement.request_report(project, by=curator())
 
 
 def test_the_raw_judgments_can_be_imported_again() -> None:

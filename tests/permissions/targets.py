@@ -282,7 +282,9 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("test-set-export", "test-set-export-file"), test_set),
     **dict.fromkeys(("test-set-export:gold", "test-set-export-file:gold"), gold),
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
-    **dict.fromkeys(("board-json", "board-organise", "board-ledger", "board-change", "board-inputs"), tides),
+    **dict.fromkeys(
+        ("board-json", "board-organise", "board-ledger", "board-log", "board-change", "board-inputs"), tides
+    ),
     "docs-guide": lambda _: {"name": "boards"},
     "board-feed": tides,
     "board-feed:hidden": vault,
@@ -314,7 +316,14 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         vault,
     ),
     **dict.fromkeys(
-        ("board-json:hidden", "board-organise:hidden", "board-ledger:hidden", "board-change:hidden"), vault
+        (
+            "board-json:hidden",
+            "board-organise:hidden",
+            "board-ledger:hidden",
+            "board-log:hidden",
+            "board-change:hidden",
+        ),
+        vault,
     ),
     **dict.fromkeys(("setting", "setting-inputs", "setting-change", "setting-revise"), main_of_tides),
     **dict.fromkeys(("setting-reported", "api-reported"), main_of_tides),

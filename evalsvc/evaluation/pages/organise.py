@@ -20,11 +20,12 @@ from annotation.testset_overlap import published_gold
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
+from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, byte_size, count, counted, number, percent
 from evalsvc.core.web.forms import ModelChoices, PageForm
-from evalsvc.core.web.views import attempt, page, row_id, show_effect
+from evalsvc.core.web.views import attempt, page, page_of, row_id, show_effect
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, revision_effect, rules
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
@@ -41,7 +42,7 @@ from evalsvc.evaluation.pages.benchmark_forms import MISSING_TITLES, QUOTA_TITLE
 from evalsvc.evaluation.pages.boards import may_organise
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES, GoldForm, SettingForm, ShownForm
 
-MOST_SUGGESTED = 500  # names of systems in the page
+MOST_SUGGESTED, LOG_ROWS = 500, 50  # names of systems in the page
 
 
 def selectable_sets(person: User) -> QuerySet[TestSet]:
@@ -337,6 +338,14 @@ def ledger(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = organised(request, slug)
     context = {"benchmark": benchmark, "ledgers": [_ledger_section(each) for each in ledgers(benchmark)]}
     return render(request, "evaluation/ledger.html", context)
+
+
+@login_required
+@require_safe
+def log(request: HttpRequest, slug: str) -> HttpResponse:
+    benchmark = organised(request, slug)
+    context = {"benchmark": benchmark, "pages": page_of(request, entries(benchmark), size=LOG_ROWS)}
+    return render(request, "evaluation/log.html", context)
 
 
 def _ledger_section(ledger: Ledger) -> dict[str, Any]:

@@ -455,6 +455,8 @@ def test_who_would_see_a_board_is_stated_before_it_is_hidden_and_the_change_is_l
     change(baselines=[{"team": "kelpie", "system": "Net"}])
     logged = [(each.action, each.before, each.after) for each in entries(benchmark)]
     assert logged[:2] == [("baselines", [], ["Net"]), ("rules", {"public": True}, {"public": False})]
+    log = olga.get(reverse("board-log", args=[benchmark.slug])).content.decode()
+    assert "<td>public: yes</td><td>public: no</td>" in log
     assert (logged[-1][0], entries(benchmark).last().about) == ("setting added", "main")  # type: ignore[union-attr]
     assert change(public=True, preview=True)["effect"]["effect"] == (
         "Everybody would see it: 1 system with 2 scored runs."

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 HEAD_SECONDS, HEAD_BYTES, LINE_BYTES = 10, 65_536, 8_190
 BODY_GRACE_SECONDS, BODY_BYTES_PER_SECOND, SLICE_BYTES = 10, 10_000, 100_000
@@ -147,12 +147,26 @@ class RequestBuffer:
         self.spool.close()
 
 
-def largest(requests: Collection[RequestBuffer], now: float) -> RequestBuffer | None:
-    """Return the slowest request of the network whose requests occupy most."""
+class Held(Protocol):
+    """A request or an answer that occupies space."""
+
+    network: str
+
+    @property
+    def size(self) -> int: ...
+
+    def speed(self, now: float) -> float: ...
+
+
+H = TypeVar("H", bound=Held)
+
+
+def largest(held: Collection[H], now: float) -> H | None:
+    """Return the slowest of the network that occupies most."""
     sizes = Counter[str]()
-    for request in requests:
-        sizes[request.network] += request.size
+    for each in held:
+        sizes[each.network] += each.size
     if not sizes:
         return None
     network = max(sizes, key=sizes.__getitem__)
-    return min((each for each in requests if each.network == network), key=lambda each: each.speed(now))
+    return min((each for each in held if each.network == network), key=lambda each: each.speed(now))

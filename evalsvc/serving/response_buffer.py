@@ -7,20 +7,24 @@ import socket
 import tempfile
 import time
 from contextlib import suppress
+from threading import Semaphore
 from typing import Any
+
+from evalsvc.serving.request_buffer import largest
 
 SLICE_BYTES, SLICE_SECONDS = 1 << 16, 30
 PIECE_BYTES, EVENT_BYTES = 1 << 18, 1 << 20
 MEMORY_BYTES = 1 << 18  # of an answer; a longer one goes to a temporary file
-HELD_BYTES = 1 << 28  # of all answers of a process
+HELD_BYTES = 1 << 29  # of all answers of a process
 
 
 class HeldAnswers:
     """The answers of a process that wait for their readers."""
 
-    def __init__(self, *, limit: int = HELD_BYTES) -> None:
+    def __init__(self, *, limit: int = HELD_BYTES, threads: int = 1) -> None:
         self.limit = limit
         self.waiting: dict[ResponseBuffer, None] = {}
+        self.threads = Semaphore(threads)  # that may wait for readers
 
     def slowest(self) -> ResponseBuffer | None:
         now = time.monotonic()
@@ -36,23 +40,29 @@ class HeldAnswers:
         return len(overdue)
 
     def make_room(self, answer: ResponseBuffer) -> None:
-        """Keep within the limit: end the slowest; only the thread of a single reader waits."""
+        """Keep within the limit: let few threads wait for their readers, then end connections.
+
+        That of the slowest reader in the network with most bytes ends first.
+        """
         while sum(held.size for held in list(self.waiting)) > self.limit:
-            if list(self.waiting) == [answer]:
-                answer.wait_until_read()
-            elif slowest := self.slowest():
+            if self.threads.acquire(blocking=False):
+                try:
+                    answer.wait_until_read()
+                finally:
+                    self.threads.release()
+            elif slowest := largest(list(self.waiting), time.monotonic()):
                 slowest.end()
 
 
 class ResponseBuffer:
     """The answer to one request: sent as its client reads it, and held meanwhile.
 
-    A thread sends and never waits, unless this answer alone fills the space of all; when it is done, the main
-    loop drains what is left. `sock` doesn't block.
+    A thread sends and waits only when there is no more space; when it is done, the main loop drains what is
+    left. `sock` doesn't block.
     """
 
-    def __init__(self, sock: socket.socket, answers: HeldAnswers) -> None:
-        self.sock, self.answers = sock, answers
+    def __init__(self, sock: socket.socket, answers: HeldAnswers, *, network: str = "") -> None:
+        self.sock, self.answers, self.network = sock, answers, network
         self.unread = self.read = self.sent = self.sent_of_slice = 0
         self.started = self.slice_started = 0.0
         self.spool: Any = None

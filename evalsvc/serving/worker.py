@@ -38,9 +38,9 @@ NO_SPACE = "The service has no space for the request’s body. Try again later."
 class ClientSocket:
     """A client's socket, which never blocks; it holds what its client has not read."""
 
-    def __init__(self, sock: socket.socket, answers: HeldAnswers) -> None:
-        self.sock, self.answers = sock, answers
-        self.answer = ResponseBuffer(sock, answers)
+    def __init__(self, sock: socket.socket, answers: HeldAnswers, *, network: str) -> None:
+        self.sock, self.answers, self.network = sock, answers, network
+        self.begin_answer()
         self.setblocking(True)
 
     def __getattr__(self, name: str) -> Any:
@@ -48,6 +48,9 @@ class ClientSocket:
 
     def setblocking(self, _flag: bool) -> None:  # gunicorn asks for both
         self.sock.setblocking(False)
+
+    def begin_answer(self) -> None:
+        self.answer = ResponseBuffer(self.sock, self.answers, network=self.network)
 
     def sendall(self, data: bytes) -> None:
         self.answer.send(data)
@@ -64,7 +67,7 @@ class Connection(TConn):
 
     def arm(self, request: RequestBuffer) -> None:
         """Give the complete request to gunicorn's parser, and begin its answer."""
-        self.sock.answer = ResponseBuffer(self.sock.sock, self.sock.answers)
+        self.sock.begin_answer()
         self.parser = get_parser(self.cfg, request, self.client)
 
 
@@ -75,7 +78,7 @@ class BufferingWorker(ThreadWorker):
         super().__init__(*arguments, **options)
         self.arriving: dict[Connection, RequestBuffer] = {}
         self.requests: dict[RequestBuffer, Connection] = {}  # arriving or with a thread
-        self.answers = HeldAnswers()
+        self.answers = HeldAnswers(threads=max(1, self.cfg.threads // 2))
         self.swept_at = 0.0
 
     @property
@@ -93,7 +96,8 @@ class BufferingWorker(ThreadWorker):
         self.nr_conns += 1
         with suppress(OSError):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-        self.expect(Connection(self.cfg, ClientSocket(client, self.answers), address, listener.getsockname()))
+        sock = ClientSocket(client, self.answers, network=network(str(address[0])))
+        self.expect(Connection(self.cfg, sock, address, listener.getsockname()))
         if self.nr_conns >= self.worker_connections:
             self.end_slowest()
 
@@ -110,9 +114,8 @@ class BufferingWorker(ThreadWorker):
     def expect(self, conn: Connection, begun: bytes = b"") -> None:
         """Wait for the next request, of which `begun` is here already."""
         conn.sock.setblocking(False)
-        request = RequestBuffer(
-            max_body=self.max_body, now=time.monotonic(), network=network(str(conn.client[0]))
-        )
+        now = time.monotonic()
+        request = RequestBuffer(max_body=self.max_body, now=now, network=conn.sock.network)
         self.arriving[conn] = conn.request = request
         self.requests[request] = conn
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_readable, conn))

@@ -17,11 +17,11 @@ CONTENT = bytes(range(256)) * 4096  # 1 MB, more than a socket takes at once
 class Client:
     """A reader that reads only when it is asked to."""
 
-    def __init__(self, answers: HeldAnswers) -> None:
+    def __init__(self, answers: HeldAnswers, *, network: str) -> None:
         self.ours, self.theirs = socket.socketpair()
         self.ours.setblocking(False)
         self.theirs.settimeout(20)
-        self.answer = ResponseBuffer(self.ours, answers)
+        self.answer = ResponseBuffer(self.ours, answers, network=network)
 
     def read(self, n: int = 1 << 30) -> bytes:
         """Read up to n bytes, or until the server ends the connection, while the loop drains."""
@@ -37,12 +37,12 @@ class Client:
 
 @pytest.fixture
 def answers() -> HeldAnswers:
-    return HeldAnswers(limit=3 * len(CONTENT))
+    return HeldAnswers(limit=2 * len(CONTENT) + len(CONTENT) // 2)
 
 
 @pytest.fixture
 def clients(answers: HeldAnswers) -> Iterator[list[Client]]:
-    all_of_them = [Client(answers) for _ in range(3)]
+    all_of_them = [Client(answers, network=network) for network in "aab"]
     yield all_of_them
     for client in all_of_them:
         client.answer.close()
@@ -58,34 +58,36 @@ def test_a_thread_hands_over_an_answer_that_nobody_reads(answers: HeldAnswers, c
     assert (clients[0].answer.size, list(answers.waiting)) == (0, [])
 
 
-def test_of_answers_beyond_the_space_the_slowest_is_ended(
+def test_of_answers_beyond_the_space_the_slowest_of_the_network_with_most_is_ended(
     answers: HeldAnswers, clients: list[Client]
 ) -> None:
-    slow, quick, last = clients
+    assert answers.threads.acquire()  # as if a thread waited already
+    slow, quick, other = clients
     for client in (slow, quick):
         client.answer.send(CONTENT)
     begun = quick.read(len(CONTENT) // 2)
     for answer in (slow.answer, quick.answer):
         answer.started -= 10  # seconds
-    last.answer.send(CONTENT * 2)
-    assert list(answers.waiting) == [quick.answer, last.answer]
+    other.answer.send(CONTENT + CONTENT[: len(CONTENT) // 2])
+    assert list(answers.waiting) == [quick.answer, other.answer]
     with pytest.raises(OSError, match="pipe"):
         slow.answer.drain()
     assert begun + quick.read(len(CONTENT) - len(begun)) == CONTENT
-    assert last.read(2 * len(CONTENT)) == CONTENT * 2
+    assert other.read(len(CONTENT) * 3 // 2) == CONTENT + CONTENT[: len(CONTENT) // 2]
 
 
-def test_only_the_thread_of_a_single_reader_waits_for_space(
-    answers: HeldAnswers, clients: list[Client]
-) -> None:
+def test_few_threads_wait_for_space(answers: HeldAnswers, clients: list[Client]) -> None:
+    for client in clients[:2]:
+        client.answer.send(CONTENT)
     content = CONTENT * 4
-    sending = threading.Thread(target=clients[0].answer.send, args=(content,))
+    sending = threading.Thread(target=clients[2].answer.send, args=(content,))
     sending.start()
     received = b""
     while len(received) < len(content):
-        received += clients[0].theirs.recv(1 << 16)
+        received += clients[2].theirs.recv(1 << 16)
     sending.join(20)
-    assert (sending.is_alive(), received == content, answers.waiting) == (False, True, {})
+    assert (sending.is_alive(), received == content) == (False, True)
+    assert list(answers.waiting) == [client.answer for client in clients[:2]]
 
 
 def test_a_reader_below_the_least_rate_is_ended(answers: HeldAnswers, clients: list[Client]) -> None:

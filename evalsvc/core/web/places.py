@@ -17,13 +17,13 @@ _half, _quarter = (max(1, settings.WEB_THREADS // part) for part in (2, 4))
 _reading, _waiting = BoundedSemaphore(_half), BoundedSemaphore(_quarter)
 _waiting_by_network, _waiting_for_network = BoundedSemaphore(_quarter), BoundedSemaphore(_quarter)
 _alone = BoundedSemaphore(1)
-_busy = BoundedSemaphore(max(1, settings.WEB_THREADS - 1))
+_busy = BoundedSemaphore(max(1, settings.WEB_THREADS - 2))  # and one more for a password
 _of_thread = local()
 
 
 @contextmanager
 def busy(error: Callable[[], Exception]) -> Iterator[None]:
-    """Occupy a thread, for whatever takes long, while another one is left for pages; else raise the error."""
+    """Occupy a thread, for whatever takes long, while two are left for pages and a password; else raise."""
     if getattr(_of_thread, "busy", False):
         yield
         return

@@ -175,9 +175,10 @@ def test_a_second_password_of_a_network_waits_for_the_first_and_a_third_is_turne
 
 
 def test_whatever_takes_long_leaves_a_thread_to_pages_and_to_a_password(
-    client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
+    client: Client, kim: User, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Passwords, providers, files and their queues had places for more than all threads."""
+    assert places._busy._value == settings.WEB_THREADS - 2
     monkeypatch.setattr(places, "_busy", Semaphore(0))
     assert attempt(client, RIGHT) == 302
     with monkeypatch.context() as another_is_checked:

@@ -86,7 +86,9 @@ def _board_pages() -> Iterator[Page]:
 
 def _organiser_pages() -> Iterator[Page]:
     big = {"slug": "big"}
-    yield from _each("olga", "board", "board-organise", "board-ledger", "board-change", "setting-new", **big)
+    yield from _each(
+        "olga", "board", "board-organise", "board-ledger", "board-log", "board-change", "setting-new", **big
+    )
     yield from _each("olga", "api-ledger", "api-benchmark-log", "board-runs", "board-entrants", **big)
     yield from _each("olga", "board-people", "api-entrants", "api-old-names", **big)
     of_setting = {**big, "key": "k0"}

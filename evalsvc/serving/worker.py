@@ -197,13 +197,14 @@ class BufferingWorker(ThreadWorker):
         Read on for a moment, so that the answer arrives.
         """
         conn.discards = True
-        self.close_request(conn)
+        conn.request, request = RequestBuffer(max_body=0, now=time.monotonic()), conn.request
+        self.close_request(request)
         with suppress(OSError):
             conn.sock.shutdown(socket.SHUT_WR)
             conn.sock.setblocking(False)
             if conn not in self.arriving:
                 self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_readable, conn))
-            self.arriving[conn] = RequestBuffer(max_body=0, now=time.monotonic())
+            self.arriving[conn] = conn.request
             return
         self.drop(conn)
 
@@ -212,14 +213,13 @@ class BufferingWorker(ThreadWorker):
         with suppress(OSError, KeyError, ValueError):
             self.poller.unregister(conn.sock)
         self.arriving.pop(conn, None)
-        self.close_request(conn)
+        self.close_request(conn.request)
         conn.sock.answer.close()
         self.nr_conns -= 1
         conn.close()
 
-    def close_request(self, conn: Connection) -> None:
+    def close_request(self, request: RequestBuffer | None) -> None:
         """Free the space of a request."""
-        request, conn.request = conn.request, None
         if request:
             self.requests.pop(request, None)
             request.close()
@@ -261,8 +261,9 @@ class BufferingWorker(ThreadWorker):
         if conn.sock.answer.unread:
             self.poller.register(conn.sock, selectors.EVENT_WRITE, partial(self.on_writable, conn, done))
             return None
-        begun = conn.request.rest if conn.request else b""
-        self.close_request(conn)
+        request, conn.request = conn.request, None
+        begun = request.rest if request else b""
+        self.close_request(request)
         keep = not done.cancelled() and done.exception() is None and bool(done.result())
         if not keep:
             return self.discard(conn)

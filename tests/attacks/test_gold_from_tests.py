@@ -164,7 +164,9 @@ def test_which_run_a_hidden_setting_chooses_tells_nothing_that_the_figures_shown
             chosen = []
             for guess in second:
                 shown = [each if exact else rules.rounded(each, step) for each in (first, guess)]
-                reading.elsewhere = {run.pk: each for run, each in zip(runs, shown, strict=True)}
+                reading.elsewhere = {
+                    (run.system_id, run.run): each for run, each in zip(runs, shown, strict=True)
+                }
                 chosen += [run.pk for run in reading.chosen(runs)]
             decided[exact] += chosen[0] != chosen[1]
     assert (decided[False], decided[True], len(pairs)) == (0, tried, tried)

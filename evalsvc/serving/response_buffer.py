@@ -34,7 +34,9 @@ class HeldAnswers:
     def end_overdue(self) -> int:
         """End the connections of clients that read too slowly; return how many."""
         now = time.monotonic()
-        overdue = [answer for answer in list(self.waiting) if answer.overdue(now)]
+        late = [answer for answer in list(self.waiting) if answer.overdue(now)]
+        # one whose client would take more waits for its thread
+        overdue = [answer for answer in late if not answer.is_writable(0)]
         for answer in overdue:
             answer.end()
         return len(overdue)
@@ -75,7 +77,7 @@ class ResponseBuffer:
     def send(self, data: bytes) -> None:
         """Send what the client takes at once; hold the rest."""
         left = memoryview(data)
-        if self.unread and self._is_writable(0):
+        if self.unread and self.is_writable(0):
             self.drain()
         if not self.unread:
             left = left[self._pass_on(left) :]
@@ -99,7 +101,7 @@ class ResponseBuffer:
     def wait_until_read(self) -> None:
         """Wait for the client; `end_overdue` ends the connection of a slow one."""
         while self.unread:
-            self._is_writable(SLICE_SECONDS)
+            self.is_writable(SLICE_SECONDS)
             self.drain()
 
     def overdue(self, now: float) -> bool:
@@ -134,7 +136,7 @@ class ResponseBuffer:
         self.unread += len(data)
         self.answers.waiting[self] = None
 
-    def _is_writable(self, seconds: int) -> bool:
+    def is_writable(self, seconds: int) -> bool:
         """Wait until the socket takes more, or has ended."""
         waiting = select.poll()
         waiting.register(self.sock, select.POLLOUT)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from django.conf import settings
@@ -56,6 +56,22 @@ class ClientSocket:
         self.answer.send(data)
 
 
+def guarded(handle: Callable[..., None]) -> Callable[..., None]:
+    """Drop the connection if handling it fails: an error that leaves the main loop ends the process."""
+
+    @wraps(handle)
+    def handle_or_drop(worker: BufferingWorker, conn: Connection, *arguments: Any) -> None:
+        try:
+            handle(worker, conn, *arguments)
+        except OSError:
+            worker.drop(conn)
+        except Exception:
+            worker.log.exception("A connection was ended by an error.")
+            worker.drop(conn)
+
+    return handle_or_drop
+
+
 class Connection(TConn):
     """A client's connection with the request that arrives on it."""
 
@@ -63,7 +79,7 @@ class Connection(TConn):
         super().__init__(*arguments)
         self.initialized = self.data_ready = True  # the parser comes with each request
         self.request: RequestBuffer | None = None
-        self.discards = False
+        self.discards = self.dropped = False
 
     def arm(self, request: RequestBuffer) -> None:
         """Give the complete request to gunicorn's parser, and begin its answer."""
@@ -92,7 +108,10 @@ class BufferingWorker(ThreadWorker):
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK):
                 return
-            raise
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            self.end_slowest()  # no more open files
+            return
         self.nr_conns += 1
         with suppress(OSError):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
@@ -111,6 +130,7 @@ class BufferingWorker(ThreadWorker):
         elif request:
             self.drop(request)
 
+    @guarded
     def expect(self, conn: Connection, begun: bytes = b"") -> None:
         """Wait for the next request, of which `begun` is here already."""
         conn.sock.setblocking(False)
@@ -124,6 +144,7 @@ class BufferingWorker(ThreadWorker):
         if conn in self.arriving:
             self.on_readable(conn)
 
+    @guarded
     def on_readable(self, conn: Connection, _socket: Any = None) -> None:
         """Receive the available bytes, up to a fair bound."""
         received = 0
@@ -140,8 +161,6 @@ class BufferingWorker(ThreadWorker):
                 self.feed(conn, data)
         except BlockingIOError:
             return None
-        except OSError:
-            return self.drop(conn)
         return None
 
     def on_end(self, conn: Connection) -> None:
@@ -166,7 +185,8 @@ class BufferingWorker(ThreadWorker):
             return self.refuse(conn, request.refusal)
         if request.expects_continue:
             request.expects_continue = False
-            conn.sock.send(CONTINUE)
+            with suppress(BlockingIOError):
+                conn.sock.send(CONTINUE)
         return self.dispatch(conn) if request.complete else None
 
     def make_room(self) -> None:
@@ -210,6 +230,9 @@ class BufferingWorker(ThreadWorker):
 
     def drop(self, conn: Connection) -> None:
         """Close a connection at once."""
+        if conn.dropped:
+            return
+        conn.dropped = True
         with suppress(OSError, KeyError, ValueError):
             self.poller.unregister(conn.sock)
         self.arriving.pop(conn, None)
@@ -243,6 +266,7 @@ class BufferingWorker(ThreadWorker):
             return self.drop(conn)
         return self.refuse(conn, Refusal(408, "The request arrived too slowly. Send it again."))
 
+    @guarded
     def on_client_socket_readable(self, conn: Connection, client: Any) -> None:
         """Receive the next request of a kept connection."""
         self.poller.unregister(client)
@@ -256,8 +280,11 @@ class BufferingWorker(ThreadWorker):
         """
         return keepalive
 
+    @guarded
     def finish_request(self, conn: Connection, done: Future[Any]) -> None:
         """Keep the connection for its next request, or end it; send the rest of the answer first."""
+        if conn.sock.fileno() < 0:  # gunicorn has closed it after an error in the midst of an answer
+            return self.drop(conn)
         if conn.sock.answer.unread:
             self.poller.register(conn.sock, selectors.EVENT_WRITE, partial(self.on_writable, conn, done))
             return None
@@ -271,16 +298,13 @@ class BufferingWorker(ThreadWorker):
             return self.expect(conn, begun)
         return self.keep(conn)
 
+    @guarded
     def on_writable(self, conn: Connection, done: Future[Any], _socket: Any) -> None:
         """Send more of an answer whose thread is done."""
-        try:
-            conn.sock.answer.drain()
-        except OSError:
-            return self.drop(conn)
+        conn.sock.answer.drain()
         if not conn.sock.answer.unread:
             self.poller.unregister(conn.sock)
             self.finish_request(conn, done)
-        return None
 
     def keep(self, conn: Connection) -> None:
         conn.sock.setblocking(False)

@@ -53,9 +53,8 @@ class Reading:
     equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
     same: dict[int, list[Run]] = field(default_factory=dict)  # runs with the figures of each, itself first
     withheld: set[int] = field(default_factory=set)  # runs that show no figures
-    elsewhere: dict[tuple[int, str], float] = field(
-        default_factory=dict
-    )  # by system and run: values that choose one, the higher the better
+    # values that choose a run, the higher the better: of the run itself, and of files of its name
+    elsewhere: dict[int | tuple[int, str], float] = field(default_factory=dict)
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
     finals: Mapping[int, datetime] = field(default_factory=dict)  # when runs were chosen as final
     teams: Mapping[int, int] = field(default_factory=dict)  # by system, of teams with one entry
@@ -106,7 +105,8 @@ class Reading:
         final = [(finals[each.pk], run) for run in runs for each in same[run.pk] if each.pk in finals]
         if final:
             return [max(final)[1]]
-        named = ((self.elsewhere.get((run.system_id, run.run)), run) for run in figured)
+        by_name = {run.pk: self.elsewhere.get((run.system_id, run.run)) for run in figured}
+        named = ((self.elsewhere.get(run.pk, by_name[run.pk]), run) for run in figured)
         best = [(value, run.pk, run) for value, run in named if value is not None]
         latest = max(figured, key=lambda run: max(each.pk for each in same[run.pk]))
         return [max(best)[2] if best else latest]
@@ -224,10 +224,10 @@ def _read_finals(readings: Collection[Reading]) -> None:
         reading.teams = teams[setting.benchmark_id] if setting.row_rule == ENTRY else {}
 
 
-def _main_values(reading: Reading) -> dict[tuple[int, str], float]:
+def _main_values(reading: Reading) -> dict[int | tuple[int, str], float]:
     """Return the main figure of every run, the higher the better.
 
-    By names: a run may have a file for each phase.
+    By names, too: a run may have a file for each phase.
     """
     key = reading.policy.setting.main
     sign = 1 if as_shown(reading.policy.setting, key).higher_is_better else -1
@@ -235,7 +235,8 @@ def _main_values(reading: Reading) -> dict[tuple[int, str], float]:
     for pairs in reading.equal.values():
         shown |= {run.pk: shown.get(first.pk) for run, first in pairs}
     names = {each.run.pk: (each.run.system_id, each.run.run) for each in reading.shown.runs}
-    return {names[pk]: sign * value for pk, value in shown.items() if value is not None}
+    values = {pk: sign * value for pk, value in shown.items() if value is not None}
+    return {names[pk]: value for pk, value in values.items()} | values
 
 
 def read_values(readings: Collection[Reading]) -> None:

@@ -95,6 +95,10 @@ def test_a_reader_below_the_least_rate_is_ended(answers: HeldAnswers, clients: l
         client.answer.send(CONTENT)
         client.answer.slice_started -= SLICE_SECONDS + 1
     clients[1].read(len(CONTENT) // 2)
+    clients[2].answer.send(CONTENT)
+    assert clients[2].theirs.recv(1 << 22)  # reads all that was sent, and its thread sends nothing more
+    clients[2].answer.slice_started -= SLICE_SECONDS + 1
     assert answers.end_overdue() == 1
+    answers.waiting.pop(clients[2].answer)
     assert list(answers.waiting) == [clients[1].answer]
     assert not clients[1].answer.overdue(time.monotonic())

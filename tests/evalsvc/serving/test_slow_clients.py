@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from select import select
+from struct import pack
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -138,6 +139,18 @@ def test_a_client_that_asks_before_it_sends_may_send(web: Web) -> None:
     assert client.recv(1 << 16) == b"HTTP/1.1 100 Continue\r\n\r\n"
     client.sendall(b"next=/")
     assert status(client) == 401
+
+
+def test_a_client_that_leaves_before_it_is_asked_for_a_body_ends_no_process(web: Web) -> None:
+    head = b"Expect: 100-continue\r\nContent-Length: 6\r\n\r\n"
+    both = b"GET /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nPOST /login/ HTTP/1.1\r\n" + HEAD + head
+    for _ in range(30):
+        with connect(web, both) as client:
+            client.recv(1)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, pack("ii", 1, 0))  # a reset
+    with urlopen(f"{web.url}/healthz", timeout=PATIENCE_SECONDS) as response:
+        assert response.status == 200
+    assert "Exception in worker process" not in web.log_text()
 
 
 def test_requests_in_one_packet_are_answered_in_order(web: Web) -> None:

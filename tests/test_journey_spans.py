@@ -20,6 +20,7 @@ from tests.annotation.hands import Doc, Hand, Keyboard, Mouse, Touch
 from tests.cast.basics import person, run_job
 from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
+from tests.places.browser import TIMEOUT
 from tests.places.extent import FULL, one_in
 
 if TYPE_CHECKING:
@@ -168,6 +169,7 @@ def test_frozen_spans_are_those_marked_by_keyboard_mouse_and_touch(
     labels, _ = labels_of(docs)
     cast = create(docs, kind)
     context = browser.new_context(base_url=live, has_touch=True, viewport={"width": 360, "height": 740})
+    context.set_default_timeout(TIMEOUT)
     phone = context.new_page()
     hands = {"ann": Keyboard(page), "bob": Mouse(page), "cy": Touch(phone)}
     for who, hand in hands.items():

@@ -81,10 +81,10 @@ class Window:
         if self.page is None:
             context = self.browser.new_context(base_url=self.address, reduced_motion="reduce")
             context.add_init_script(UNHURRIED)
+            context.set_default_timeout(TIMEOUT)  # of further tabs too
             context.on("weberror", lambda error: self.complaints.append(str(error.error)))
             context.on("console", self._collect)
             self.page = context.new_page()
-        self.page.set_default_timeout(TIMEOUT)
         look_at(self.page, SCREEN)
         return self.page
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation import shown_scores, submission_states
-from evalsvc.evaluation.benchmarks import creation, final_entries, rules
-from evalsvc.evaluation.benchmarks.versions import ScoredRun
+from evalsvc.evaluation.benchmarks import creation, final_entries, row_rules, rules
+from evalsvc.evaluation.benchmarks.versions import Run, ScoredRun, Shown
 from evalsvc.evaluation.boards import stored_boards
 from evalsvc.evaluation.boards.compared_runs import compared_runs
 from evalsvc.evaluation.boards.figures import EqualRuns
@@ -21,7 +21,16 @@ from evalsvc.evaluation.boards.leaderboard import board, boards
 from evalsvc.evaluation.boards.ranking import BoardRow
 from evalsvc.evaluation.boards.reading import Reading
 from evalsvc.evaluation.disclosure.distinct_runs import Digests
-from evalsvc.evaluation.models import Benchmark, BoardTests, Evaluation, Setting, Submission, System
+from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.models import (
+    Benchmark,
+    BoardTests,
+    Evaluation,
+    Setting,
+    SettingVersion,
+    Submission,
+    System,
+)
 from evalsvc.evaluation.pages import run_list
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from tests.cast.replay import replayed
@@ -416,3 +425,14 @@ def test_a_board_of_some_measures_ranks_alike_and_reads_no_other_scores(cast: Be
     assert [row.system for row in part.rows] == [row.system for row in whole.rows]
     assert part.measures == ["micro_f1", "accuracy"]
     assert part.rows[0].figures["micro_f1"] == whole.rows[0].figures["micro_f1"]
+
+
+def test_a_run_is_chosen_by_its_own_figure_before_that_of_another_file_of_its_name() -> None:
+    """As when a run of each phase has the name, and the choosing setting scores both."""
+    setting = Setting(row_rule=f"{row_rules.BEST}all", main="micro_f1", benchmark=Benchmark())
+    reading = Reading(Policy(setting, hidden=False), Shown(SettingVersion(), None, []), "micro_f1")
+    runs = [Run(pk, 1, name, "", timezone.now(), False, True, False) for pk, name in ((1, "s1"), (2, "s2"))]
+    by_name: dict[int | tuple[int, str], float] = {(1, "s1"): 0.156, (1, "s2"): 0.938}
+    for elsewhere, chosen in ((by_name, 2), (by_name | {1: 0.772, 2: 0.398}, 1)):
+        reading.elsewhere = elsewhere
+        assert [run.pk for run in reading.chosen(runs)] == [chosen]

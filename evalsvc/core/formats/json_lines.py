@@ -182,7 +182,8 @@ def _repeated_key(text: str, struct: msgspec.Struct) -> str | None:
         keys = [key for key, _ in pairs]
         repeated.extend(key for key in dict.fromkeys(keys) if keys.count(key) > 1)
 
-    json.loads(text, object_pairs_hook=collect)
+    # numbers stay text: only the keys count, and int() rejects more than 4,300 digits
+    json.loads(text, object_pairs_hook=collect, parse_int=str)
     return repeated[0] if repeated else None
 
 

@@ -13,6 +13,7 @@ from evalsvc.core.formats.prediction_check import PredictionCheck
 from evalsvc.core.formats.problems import KINDS, FileRejected, Problems
 from evalsvc.core.formats.registry import (
     formats,
+    open_gold,
     open_items,
     open_predictions,
     open_votes,
@@ -124,3 +125,11 @@ def test_any_bytes_are_recognised_or_rejected(data):
         assert recognise_source(source) in formats()
     with suppress(FileRejected):
         assert read_labels(source, problems=Problems())
+
+
+def test_a_repeated_key_beside_a_number_of_many_digits_is_a_problem() -> None:
+    problems = Problems()
+    line = f'{{"id": "a", "id": "b", "text": "x", "spans": [[{"9" * 5_001}, 1, "PER"]]}}\n'.encode()
+    with suppress(FileRejected):
+        assert not list(open_gold(line, problems=problems, format="hf-jsonl", with_text=True))
+    assert problems.total

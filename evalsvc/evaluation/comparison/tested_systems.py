@@ -13,9 +13,10 @@ from math import comb
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import compared
+from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.models import Setting, SettingVersion
 
-FORMAT = 4  # of stored tests and of the choice of what is tested
+FORMAT = 5  # of stored tests and of the choice of what is tested
 FIRST = 50  # systems by the main measure that are tested against each other
 # At most so many pairs over items times replicates, one minute or two, and so many with the items of each.
 REPLICATED_PAIRS, REPLICATED_ITEMS = 45_000, 150_000_000
@@ -57,10 +58,11 @@ def most_single(gold: Setting | SettingVersion, several: int, single: int) -> in
 
 
 def identity_of_rows(board: Board, rows: Sequence[BoardRow]) -> str:
-    """Digest of the runs that are tested."""
+    """Digest of the runs that are tested, and of what decides whether their gold is hidden."""
     runs = sorted((row.runs.system, row.runs.newest, row.runs.names, row.runs.chosen) for row in rows)
     last = sorted(row.runs.last.timestamp() for row in rows)
-    digest = hashlib.sha256(repr((board.version.pk, runs, last)).encode()).hexdigest()
+    disclosure = (board.setting.disclosure, has_closed(board.setting))
+    digest = hashlib.sha256(repr((board.version.pk, runs, last, disclosure)).encode()).hexdigest()
     return f"{identity_start()}{digest[:60]}"
 
 

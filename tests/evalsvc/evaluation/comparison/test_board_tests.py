@@ -320,10 +320,37 @@ def test_single_runs_are_tested_over_items_beside_systems_with_several(
     assert f"nothing is claimed: {ONE_TEAM}." in response.context["sentence"]
     assert "ranked two places" not in response.content.decode()  # no figure is marked
     client.force_login(cast.olga)
+    BoardTests.objects.update(outdated=True)
+    assert compute() == 1
     asked = list[Setting]()
     monkeypatch.setattr(board_columns, "is_hidden", lambda setting: not asked.append(setting))
-    assert ranks() == tested | {"Last": ("–", ONE_RUN_OF_HIDDEN)}
+    several = {"Net": ("1", ""), "Tree": ("2", "")}
+    assert ranks() == several | dict.fromkeys(("Rules", "Last"), ("–", ONE_RUN_OF_HIDDEN))
     assert len(asked) == 1  # of a closed setting this is a query
+
+
+def test_once_gold_opens_nobody_has_a_rank_until_single_runs_are_tested(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compared, "REPLICATES", 59)
+    monkeypatch.setattr(tested_systems, "REPLICATED_ITEMS", math.inf)
+    benchmark = hidden_phase(cast, gold := gold_labels(80), disclosure="open")
+    for system, wrongs in {"Net": (0.1, 0.12), "Rules": (0.3,), "Tree": (0.6, 0.62)}.items():
+        for run, share in enumerate(wrongs):
+            scored(cast, benchmark, wrong(gold, share, seed=run), system=system, run=str(run))
+
+    def ranks() -> list[tuple[str, str]]:
+        lines = client.get(reverse("board", args=["hid"])).context["table"].rows
+        return [(line.rank, line.no_rank) for line in lines]
+
+    Setting.objects.update(disclosure="hidden", closes_at=timezone.now() + timedelta(hours=1))
+    assert compute() == 1
+    assert ranks()[1] == ("–", ONE_RUN_OF_HIDDEN)
+    Setting.objects.update(closes_at=timezone.now() - timedelta(seconds=1))
+    assert ranks() == [("–", NOT_YET)] * 3
+    BoardTests.objects.update(outdated=True)  # as the job finds once it has closed
+    assert compute() == 1
+    assert [rank for rank, _ in ranks()] == ["1", "2", "3"]
 
 
 def test_item_tests_are_limited_by_pairs_replicates_and_items(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 HEAD_SECONDS, HEAD_BYTES, LINE_BYTES = 10, 65_536, 8_190
 BODY_GRACE_SECONDS, BODY_BYTES_PER_SECOND, SLICE_BYTES = 10, 10_000, 100_000
@@ -23,7 +21,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer to a request that no thread gets to see."""
+    """A response to a request that no thread gets to see."""
 
     status: int
     detail: str
@@ -145,28 +143,3 @@ class RequestBuffer:
     def close(self) -> None:
         self.size = 0
         self.spool.close()
-
-
-class Held(Protocol):
-    """A request or an answer that occupies space."""
-
-    network: str
-
-    @property
-    def size(self) -> int: ...
-
-    def speed(self, now: float) -> float: ...
-
-
-H = TypeVar("H", bound=Held)
-
-
-def largest(held: Collection[H], now: float) -> H | None:
-    """Return the slowest of the network that occupies most."""
-    sizes = Counter[str]()
-    for each in held:
-        sizes[each.network] += each.size
-    if not sizes:
-        return None
-    network = max(sizes, key=sizes.__getitem__)
-    return min((each for each in held if each.network == network), key=lambda each: each.speed(now))

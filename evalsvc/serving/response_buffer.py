@@ -1,4 +1,4 @@
-"""Answers as far as their clients have not read them yet."""
+"""Responses that their clients have not read yet."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from contextlib import suppress
 from threading import Semaphore
 from typing import Any
 
-from evalsvc.serving.request_buffer import largest
+from evalsvc.serving.held import EVENT_BYTES, PIECE_BYTES, largest
 
 SLICE_BYTES, SLICE_SECONDS = 1 << 16, 30
-PIECE_BYTES, EVENT_BYTES = 1 << 18, 1 << 20
-MEMORY_BYTES = 1 << 18  # of an answer; a longer one goes to a temporary file
-HELD_BYTES = 1 << 29  # of all answers of a process
+MEMORY_BYTES = 1 << 18  # of a response; a longer one goes to a temporary file
+HELD_BYTES = 1 << 29  # of all responses of a process
 
 
-class HeldAnswers:
-    """The answers of a process that wait for their readers."""
+class HeldResponses:
+    """The responses of a process that wait for their readers."""
 
     def __init__(self, *, limit: int = HELD_BYTES, threads: int = 1) -> None:
         self.limit = limit
@@ -28,20 +27,20 @@ class HeldAnswers:
 
     def slowest(self) -> ResponseBuffer | None:
         now = time.monotonic()
-        # threads add and remove answers meanwhile
-        return min(list(self.waiting), key=lambda answer: answer.speed(now), default=None)
+        # threads add and remove responses meanwhile
+        return min(list(self.waiting), key=lambda response: response.speed(now), default=None)
 
     def end_overdue(self) -> int:
         """End the connections of clients that read too slowly; return how many."""
         now = time.monotonic()
-        late = [answer for answer in list(self.waiting) if answer.overdue(now)]
+        late = [response for response in list(self.waiting) if response.overdue(now)]
         # one whose client would take more waits for its thread
-        overdue = [answer for answer in late if not answer.is_writable(0)]
-        for answer in overdue:
-            answer.end()
+        overdue = [response for response in late if not response.is_writable(0)]
+        for response in overdue:
+            response.end()
         return len(overdue)
 
-    def make_room(self, answer: ResponseBuffer) -> None:
+    def make_room(self, response: ResponseBuffer) -> None:
         """Keep within the limit: let few threads wait for their readers, then end connections.
 
         That of the slowest reader in the network with most bytes ends first.
@@ -49,7 +48,7 @@ class HeldAnswers:
         while sum(held.size for held in list(self.waiting)) > self.limit:
             if self.threads.acquire(blocking=False):
                 try:
-                    answer.wait_until_read()
+                    response.wait_until_read()
                 finally:
                     self.threads.release()
             elif slowest := largest(list(self.waiting), time.monotonic()):
@@ -57,21 +56,21 @@ class HeldAnswers:
 
 
 class ResponseBuffer:
-    """The answer to one request: sent as its client reads it, and held meanwhile.
+    """The response to one request: sent as its client reads it, and held meanwhile.
 
     A thread sends and waits only when there is no more space; when it is done, the main loop drains what is
     left. `sock` doesn't block.
     """
 
-    def __init__(self, sock: socket.socket, answers: HeldAnswers, *, network: str = "") -> None:
-        self.sock, self.answers, self.network = sock, answers, network
+    def __init__(self, sock: socket.socket, responses: HeldResponses, *, network: str = "") -> None:
+        self.sock, self.responses, self.network = sock, responses, network
         self.unread = self.read = self.sent = self.sent_of_slice = 0
         self.started = self.slice_started = 0.0
         self.spool: Any = None
 
     @property
     def size(self) -> int:
-        """Bytes that the answer occupies."""
+        """Bytes that the response occupies."""
         return self.read + self.unread
 
     def send(self, data: bytes) -> None:
@@ -83,7 +82,7 @@ class ResponseBuffer:
             left = left[self._pass_on(left) :]
         if left:
             self._hold(left)
-            self.answers.make_room(self)
+            self.responses.make_room(self)
 
     def drain(self) -> None:
         """Send what the client takes now, up to a fair bound."""
@@ -114,13 +113,13 @@ class ResponseBuffer:
 
     def end(self) -> None:
         """End the connection: sending, here or in the loop, fails from now on."""
-        self.answers.waiting.pop(self, None)
+        self.responses.waiting.pop(self, None)
         with suppress(OSError):
             self.sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Free the space."""
-        self.answers.waiting.pop(self, None)
+        self.responses.waiting.pop(self, None)
         self.read = self.unread = 0
         if self.spool is not None:
             self.spool.close()
@@ -134,7 +133,7 @@ class ResponseBuffer:
         self.spool.seek(self.size)
         self.spool.write(data)
         self.unread += len(data)
-        self.answers.waiting[self] = None
+        self.responses.waiting[self] = None
 
     def is_writable(self, seconds: int) -> bool:
         """Wait until the socket takes more, or has ended."""

@@ -1,7 +1,7 @@
-"""A gunicorn worker that buffers requests before they reach a thread, and answers after it.
+"""A gunicorn worker that buffers requests before they reach a thread, and responses after it.
 
 gunicorn's threads read from the network and write to it, and so wait for slow clients: a few dozen sockets
-that never finish a request, or read its answer byte by byte, would occupy all of them. Here the main loop
+that never finish a request, or read its response byte by byte, would occupy all of them. Here the main loop
 receives requests, within `RequestBuffer`'s limits, and sends what a `ResponseBuffer` still holds. It never
 waits either, not even for a client to close its end.
 """
@@ -23,12 +23,12 @@ from gunicorn.http import get_parser
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from evalsvc.core.web.networks import network
-from evalsvc.serving.request_buffer import CONTINUE, Refusal, RequestBuffer, largest
-from evalsvc.serving.response_buffer import HeldAnswers, ResponseBuffer
+from evalsvc.serving.held import EVENT_BYTES, PIECE_BYTES, largest
+from evalsvc.serving.request_buffer import CONTINUE, Refusal, RequestBuffer
+from evalsvc.serving.response_buffer import HeldResponses, ResponseBuffer
 
 FORM_BYTES = 1_000_000  # a form around a file of the greatest size
 HELD_BODIES = 5  # of the greatest size, in all requests of a process
-PIECE_BYTES, EVENT_BYTES = 1 << 18, 1 << 20
 SEND_BUFFER_BYTES = 1 << 18  # an ordinary page fits
 DISCARD_SECONDS = 2
 SWEEP_SECONDS = 0.5
@@ -38,10 +38,10 @@ NO_SPACE = "The service has no space for the request’s body. Try again later."
 class ClientSocket:
     """A client's socket, which never blocks; it holds what its client has not read."""
 
-    def __init__(self, sock: socket.socket, answers: HeldAnswers, *, network: str) -> None:
-        self.sock, self.answers, self.network = sock, answers, network
-        self.begin_answer()
-        self.setblocking(True)
+    def __init__(self, sock: socket.socket, responses: HeldResponses, *, network: str) -> None:
+        self.sock, self.responses, self.network = sock, responses, network
+        self.begin_response()
+        sock.setblocking(False)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.sock, name)
@@ -49,11 +49,11 @@ class ClientSocket:
     def setblocking(self, _flag: bool) -> None:  # gunicorn asks for both
         self.sock.setblocking(False)
 
-    def begin_answer(self) -> None:
-        self.answer = ResponseBuffer(self.sock, self.answers, network=self.network)
+    def begin_response(self) -> None:
+        self.response = ResponseBuffer(self.sock, self.responses, network=self.network)
 
     def sendall(self, data: bytes) -> None:
-        self.answer.send(data)
+        self.response.send(data)
 
 
 def guarded(handle: Callable[..., None]) -> Callable[..., None]:
@@ -82,8 +82,8 @@ class Connection(TConn):
         self.discards = self.dropped = False
 
     def arm(self, request: RequestBuffer) -> None:
-        """Give the complete request to gunicorn's parser, and begin its answer."""
-        self.sock.begin_answer()
+        """Give the complete request to gunicorn's parser, and begin its response."""
+        self.sock.begin_response()
         self.parser = get_parser(self.cfg, request, self.client)
 
 
@@ -94,7 +94,7 @@ class BufferingWorker(ThreadWorker):
         super().__init__(*arguments, **options)
         self.arriving: dict[Connection, RequestBuffer] = {}
         self.requests: dict[RequestBuffer, Connection] = {}  # arriving or with a thread
-        self.answers = HeldAnswers(threads=max(1, self.cfg.threads // 2))
+        self.responses = HeldResponses(threads=max(1, self.cfg.threads // 2))
         self.swept_at = 0.0
 
     @property
@@ -115,7 +115,7 @@ class BufferingWorker(ThreadWorker):
         self.nr_conns += 1
         with suppress(OSError):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-        sock = ClientSocket(client, self.answers, network=network(str(address[0])))
+        sock = ClientSocket(client, self.responses, network=network(str(address[0])))
         self.expect(Connection(self.cfg, sock, address, listener.getsockname()))
         if self.nr_conns >= self.worker_connections:
             self.end_slowest()
@@ -124,9 +124,9 @@ class BufferingWorker(ThreadWorker):
         """Close the connection with the slowest request or the slowest reader."""
         now = time.monotonic()
         request = min(self.arriving, key=lambda conn: self.arriving[conn].speed(now), default=None)
-        answer = self.answers.slowest()
-        if answer and (not request or answer.speed(now) < self.arriving[request].speed(now)):
-            answer.end()
+        response = self.responses.slowest()
+        if response and (not request or response.speed(now) < self.arriving[request].speed(now)):
+            response.end()
         elif request:
             self.drop(request)
 
@@ -214,7 +214,7 @@ class BufferingWorker(ThreadWorker):
     def discard(self, conn: Connection) -> None:
         """End the connection.
 
-        Read on for a moment, so that the answer arrives.
+        Read on for a moment, so that the response arrives.
         """
         conn.discards = True
         conn.request, request = RequestBuffer(max_body=0, now=time.monotonic()), conn.request
@@ -237,7 +237,7 @@ class BufferingWorker(ThreadWorker):
             self.poller.unregister(conn.sock)
         self.arriving.pop(conn, None)
         self.close_request(conn.request)
-        conn.sock.answer.close()
+        conn.sock.response.close()
         self.nr_conns -= 1
         conn.close()
 
@@ -253,7 +253,7 @@ class BufferingWorker(ThreadWorker):
         if now < self.swept_at + SWEEP_SECONDS:
             return
         self.swept_at = now
-        if ended := self.answers.end_overdue():
+        if ended := self.responses.end_overdue():
             self.log.warning("Connections ended whose clients read too slowly: %s", ended)
         for conn, request in list(self.arriving.items()):
             if conn.discards and now - request.started > DISCARD_SECONDS:
@@ -282,10 +282,10 @@ class BufferingWorker(ThreadWorker):
 
     @guarded
     def finish_request(self, conn: Connection, done: Future[Any]) -> None:
-        """Keep the connection for its next request, or end it; send the rest of the answer first."""
-        if conn.sock.fileno() < 0:  # gunicorn has closed it after an error in the midst of an answer
+        """Keep the connection for its next request, or end it; send the rest of the response first."""
+        if conn.sock.fileno() < 0:  # gunicorn has closed it after an error in the midst of a response
             return self.drop(conn)
-        if conn.sock.answer.unread:
+        if conn.sock.response.unread:
             self.poller.register(conn.sock, selectors.EVENT_WRITE, partial(self.on_writable, conn, done))
             return None
         request, conn.request = conn.request, None
@@ -300,9 +300,9 @@ class BufferingWorker(ThreadWorker):
 
     @guarded
     def on_writable(self, conn: Connection, done: Future[Any], _socket: Any) -> None:
-        """Send more of an answer whose thread is done."""
-        conn.sock.answer.drain()
-        if not conn.sock.answer.unread:
+        """Send more of a response whose thread is done."""
+        conn.sock.response.drain()
+        if not conn.sock.response.unread:
             self.poller.unregister(conn.sock)
             self.finish_request(conn, done)
 

@@ -1,4 +1,4 @@
-"""Places for costly requests: at most half of the threads, so that pages stay available."""
+"""Places for requests that take long: they leave a thread to pages and one to a password."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _of_thread = local()
 
 @contextmanager
 def busy(error: Callable[[], Exception]) -> Iterator[None]:
-    """Occupy a thread, for whatever takes long, while two are left for pages and a password; else raise."""
+    """Occupy a thread for long, while two are left, for pages and a password; else raise the error."""
     if getattr(_of_thread, "busy", False):
         yield
         return
@@ -125,7 +125,7 @@ provider = NetworkPlaces("too_many_sign_ons", "Many people are signing on, or th
 def hashing(*, network: str = "") -> Iterator[None]:
     """Hash a password, which takes most of a second.
 
-    A thread takes one place, whatever it asks.
+    A thread takes one place, however often it hashes.
     """
     if getattr(_of_thread, "hashes", False):
         yield

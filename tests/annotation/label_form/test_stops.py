@@ -69,6 +69,18 @@ def removed_while_away(page: Page, start: Start) -> ProjectCast:
     return cast
 
 
+def paused_while_labelling(page: Page, start: Start) -> tuple[ProjectCast, Annotator]:
+    """Pause an annotator who answers six more sentences before the form knows."""
+    cast = start(*(sentence(at) for at in range(1, 61)))
+    wait_for_reserve(page, 55)
+    ann = Annotator.objects.get(user=cast.people["ann"])
+    pauses.pause(ann, by=cast.curator, reason="Read the guideline again.")
+    for _ in range(6):
+        press(page, "1", "Enter")
+    page.locator("#finished[data-state=stopped]").wait_for()
+    return cast, ann
+
+
 def downloaded_answers(page: Page) -> list[tuple[str, Any]]:
     """Download the unsent answers, in order."""
     page.get_by_text("3 answers for harbour").wait_for()
@@ -137,13 +149,7 @@ def test_a_removed_member_can_download_the_answers_after_a_reload(page: Page, st
 
 
 def test_pausing_stops_the_form_and_sends_the_answers_given(page: Page, start: Start) -> None:
-    cast = start(*(sentence(at) for at in range(1, 61)))
-    wait_for_reserve(page, 55)
-    ann = Annotator.objects.get(user=cast.people["ann"])
-    pauses.pause(ann, by=cast.curator, reason="Read the guideline again.")
-    for _ in range(6):
-        press(page, "1", "Enter")
-    page.locator("#finished[data-state=stopped]").wait_for()
+    cast, ann = paused_while_labelling(page, start)
     page.get_by_text("Read the guideline again.").wait_for()
     assert page.locator("#work").is_hidden()
     wait_until_sent(page, 6)
@@ -176,13 +182,7 @@ def test_a_paused_annotator_sees_no_sentence_once_the_answers_are_sent(page: Pag
 
 
 def test_a_late_reply_from_before_the_end_of_a_pause_stops_nothing(page: Page, start: Start) -> None:
-    cast = start(*(sentence(at) for at in range(1, 61)))
-    wait_for_reserve(page, 55)
-    ann = Annotator.objects.get(user=cast.people["ann"])
-    pauses.pause(ann, by=cast.curator, reason="Wait.")
-    for _ in range(6):
-        press(page, "1", "Enter")
-    page.locator("#finished[data-state=stopped]").wait_for()
+    cast, ann = paused_while_labelling(page, start)
     wait_until_sent(page, 6)
     requests: list[Route] = []
     page.route("**/reserve", lambda route: route.continue_() if requests else requests.append(route))

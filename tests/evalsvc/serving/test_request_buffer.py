@@ -7,7 +7,8 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from evalsvc.serving.request_buffer import RequestBuffer, largest
+from evalsvc.serving.held import largest
+from evalsvc.serving.request_buffer import RequestBuffer
 
 HEAD = b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"
 

@@ -78,7 +78,7 @@ def test_clients_that_never_close_their_end_keep_nobody_waiting(web: Web) -> Non
             assert response.status == 200
 
 
-def test_clients_that_read_a_long_answer_late_keep_nobody_waiting_and_get_all_of_it(web: Web) -> None:
+def test_clients_that_read_a_long_response_late_keep_nobody_waiting_and_get_all_of_it(web: Web) -> None:
     request = b"GET /api/schema/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     both = request + b"\r\n" + request + b"Connection: close\r\n\r\n"
     with ExitStack() as sockets:

@@ -23,17 +23,17 @@ def worker() -> Iterator[BufferingWorker]:
     made.tmp.close()
 
 
-def test_an_answer_that_broke_off_in_its_thread_ends_its_connection_alone(worker: BufferingWorker) -> None:
+def test_a_response_that_broke_off_in_its_thread_ends_its_connection_alone(worker: BufferingWorker) -> None:
     ours, theirs = socket.socketpair()
-    conn = Connection(worker.cfg, ClientSocket(ours, worker.answers, network="a"), ("a", 1), ("b", 2))
+    conn = Connection(worker.cfg, ClientSocket(ours, worker.responses, network="a"), ("a", 1), ("b", 2))
     worker.nr_conns = 1
     conn.sock.sendall(b"a" * 4_000_000)
-    assert conn.sock.answer.unread
-    ours.close()  # as gunicorn does after an error in the midst of an answer
+    assert conn.sock.response.unread
+    ours.close()  # as gunicorn does after an error in the midst of a response
     done: Future[bool] = Future()
     done.set_result(False)
     worker.finish_request(conn, done)
-    assert (worker.nr_conns, dict(worker.poller.get_map()), worker.answers.waiting) == (0, {}, {})
+    assert (worker.nr_conns, dict(worker.poller.get_map()), worker.responses.waiting) == (0, {}, {})
     theirs.close()
 
 
@@ -41,7 +41,7 @@ def test_an_error_of_one_connection_is_logged_and_drops_it(
     worker: BufferingWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = socket.socketpair()
-    conn = Connection(worker.cfg, ClientSocket(ours, worker.answers, network="a"), ("a", 1), ("b", 2))
+    conn = Connection(worker.cfg, ClientSocket(ours, worker.responses, network="a"), ("a", 1), ("b", 2))
     worker.nr_conns = 1
     theirs.sendall(b"GET / HTTP/1.1\r\n")
 

@@ -20,12 +20,14 @@ WAITING = (Submission.State.QUEUED, Submission.State.RUNNING)
 
 Near = Mapping[tuple[int, str, str], Mapping[int, int | None]]
 Gold = tuple[int, str, str, str]  # setting, test set, set that limits it, scorer
+Rungs = dict[int, tuple[int, float | None]]  # by run: figure of the Ladder, and the run that showed it first
 
 
 @dataclass(frozen=True)
 class History:
     """Earlier figures that submissions show, and figures of the Ladder.
 
+    A run that the Ladder held back for another shows none under versions where that is not scored.
     Those of `waiting` submissions come when the earlier run is scored again.
     """
 
@@ -59,7 +61,7 @@ def _history(
     submissions: Collection[int],
     near: Near,
     waiting: Mapping[tuple[int, str, str], Collection[int]],
-    ladders: Mapping[Gold, Mapping[int, float]],
+    ladders: Mapping[Gold, Rungs],
 ) -> History:
     if not policy.hidden or not submissions:
         return History()
@@ -72,14 +74,16 @@ def _history(
     waits = waiting.get(gold, ())
     if not setting.ladder:
         return History(earlier, waits)
-    steps = ladders.get((*gold, version.scorer), {})
+    rungs = ladders.get((*gold, version.scorer), {})
+    own = {pk: rungs[at] for pk in submissions if (at := earlier.get(pk, pk) or 0) in rungs}
+    held = {pk: source for pk, (source, figure) in own.items() if figure is None}
     return History(
-        earlier, waits, {pk: steps[at] for pk in submissions if (at := earlier.get(pk, pk) or 0) in steps}
+        earlier | held, waits, {pk: figure for pk, (_, figure) in own.items() if figure is not None}
     )
 
 
-def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, float]]:
-    """Climb the Ladder with every file of each team.
+def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, Rungs]:
+    """Climb the Ladder of each version with every file of each team.
 
     Withdrawn ones count; the order is that of scoring.
     """
@@ -98,22 +102,34 @@ def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, dict[int, fl
     rows = links.order_by("submission__scored_at", "submission_id").values_list(
         *gold, "submission__system__team_id", "submission_id", "evaluation__scores__value"
     )
-    of_team: dict[tuple[Gold, int], dict[int, float]] = defaultdict(dict)
+    of_team: dict[int, dict[Gold, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     for setting, sha256, limit, scorer, team, submission, value in rows:
-        if submission not in near.get((setting, sha256, limit or ""), {}):
-            of_team[(setting, sha256, limit or "", scorer), team][submission] = value
+        of_team[team][setting, sha256, limit or "", scorer][submission] = value
     named = {setting.pk: setting for setting in settings}
     versions = SettingVersion.objects.filter(setting__in=settings).select_related("test_set", "only")
     steps = {
-        (each.setting_id, each.gold_sha256, each.only_sha256): Policy(setting, True, each).step(setting.main)
+        (each.setting_id, each.gold_sha256, each.only_sha256, each.scorer): step
         for each in versions
         if (setting := named[each.setting_id])
+        and (step := Policy(setting, True, each).step(setting.main)) is not None  # else it shows no figure
     }
-    ladders: dict[Gold, dict[int, float]] = defaultdict(dict)
-    for (of_gold, _), values in of_team.items():
-        setting, step = named[of_gold[0]], steps.get(of_gold[:3])
-        if step is not None:  # else it shows no figure
+    ladders: dict[Gold, Rungs] = defaultdict(dict)
+    for values in of_team.values():
+        sources: dict[tuple[int, int], int] = {}  # by setting and run: whose figure it showed last
+        for of_gold, step in steps.items():
+            setting, scored = named[of_gold[0]], values.get(of_gold, {})
+            own = [run for run in scored if run not in near.get(of_gold[:3], {})]
+            before = {run: sources.get((setting.pk, run), run) for run in own}
+            climbing = [run for run in own if before[run] in scored]
             higher = as_shown(setting, setting.main).higher_is_better
-            climbed = rules.ladder(values.values(), step, higher=higher)
-            ladders[of_gold] |= dict(zip(values, climbed, strict=True))
+            climbed = rules.ladder((scored[run] for run in climbing), step, higher=higher)
+            rungs = _rungs(climbing, climbed)
+            ladders[of_gold] |= {run: (before[run], None) for run in own} | rungs
+            sources |= {(setting.pk, run): source for run, (source, _) in rungs.items()}
     return ladders
+
+
+def _rungs(runs: Sequence[int], figures: Sequence[float]) -> Rungs:
+    """Return the figure of each run, and the run that showed it first."""
+    first: dict[float, int] = {}
+    return {run: (first.setdefault(figure, run), figure) for run, figure in zip(runs, figures, strict=True)}

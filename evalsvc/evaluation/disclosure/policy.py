@@ -36,7 +36,8 @@ RELATION_CLASSES = "relation_strict"
 KEPT_COUNTS = ("missing", "left_out")
 REPEATS = (
     "the file hardly differs from one that was scored on this gold under another setting, or figures of as "
-    "many runs of the team are shown as its quota allows, or a member sent runs for another team"
+    "many runs of the team are shown as its quota allows, or a member sent runs for another team, or the "
+    "Ladder held the figure back for a better run, which is not scored under this version"
 )
 WITHHELD = "withheld"  # how the reason of a figure that is held back begins
 WAITS = "an earlier run of the team is being scored again, and the two are compared first"

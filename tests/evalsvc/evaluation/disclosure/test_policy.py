@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from evalsvc.evaluation import shown_scores
+from evalsvc.evaluation import shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy, is_hidden, policy_for
-from evalsvc.evaluation.models import Setting
+from evalsvc.evaluation.models import Setting, Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import LABELS, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
@@ -202,6 +202,31 @@ def test_the_ladder_shows_a_team_only_improvements(client: Client, cast: Benchma
     values = [each["micro_f1"]["value"] for each in shown]
     assert values[0] == values[1] < values[2]
     assert all(set(each) == {"micro_f1"} for each in shown)
+
+
+def test_a_run_that_the_ladder_held_back_shows_no_figure_where_the_better_one_is_not_scored(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """A team cancelled the re-scoring of its best run, and saw what the Ladder had held back."""
+    benchmark = hidden_phase(cast, GOLD, ladder=0.05, default_quotas=False)
+    shares = (0.6, 0.3, 0.5, 0.1)
+    runs = [
+        scored(cast, benchmark, wrong(GOLD, share, seed=at), run=str(at)) for at, share in enumerate(shares)
+    ]
+    setting = setting_of(benchmark)
+    client.force_login(cast.kim)
+    for cancelled, shown in ((True, [0.7, None, 0.9]), (False, [0.7, 0.7, 0.9])):
+        gold = gold_lines(GOLD | {"s1": "N/A"} if cancelled else GOLD)
+        corrected = freeze(f"gold-{cancelled}", gold, by=cast.olga)
+        creation.revise_setting(setting, test_set=corrected, by=cast.olga)
+        if cancelled:
+            submission_states.cancel(Submission.objects.get(pk=runs[1].pk), by=cast.kim)
+        while run_next("score"):
+            pass
+        setting.refresh_from_db()
+        assert [scores(client, run.pk)["scores"]["micro_f1"]["value"] for run in runs[1:]] == shown
+        rows = client.get(reverse("board-json", args=["hid"])).json()["rows"]
+        assert [row["withheld"] for row in rows] == [shown.count(None)]
 
 
 @pytest.mark.parametrize("ladder", [None, 0.05])

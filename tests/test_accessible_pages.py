@@ -40,7 +40,7 @@ FILES = {
         "votes-csv",
         "board-compare-file",
     ),
-    *("system-file", "version-moves-file", "project-log-csv"),
+    *("system-file", "version-moves-file", "project-log-csv", "board-log-csv"),
     "board-errors-file",
     *("board-archive", "board-entrants-csv", "board-runs-csv"),
     *("submission-file", "admin-jsi18n"),

@@ -30,7 +30,7 @@ FILES = {
         "system-file",
         "version-moves-file",
     ),
-    *("project-log-csv", "release-part", "test-set-release-part"),
+    *("project-log-csv", "board-log-csv", "release-part", "test-set-release-part"),
     *("judgments", "votes-csv", "votes-jsonl", "sentences-csv", "mine-csv", "release-file"),
     *("test-set-lines", "test-set-release", "test-set-export-file", "test-set-sets-file", "submission-file"),
     *("release-chart", "test-set-chart", "submission-curve-csv", "submission-curve-svg", "client"),

@@ -23,14 +23,10 @@ from annotation.pages.project_page import (
 from annotation.reports.vote_figures import figures_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
-from evalsvc.core.activity.models import entries
-from evalsvc.core.database import in_batches
-from evalsvc.core.web.downloads import long_csv_file
+from evalsvc.core.activity import pages as activity
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import MAX_LENGTH, to_html
-from evalsvc.core.web.views import page, page_of, submitted
-
-LOG_ROWS = 50
+from evalsvc.core.web.views import page, submitted
 
 
 class GuidelineForm(PageForm):
@@ -121,17 +117,11 @@ def _compared(request: HttpRequest, versions: list[Version]) -> tuple[Version, V
 @page()
 def log(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
-    pages = page_of(request, entries(project), size=LOG_ROWS)
-    return render(request, "annotation/log.html", project_context(project, role, pages=pages))
+    context = project_context(project, role, **activity.log_context(request, project))
+    return render(request, "annotation/log.html", context)
 
 
 @page()
 def log_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """Download the whole log as CSV, oldest first."""
     project, _ = project_for(request, slug, roles.CURATOR)
-    rows = (
-        [entry.at.isoformat(), entry.by and entry.by.username, entry.action, entry.about, before, after]
-        for entry in in_batches(entries(project).order_by("pk"))
-        for before, after in [(entry.before_text, entry.after_text)]
-    )
-    return long_csv_file(f"{project.slug}-log.csv", ["at", "by", "action", "about", "before", "after"], rows)
+    return activity.log_csv(project, slug)

@@ -39,7 +39,7 @@ from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import MAX_LENGTH, to_html
 from evalsvc.core.web.views import attempt, page, page_of, submit, submitted
 
-LOG_ROWS = PER_PAGE = 50
+PER_PAGE = 50
 NOT_A_NUMBER = {"invalid": "Enter a whole number."}
 POLICIES = [
     (

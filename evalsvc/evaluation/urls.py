@@ -9,8 +9,7 @@ from evalsvc.evaluation.api import boards as api_boards
 from evalsvc.evaluation.api import contributed as api_contributed
 from evalsvc.evaluation.api import entrants as api_entrants
 from evalsvc.evaluation.api import moves as api_moves
-from evalsvc.evaluation.api import oversight as api_ledger
-from evalsvc.evaluation.api import oversight as api_log
+from evalsvc.evaluation.api import oversight as api_oversight
 from evalsvc.evaluation.api import reported as api_reported
 from evalsvc.evaluation.api import submissions as api_submissions
 from evalsvc.evaluation.pages import (
@@ -22,6 +21,7 @@ from evalsvc.evaluation.pages import (
     feed,
     moves,
     organise,
+    oversight,
     reported,
     saved_views,
     saved_views_api,
@@ -97,10 +97,11 @@ page_patterns = [
     path("boards/<slug:slug>/systems/<int:pk>/system.<slug:format>", system.system_file, name="system-file"),
     path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),
     path("boards/<slug:slug>/inputs/", boards.all_inputs, name="board-inputs"),
-    path("boards/<slug:slug>/people/", organise.people, name="board-people"),
+    path("boards/<slug:slug>/people/", oversight.people, name="board-people"),
     path("boards/<slug:slug>/organise/", organise.organise, name="board-organise"),
-    path("boards/<slug:slug>/ledger/", organise.ledger, name="board-ledger"),
-    path("boards/<slug:slug>/log/", organise.log, name="board-log"),
+    path("boards/<slug:slug>/ledger/", oversight.ledger, name="board-ledger"),
+    path("boards/<slug:slug>/log/", oversight.log, name="board-log"),
+    path("boards/<slug:slug>/log.csv", oversight.log_csv, name="board-log-csv"),
     path("boards/<slug:slug>/change/", organise.change_board, name="board-change"),
     path("boards/<slug:slug>/settings/new/", organise.new_setting, name="setting-new"),
     path("boards/<slug:slug>/settings/<slug:key>/", boards.setting_page, name="setting"),
@@ -217,8 +218,8 @@ api_patterns = [
         comparisons.CancelComparison.as_view(),
         name="api-compare-cancel",
     ),
-    path("benchmarks/<slug:slug>/log", api_log.BenchmarkLog.as_view(), name="api-benchmark-log"),
-    path("benchmarks/<slug:slug>/ledger", api_ledger.Ledgers.as_view(), name="api-ledger"),
+    path("benchmarks/<slug:slug>/log", api_oversight.BenchmarkLog.as_view(), name="api-benchmark-log"),
+    path("benchmarks/<slug:slug>/ledger", api_oversight.Ledgers.as_view(), name="api-ledger"),
     path("benchmarks/<slug:slug>/submissions", api_submissions.Submissions.as_view(), name="api-submissions"),
     path("benchmarks/<slug:slug>/models", api_submissions.Models.as_view(), name="api-models"),
     path("benchmarks/<slug:slug>/check", dry_run.DryRun.as_view(), name="api-check"),

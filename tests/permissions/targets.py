@@ -285,6 +285,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("board-json", "board-organise", "board-ledger", "board-log", "board-change", "board-inputs"), tides
     ),
+    "board-log-csv": tides,
     "docs-guide": lambda _: {"name": "boards"},
     "board-feed": tides,
     "board-feed:hidden": vault,
@@ -321,6 +322,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
             "board-organise:hidden",
             "board-ledger:hidden",
             "board-log:hidden",
+            "board-log-csv:hidden",
             "board-change:hidden",
         ),
         vault,

@@ -1,4 +1,4 @@
-"""Pages of organisers: a benchmark, its people, and its ledger."""
+"""Pages of organisers: a benchmark and its settings."""
 
 from __future__ import annotations
 
@@ -6,43 +6,36 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Q, QuerySet
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 from rest_framework.exceptions import ValidationError
 
 from annotation.testset import TestSet
 from annotation.testset_overlap import published_gold
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
-from evalsvc.core.accounts.pages.invitations import invitation_panel
-from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
-from evalsvc.core.web.figures import DataTable
-from evalsvc.core.web.formatting import DASH, byte_size, count, counted, number, percent
+from evalsvc.core.web.formatting import byte_size, count, counted
 from evalsvc.core.web.forms import ModelChoices, PageForm
-from evalsvc.core.web.views import attempt, page, page_of, row_id, show_effect
+from evalsvc.core.web.views import attempt, page, show_effect
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, revision_effect, rules
-from evalsvc.evaluation.benchmarks.quotas import most_in_total
 from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
-from evalsvc.evaluation.disclosure.ledger import Ledger, did_hide, ledgers
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.measures.old_labels import OPTION, in_words
-from evalsvc.evaluation.models import Benchmark, Organiser, Setting, System
+from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages.benchmark_forms import MISSING_TITLES, QUOTA_TITLES, BoardForm, RulesForm
 from evalsvc.evaluation.pages.boards import may_organise
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES, GoldForm, SettingForm, ShownForm
 
-MOST_SUGGESTED, LOG_ROWS = 500, 50  # names of systems in the page
+MOST_SUGGESTED = 500  # names of systems in the page
 
 
 def selectable_sets(person: User) -> QuerySet[TestSet]:
@@ -330,97 +323,3 @@ def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
             return redirect("setting", slug, key)
     context = {"heading": f"New gold for “{setting.title}”", "benchmark": benchmark, "setting": setting}
     return _form_page(request, "setting_revise.html", form, **context)
-
-
-@login_required
-@require_safe
-def ledger(request: HttpRequest, slug: str) -> HttpResponse:
-    benchmark = organised(request, slug)
-    context = {"benchmark": benchmark, "ledgers": [_ledger_section(each) for each in ledgers(benchmark)]}
-    return render(request, "evaluation/ledger.html", context)
-
-
-@login_required
-@require_safe
-def log(request: HttpRequest, slug: str) -> HttpResponse:
-    benchmark = organised(request, slug)
-    context = {"benchmark": benchmark, "pages": page_of(request, entries(benchmark), size=LOG_ROWS)}
-    return render(request, "evaluation/log.html", context)
-
-
-def _ledger_section(ledger: Ledger) -> dict[str, Any]:
-    setting = ledger.setting
-    most = most_in_total(setting)
-    return {
-        "setting": setting,
-        "warning": ledger.warns(most),
-        "lead": _ledger_lead(ledger, most),
-        "costs": DataTable(
-            ("Shown", "Step, points", "Bits per file"),
-            [
-                (
-                    cost.title if cost.shown else f"{cost.title} (not shown)",
-                    DASH if cost.step is None else number(100 * cost.step),
-                    number(cost.bits),
-                )
-                for cost in ledger.costs
-            ],
-        ),
-        "teams": DataTable(
-            ("Team", "Files", "Bits at most", "% of the gold"),
-            [(str(t.team), count(t.files), number(t.bits, digits=0), percent(t.share)) for t in ledger.teams],
-        ),
-    }
-
-
-def _ledger_lead(ledger: Ledger, most: int | None) -> str:
-    closed = (
-        "It has closed; this is what its figures gave away until then. " if did_hide(ledger.setting) else ""
-    )
-    gold = f"{closed}The labels hold {count(round(ledger.gold_bits))} bits; each file gives away at most "
-    per_file = f"{number(ledger.bits_per_file)}"
-    if most is None:
-        return f"{gold}{per_file}. The number of files of a team is not limited."
-    bits = most * ledger.bits_per_file
-    return (
-        f"{gold}{per_file}, so {counted(most, 'file')} of a team at most {count(round(bits))}: "
-        f"{percent(ledger.share(bits))} %."
-    )
-
-
-class PersonForm(PageForm):
-    username = forms.CharField(max_length=150, label="User name")
-    role = forms.ChoiceField(choices=roles.INVITATION_TARGET.roles)
-
-    def clean_username(self) -> User:
-        name = self.cleaned_data["username"]
-        user = User.objects.filter(username=name).first()
-        if user is None:
-            raise forms.ValidationError(f"No user is named {name}. User names are case-sensitive.")
-        return user
-
-
-@page("GET", "POST", remove=())
-def people(request: HttpRequest, slug: str) -> HttpResponse:
-    benchmark, person = roles.benchmark_for(request.user, slug), users.person(request)
-    roles.require(benchmark, person, roles.ORGANISER)
-    removing = request.POST.get("remove")
-    if removing is not None:
-        organiser = get_object_or_404(Organiser, benchmark=benchmark, pk=row_id(removing))
-        try:
-            roles.remove_person(benchmark, user=organiser.user, by=users.person(request))
-        except Conflict as error:
-            messages.warning(request, f"{error.detail} {error.hint}".strip())
-            return redirect("board-people", benchmark.slug)
-        messages.info(request, f"{organiser.user.shown_name} no longer has a role. Submitted runs stay.")
-        return redirect("board" if organiser.user == request.user else "board-people", benchmark.slug)
-    form = PersonForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        user, role = form.cleaned_data["username"], form.cleaned_data["role"]
-        if attempt(form, lambda: roles.set_person(benchmark, user=user, role=role, by=person)):
-            messages.info(request, f"{user.shown_name} is now {role} of {benchmark}.")
-            return redirect("board-people", slug)
-    listed = benchmark.people.select_related("user").order_by("role", "user__username")
-    context = {"benchmark": benchmark, "form": form, "listed": listed}
-    context |= invitation_panel(roles.INVITATION_TARGET, benchmark)
-    return render(request, "evaluation/organisers.html", context, status=400 if form.errors else 200)

@@ -457,6 +457,9 @@ def test_who_would_see_a_board_is_stated_before_it_is_hidden_and_the_change_is_l
     assert logged[:2] == [("baselines", [], ["Net"]), ("rules", {"public": True}, {"public": False})]
     log = olga.get(reverse("board-log", args=[benchmark.slug])).content.decode()
     assert "<td>public: yes</td><td>public: no</td>" in log
+    lines = b"".join(olga.get(reverse("board-log-csv", args=[benchmark.slug])))  # type: ignore[arg-type]
+    head, *_, last = lines.decode().splitlines()
+    assert (head, last.partition(",")[2]) == ("at,by,action,about,before,after", "olga,baselines,,,Net")
     assert (logged[-1][0], entries(benchmark).last().about) == ("setting added", "main")  # type: ignore[union-attr]
     assert change(public=True, preview=True)["effect"]["effect"] == (
         "Everybody would see it: 1 system with 2 scored runs."

@@ -14,7 +14,15 @@ from typing import Any, ParamSpec, TypeVar
 from uuid import UUID
 
 import msgspec
-from django.db import Error, InterfaceError, InternalError, OperationalError, connection, transaction
+from django.db import (
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connection,
+    transaction,
+)
 from django.db.migrations import Migration
 from django.db.models import AutoField, JSONField, Model, QuerySet
 from django.db.models.expressions import DatabaseDefault
@@ -22,7 +30,7 @@ from django.db.models.expressions import DatabaseDefault
 M = TypeVar("M", bound=Model)
 P = ParamSpec("P")
 R = TypeVar("R")
-DEADLOCK, TRIES = "40P01", 3
+DEADLOCK, UNIQUE, TRIES = "40P01", "23505", 3
 ROWS_PER_READ = 2_000
 CONNECTION_ENDED = ("25P03", "25P04")  # PostgreSQL's limits on idle and long transactions: InternalError
 LIMIT_EXCEEDED = "54"  # PostgreSQL's class of statements beyond its limits
@@ -43,6 +51,13 @@ def is_database_away(error: BaseException | None) -> bool:
         getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
     )
     return isinstance(error, OperationalError | InterfaceError) and not is_faulty
+
+
+def is_taken(error: BaseException | None) -> bool:
+    """True where another request stored a unique value after this one had looked for it."""
+    cause = error.__cause__ if isinstance(error, IntegrityError) else None
+    unique = sqlite3.SQLITE_CONSTRAINT_UNIQUE
+    return getattr(cause, "sqlstate", "") == UNIQUE or getattr(cause, "sqlite_errorcode", 0) == unique
 
 
 @cache

@@ -13,11 +13,11 @@ import jwt
 import requests
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.core.exceptions import SuspiciousOperation, ValidationError
 from django.core.validators import validate_email
-from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.views.decorators.cache import never_cache
@@ -36,6 +36,7 @@ from evalsvc.core.web.text_validation import require_visible
 log = logging.getLogger(__name__)
 Claims = dict[str, Any]
 BEGUN_SECONDS = 600  # that a person has to continue at the provider
+TRIES = 5
 
 
 class Provider(OIDCAuthenticationBackend):
@@ -57,14 +58,23 @@ class Provider(OIDCAuthenticationBackend):
         if payload.get("iss") != settings.OIDC_ISSUER or settings.OIDC_RP_CLIENT_ID not in clients:
             raise SuspiciousOperation("The token is from another issuer, or for another client.")
         claims = self.get_userinfo(access_token, id_token, payload)
-        if not payload.get("sub") or claims.get("sub") != payload["sub"]:
+        subject = payload.get("sub")
+        if not isinstance(subject, str) or not 0 < len(subject) <= 255 or not subject.isprintable():
+            raise SuspiciousOperation("The subject is not a text of 1 to 255 characters.")
+        if claims.get("sub") != subject:
             raise SuspiciousOperation("Token and user information name different subjects.")
         return self._user(claims)
 
-    @transaction.atomic
     def _user(self, claims: Claims) -> User | None:
         session = self.request.session
         connecting, secret = _taken(session, CONNECTING), _taken(session, INVITATION)
+        for _ in range(TRIES - 1):
+            with suppress(IntegrityError):  # the identity or its name was stored at the same moment
+                return self._known_or_new(claims, connecting, secret)
+        return self._known_or_new(claims, connecting, secret)
+
+    @transaction.atomic
+    def _known_or_new(self, claims: Claims, connecting: int | None, secret: str | None) -> User | None:
         identities = Identity.objects.filter(issuer=settings.OIDC_ISSUER, subject=claims["sub"])
         identity = identities.select_related("user").first()
         if connecting == self.request.user.pk and self.request.user.is_authenticated:
@@ -159,6 +169,9 @@ class Callback(OIDCAuthenticationCallbackView):
         except SuspiciousOperation as error:
             log.warning("Single sign-on rejected a callback: %s", error)
             return self.login_failure()
+        except UpdateError:  # another tab has logged in, which gave the session a new key
+            request.session.modified = False
+            return HttpResponseRedirect(self.success_url)
 
 
 @login_required

@@ -27,7 +27,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from evalsvc.core import log_context
-from evalsvc.core.database import is_database_away
+from evalsvc.core.database import is_database_away, is_taken
 from evalsvc.core.errors.codes import ACCOUNTS, BENCHMARKS, STATUSES
 from evalsvc.core.errors.exceptions import DomainError, is_storage_away
 from evalsvc.core.formats.problems import FileRejected
@@ -36,6 +36,7 @@ QUOTED = re.compile(r'"([^"]*)"')
 PLACE = re.compile(r"line \d+ column \d+")
 PROBLEM_JSON = "application/problem+json"
 RETRY_SECONDS = {"database_away": 5, "storage_away": 60}
+STORED_MEANWHILE = "The same was stored by another request at the same moment. Load the page again."
 MAX_DETAIL = 2_000  # characters; a detail may quote what was sent
 Described = tuple[int, dict[str, Any], dict[str, str]]
 
@@ -207,8 +208,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 503 while database or storage is away: what was asked for can be asked again."""
+    """Answer 503 while database or storage is away, 409 after a race: the request can be sent again."""
     error = sys.exc_info()[1]
+    if is_taken(error):
+        return problem_page(request, 409, problem(409, detail=STORED_MEANWHILE))
     code = "database_away" if is_database_away(error) else "storage_away" if is_storage_away(error) else ""
     if not code:
         return problem_page(request, 500)

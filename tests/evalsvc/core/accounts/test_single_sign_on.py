@@ -13,6 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import settings as project
+from django.contrib.sessions.backends.base import UpdateError
+from django.contrib.sessions.backends.db import SessionStore
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 from django.test import Client
@@ -206,6 +208,40 @@ def test_claims_of_the_provider_are_taken_as_the_sign_up_form_would(
     user = User.objects.get(username=logged_in_as(client))
     assert len(user.username) <= 150
     assert (user.username if stored[0] else None, user.email, user.first_name) == stored
+
+
+def test_two_who_sign_on_at_once_get_accounts_of_their_own(
+    client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both looked for the name, and the second one got 500."""
+    User.objects.create_user("nora")
+    names = iter(["nora", "nora2"])
+    monkeypatch.setattr(single_sign_on, "free_name", lambda claims: next(names))
+    sign_on(client, provider)
+    assert logged_in_as(client) == "nora2"
+
+
+def test_a_tab_whose_session_another_has_renewed_is_sent_on(
+    client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def renewed(*_: Any, must_create: bool = False) -> None:
+        raise UpdateError
+
+    redirect = client.get(reverse("single-sign-on"))
+    state = parse_qs(urlsplit(redirect["Location"]).query)["state"][0]
+    monkeypatch.setattr(SessionStore, "save", renewed)
+    response = client.get(reverse("single-sign-on-back"), {"code": "c", "state": state})
+    assert (response.status_code, response["Location"]) == (302, "/")
+    assert not response.cookies  # of the session that the other tab began
+
+
+@pytest.mark.parametrize("subject", ["s" * 256, "a\0b", 5])
+def test_a_subject_that_cannot_be_stored_is_rejected(
+    client: Client, provider: FakeProvider, subject: Any
+) -> None:
+    provider.claims["sub"] = subject
+    assert sign_on(client, provider)["Location"] == "/login/?refused=single-sign-on"
+    assert not User.objects.exists()
 
 
 def test_an_account_is_connected_only_at_the_users_request(client: Client, provider: FakeProvider) -> None:

@@ -1,4 +1,4 @@
-"""Requests during an outage of the database: 503, on pages, in the API and of health."""
+"""Requests during an outage of the database: 503, on pages, in the API and of health; after a race: 409."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import QuerySet
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.accounts import teams
 from tests.cast.basics import person
 
 
@@ -47,3 +49,17 @@ def test_readiness_and_metrics_name_the_database(outage: Client, settings: Any) 
     ready = outage.get("/readyz")
     assert (ready.status_code, "database" in ready.json()["problems"]) == (503, True)
     assert outage.get("/metrics").status_code == 503
+
+
+def test_what_another_request_stores_at_the_same_moment_is_a_conflict(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The later of two was answered as a fault of the service."""
+    teams.create_team(name="Kelpie", by=person("olga"))
+    client = Client(raise_request_exception=False)
+    client.force_login(person("kim"))
+    with monkeypatch.context() as before:  # the other request has stored its team
+        before.setattr(QuerySet, "exists", lambda _: False)
+        response = client.post(reverse("team-new"), {"name": "Kelpie"})
+    assert response.status_code == 409
+    assert "at the same moment" in response.content.decode()

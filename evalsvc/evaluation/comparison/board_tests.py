@@ -31,7 +31,7 @@ from evalsvc.evaluation.comparison.tested_systems import (
     most_single,
     tested_systems,
 )
-from evalsvc.evaluation.disclosure.policy import hidden_among
+from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.measures.menu import as_shown, board_measures, scheme_measures
 from evalsvc.evaluation.models import (
     BoardTests,
@@ -180,6 +180,7 @@ def _testable(keys: Collection[int]) -> list[int]:
     """Return the settings with systems to test.
 
     Two that have several scored runs, or one beside those of papers; on open gold of few items any two.
+    None where no figure is shown by which the first ones are chosen.
     """
     if not keys:
         return []
@@ -190,12 +191,11 @@ def _testable(keys: Collection[int]) -> list[int]:
         (several if n > 1 else single)[setting] += 1
     with_reported = set(ReportedSystem.objects.filter(setting__in=keys).values_list("setting", flat=True))
     testable = {pk for pk in keys if several[pk] > (pk not in with_reported)}
-    related = Setting.objects.select_related("benchmark", "test_set", "only")
-    rest = related.filter(pk__in=single.keys() - testable)
-    hidden = hidden_among(rest)
+    related = Setting.objects.select_related("benchmark", "test_set", "only").in_bulk(keys)
+    hidden = hidden_among(related.values())
     testable |= {
-        each.pk
-        for each in rest
-        if each.pk not in hidden and most_single(each, several[each.pk], single[each.pk])
+        pk for pk in related.keys() - hidden - testable if most_single(related[pk], several[pk], single[pk])
     }
+    withheld = (pk for pk in testable & hidden if Policy(related[pk], hidden=True).withholds_main)
+    testable.difference_update([*withheld])
     return [pk for pk in keys if pk in testable]

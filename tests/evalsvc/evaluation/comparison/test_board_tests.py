@@ -266,6 +266,12 @@ def test_systems_of_one_run_are_ranked_by_tests_over_items_of_open_gold(
     assert "rarest class" not in client.get(reverse("board", args=["rel"])).content.decode()
 
 
+def test_a_board_that_shows_no_figures_gets_no_job_of_tests(cast: BenchmarkCast) -> None:
+    setting = begin(cast)
+    Setting.objects.update(disclosure="hidden")
+    assert (compute(), BoardTests.objects.get(setting=setting).systems) == (0, [])
+
+
 @pytest.mark.parametrize("closing", ["before", "meanwhile"])
 def test_of_hidden_gold_no_job_tests_over_items(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, closing: str

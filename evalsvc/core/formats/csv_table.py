@@ -26,7 +26,6 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 SPANS = ("id", "text", "spans", "relations")
 MENTION = ("id", "name", "start", "end", "type")
 PAIRS = ("id", "text", *(f"{end}_{name}" for end in ("head", "tail") for name in MENTION), "relations")
-LONGEST_CELL = 1 << 20
 
 
 def write(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, Iterable[bytes]]]:
@@ -83,6 +82,7 @@ def read(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> Iter
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         problems.stop("not_utf8", line=line, value=f"byte 0x{data[error.start]:02x}", expected="UTF-8")
+    csv.field_size_limit(limits.max_line_bytes)
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     line, names = 1, tuple[str, ...]()
     try:

@@ -133,6 +133,12 @@ def test_formats_of_code_points_return_every_document(format: str, file: str) ->
     assert [of_item(item) for item in read(files[file], format)] == list(map(in_code_points, DOCUMENTS))
 
 
+def test_a_long_document_returns_from_csv() -> None:
+    long = BY_ID["nothing"] | {"text": "word " * 30_000}  # longer than the standard library expects
+    files, _ = written("csv-documents", [long])
+    assert list(map(of_item, read(files["set.csv"], "csv-documents"))) == [in_code_points(long)]
+
+
 def test_spert_returns_every_document_in_tokens() -> None:
     files, lost = written("spert", DOCUMENTS)
     assert (recognise_source(files["set.json"]), lost) == ("spert", {})

@@ -105,16 +105,12 @@ def drawn(ids: Sequence[str], seed: str, n: int) -> list[str]:
     return sorted(ids, key=lambda name: (uniform(seed, name), name))[:n]
 
 
-def read_scores(file: BinaryIO, *, format: str = "", limits: Limits = LIMITS) -> dict[str, float]:
+def read_scores(file: BinaryIO, *, limits: Limits = LIMITS) -> dict[str, float]:
     """Return the greatest claim but N/A of each line of a prediction file; a plain label counts 1."""
     problems = Problems()
-    accepted = formats("predictions")
-    if format and format not in accepted:
-        detail = f"Unknown format {format[:40]!r}. Use one of: {', '.join(accepted)}."
-        raise DomainError("unknown_format", detail, field="format")
-    found = format or recognise_source(file, problems=problems, accepted=accepted)
+    format = recognise_source(file, problems=problems, accepted=formats("predictions"))
     scores: dict[str, float] = {}
-    for _, prediction in open_predictions(file, format=found, problems=problems, limits=limits):
+    for _, prediction in open_predictions(file, format=format, problems=problems, limits=limits):
         match prediction:
             case ScoresPrediction():
                 claims = [value for name, value in prediction.scores.items() if name not in USUAL]

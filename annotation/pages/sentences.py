@@ -39,7 +39,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.web.downloads import long_csv_file
-from evalsvc.core.web.formatting import counted, seconds
+from evalsvc.core.web.formatting import seconds
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.span_lanes import Lane, text_with_lanes
 from evalsvc.core.web.text_highlighting import colours_of, mark_pair, shortened
@@ -306,7 +306,6 @@ def _sentence_context(item: Item, role: str, user: User, **forms: Any) -> dict[s
             for row in answers
         ],
         summary=_summary(item, answers, titles),
-        n_answers=counted(len(answers), "answer"),
         events=[
             (event, "" if event.payload is None else _text(item, event.payload, titles))
             for event in item_history.history(item, decisions=not hidden)

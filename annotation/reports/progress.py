@@ -139,9 +139,9 @@ def work_days(of: QuerySet[Vote], *, days: int) -> list[WorkDay]:
     return [WorkDay(**row) for row in reversed(rows)]
 
 
-def own_days(project: Project, user: User, *, days: int = 90) -> list[WorkDay]:
+def own_days(project: Project, user: User) -> list[WorkDay]:
     """Return a person's last days with votes, oldest first."""
-    return work_days(_own_votes(project, user), days=days)
+    return work_days(_own_votes(project, user), days=90)
 
 
 def own_times(project: Project, user: User) -> OwnAnswerTimes:

@@ -95,13 +95,13 @@ def remove(test_set: TestSet, data: TestSet, *, by: User) -> None:
             companion.delete()
 
 
-def to_put_beside(test_set: TestSet, *, by: User, most: int = 200) -> list[TestSet]:
+def to_put_beside(test_set: TestSet, *, by: User) -> list[TestSet]:
     """Return the newest sets of the same kind that a person may read."""
     curated = TestSet.objects.frozen().filter(project__members__user=by, project__members__role="curator")
     imported = TestSet.objects.frozen().filter(project=None, by=by)
     sets = TestSet.objects.frozen() if by.is_superuser else curated | imported
     others = sets.filter(kind=test_set.kind).exclude(pk=test_set.pk).exclude(twin=test_set)
-    return list(others.distinct().order_by("-pk")[:most])
+    return list(others.distinct().order_by("-pk")[:200])
 
 
 def count_shared(companion: Companion, progress: Progress) -> Store:

@@ -30,15 +30,15 @@ def draw(at_ranks: Sequence[float] | Floats, n: int, rng: np.random.Generator) -
 
 
 def before_deadline(
-    *, teams: int, each: int, hours: float, service: Sequence[float] | Floats, seed: int, last: float = 0.5
+    *, teams: int, each: int, hours: float, service: Sequence[float] | Floats, seed: int
 ) -> Load:
-    """Submissions of all teams before a deadline; the share `last` comes in the last tenth of the time.
+    """Submissions of all teams before a deadline; half of them come in the last tenth of the time.
 
     Within the last tenth, and before it, submissions come evenly. Teams have as many submissions each.
     """
     rng = np.random.default_rng(seed)
     n, span = teams * each, 3600 * hours
-    late = rng.random(n) < last
+    late = rng.random(n) < 0.5
     at = np.where(late, 0.9 + 0.1 * rng.random(n), 0.9 * rng.random(n)) * span
     lane = np.repeat(np.arange(teams), each)
     order = np.argsort(at)

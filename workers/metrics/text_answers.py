@@ -24,7 +24,6 @@ GROUNDINGS = ("ordered", "first", "all")
 ARTICLE = re.compile(r"(?:the|a|an) ", re.IGNORECASE)
 NO_DOCUMENTS = "there are no documents"
 NO_ANSWERS = "there are no answers"
-NOTHING_ANSWERED = "the answered documents have no gold and no answers"
 
 
 class Answer(NamedTuple):

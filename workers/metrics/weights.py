@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from workers.metrics.counts import Counts, Ints, integers, require_choice
-from workers.metrics.ratios import Floats, divide, f_score, scores
+from workers.metrics.ratios import Floats, f_score, scores
 from workers.metrics.report import Value, value_of
 
 SCHEMES = ("weighted", "dodrans", "entropy", "entropy-positive", "macro", "macro-all")
@@ -273,25 +273,3 @@ def averages(
     """
     figures = micro_averages(counts, beta=beta) | scheme_averages(counts, beta=beta, entropy=entropy)
     return {prefix + key: value for key, value in figures.items()}
-
-
-def effective_share(weights: ArrayLike, gold: ArrayLike) -> NDArray[np.float64]:
-    """Compute the weight per gold item of each class, w_i / n_i.
-
-    Property D2 of Harbecke et al. (2022) compares these.
-
-    Parameters
-    ----------
-    weights : array_like of float
-    gold : array_like of int
-
-    Returns
-    -------
-    float64 ndarray; nan for a class without gold.
-
-    Examples
-    --------
-    >>> effective_share([0.5, 0.5], [5, 1]).tolist()
-    [0.1, 0.5]
-    """
-    return np.asarray(divide(weights, gold))

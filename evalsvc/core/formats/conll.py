@@ -70,10 +70,10 @@ def read_sentences(
                 problems.add("bad_tag", line=lines[at], field="tag", value=tags[at], expected=expected)
 
 
-def first_tags(source: Source, *, column: int = -1) -> list[tuple[str, ...]]:
+def first_tags(source: Source) -> list[tuple[str, ...]]:
     """Return the tags of the first sentences, whatever their scheme."""
     sentences: list[list[str]] = [[]]
-    for row in islice(_rows(source, column, Problems(), LIMITS), FIRST_ROWS):
+    for row in islice(_rows(source, -1, Problems(), LIMITS), FIRST_ROWS):
         if row is None:
             sentences.append([])
         else:
@@ -147,14 +147,14 @@ class SentenceColumns(NamedTuple):
 
 
 def read_regular_columns(
-    source: Source, columns: Sequence[int], *, problems: Problems, limits: Limits = LIMITS
+    source: Source, columns: Sequence[int], *, problems: Problems
 ) -> Iterator[SentenceColumns]:
     """Yield the chosen columns of a regular file.
 
     All rows have the same width and a token; a tag may be empty. Raises `Irregular` at any other row,
     `FileRejected` if the file cannot be unpacked.
     """
-    data = _normalised(b"".join(unpacked(source, problems)), limits)
+    data = _normalised(b"".join(unpacked(source, problems)))
     separator = b"\t" if b"\t" in data else b" "
     width = data.partition(b"\n")[0].count(separator) + 1
     if width < 2 or any(not -width <= column < width for column in columns):
@@ -167,14 +167,14 @@ def read_regular_columns(
         start = end
 
 
-def _normalised(data: bytes, limits: Limits) -> bytes:
+def _normalised(data: bytes) -> bytes:
     """Remove everything but rows and the blank lines between sentences."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     data = data.strip(b"\n") + b"\n"
     if DOCUMENT.encode() in data:
         data = DOCUMENT_LINE.sub(b"", data).lstrip(b"\n")
-    too_long = len(data) > limits.max_bytes or data.count(b"\n") > limits.max_lines
+    too_long = len(data) > LIMITS.max_bytes or data.count(b"\n") > LIMITS.max_lines
     if too_long or b"\r" in data or b"\0" in data:
         raise Irregular
     return data

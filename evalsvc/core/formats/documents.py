@@ -104,11 +104,6 @@ class Document(msgspec.Struct, frozen=True, dict=True):
                 used.update(range(span[0], span[1]))
         return tuple(sorted(kept))
 
-    @property
-    def is_joined(self) -> bool:
-        """Return whether tokens joined by single spaces give the text."""
-        return " ".join(self.tokens) == self.text
-
     def words(self, span: Sequence[Any]) -> str:
         return self.text[span[0] : span[1]]
 

@@ -19,13 +19,9 @@ NUMBERED = re.compile(r"(\S+)[ \t]+(\d{1,9})")
 LONGEST_LABEL, MOST_WORDS, MAX_LABELS = 200, 8, 2_000
 
 
-def read_labels(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> list[str]:
+def read_labels(source: Source, *, problems: Problems) -> list[str]:
     """Return the labels, in the order of their numbers if numbered."""
-    lines = [
-        (line, text.strip())
-        for line, text in read_lines(source, problems=problems, limits=limits)
-        if text.strip()
-    ]
+    lines = [(line, text.strip()) for line, text in read_lines(source, problems=problems) if text.strip()]
     if lines[0][1].startswith("{"):
         return _from_json("\n".join(text for _, text in lines), problems)
     return _once(_without_numbers(lines), problems)

@@ -28,6 +28,7 @@ BINARY = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
 NOT_TEXT = "This is a binary file. Write the predictions as text, one JSON object per line."
 ARCHIVES = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+PEEKED_BYTES = 1 << 16
 LIKELY_LATIN = frozenset(range(0xA0, 0x100))
 
 
@@ -79,7 +80,7 @@ def checked_line(raw: bytes, number: int, *, problems: Problems, limits: Limits)
     return _decode(raw.rstrip(b"\r\n"), number, problems)
 
 
-def peek(source: Source, size: int = 1 << 16) -> str:
+def peek(source: Source) -> str:
     """Return the first characters of a file that is one JSON array or XML, else nothing.
 
     Such a file may have a single line, which `read_lines` refuses when it is long. A file object is set back
@@ -93,14 +94,14 @@ def peek(source: Source, size: int = 1 << 16) -> str:
     try:
         for piece in unpacked(source, Problems()):
             head += piece
-            if len(head) >= size or head.lstrip()[:1] not in (b"", b"[", b"<", b"\xef"):
+            if len(head) >= PEEKED_BYTES or head.lstrip()[:1] not in (b"", b"[", b"<", b"\xef"):
                 break
     except FileRejected:
         return ""
     finally:
         if file is not None:
             file.seek(position)
-    text = head[:size].decode(errors="ignore").removeprefix("\ufeff").lstrip()
+    text = head[:PEEKED_BYTES].decode(errors="ignore").removeprefix("\ufeff").lstrip()
     return text if text.startswith(("[", "<")) else ""
 
 

@@ -131,16 +131,16 @@ def claim(queue: str, *, worker: str = "") -> Job | None:
     return None
 
 
-def claim_job(job: Job, *, worker: str = "") -> Job | None:
+def claim_job(job: Job) -> Job | None:
     """Claim this job if it is due and free."""
-    return _claim_first(due(job.queue).filter(pk=job.pk), worker)
+    return _claim_first(due(job.queue).filter(pk=job.pk))
 
 
 def lease_end() -> CombinedExpression:
     return Now() + timedelta(seconds=settings.JOB_LEASE_SECONDS)
 
 
-def _claim_first(jobs: QuerySet[Job], worker: str) -> Job | None:
+def _claim_first(jobs: QuerySet[Job], worker: str = "") -> Job | None:
     worker = worker or process_name()
     with transaction.atomic():
         if connection.features.has_select_for_update_skip_locked:

@@ -22,11 +22,6 @@ from evalsvc.evaluation.measures.computation import in_one_line
 from evalsvc.evaluation.measures.menu import as_shown, scored_of
 
 
-class ValueSerializer(serializers.Serializer[Any]):
-    value = serializers.FloatField(allow_null=True)
-    reason = serializers.CharField(required=False, help_text="Reason of an undefined value.")
-
-
 class EvaluationSerializer(WithGold):
     setting = serializers.CharField(source="setting.key")
     versions = serializers.SerializerMethodField(

@@ -34,7 +34,6 @@ from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.organise import organised
 
 STATE_TITLES = {"asked": "asked", "approved": "approved", "declined": "declined"}
-RUN_FILTERS = ("team", "phase", "state", "since", "until")
 NEW, TERMS, RULE = "announce", "terms", "approval"
 
 

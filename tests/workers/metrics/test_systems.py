@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.metrics.rank_bands import disagreements, rank_bands, significantly_better
 from workers.metrics.systems import (
     FEW_RUNS,
     NO_VARIANCE,
@@ -97,25 +96,6 @@ def test_holm_is_between_raw_and_bonferroni(p) -> None:
     adjusted = holm(p)
     assert (adjusted >= np.array(p) - 1e-15).all()
     assert (adjusted <= np.minimum(np.array(p) * len(p), 1) + 1e-15).all()
-
-
-def test_rank_bands_of_a_table() -> None:
-    better = significantly_better([0.9, 0.8, 0.5], {(0, 1): 0.4, (0, 2): 0.001, (1, 2): 0.002})
-    assert rank_bands(better) == [(1, 2), (1, 2), (3, 3)]
-
-
-def test_equal_scores_never_beat_each_other() -> None:
-    assert not significantly_better([0.5, 0.5], {(0, 1): 0.0}).any()
-
-
-def test_a_table_of_bands_must_be_square() -> None:
-    with pytest.raises(ValueError, match="one row and one column"):
-        rank_bands([[True, False]])
-
-
-def test_disagreements_name_both_schemes() -> None:
-    found = disagreements({"micro": [0.7, 0.8, float("nan")], "macro": [0.6, 0.5, 0.9]})
-    assert found == [(1, 0, "micro", "macro")]
 
 
 def test_effect_size_of_the_published_example_is_huge() -> None:

@@ -293,8 +293,7 @@ class Client:
     def final(self, submission: int, *, phase: str = "") -> Submission:
         """Choose a scored submission as the final run of its system, or the final entry of its team."""
         values = {"phase": phase} if phase else {}
-        chosen: Submission = self._post(f"submissions/{submission:d}/final", values)
-        return chosen
+        return self._post(f"submissions/{submission:d}/final", values)
 
     def withdraw(self, submission: int) -> Submission:
         """Withdraw a submission from all leaderboards for good."""
@@ -302,19 +301,16 @@ class Client:
 
     def limits(self, benchmark: str, *, team: str = "") -> dict[str, Any]:
         """Return the limits on files, and what is left of the team's quotas."""
-        found: dict[str, Any] = self._request(f"benchmarks/{_quote(benchmark)}/limits", {"team": team})
-        return found
+        return self._request(f"benchmarks/{_quote(benchmark)}/limits", {"team": team})
 
     def board(self, benchmark: str, *, setting: str = "", order: str = "") -> dict[str, Any]:
         """Return the leaderboard of a setting, by default of the first."""
         query = {"setting": setting, "order": order}
-        found: dict[str, Any] = self._request(f"benchmarks/{_quote(benchmark)}/board", query)
-        return found
+        return self._request(f"benchmarks/{_quote(benchmark)}/board", query)
 
     def views(self, benchmark: str) -> list[dict[str, Any]]:
         """Return the saved views of a leaderboard: those for everybody, and yours."""
-        found: list[dict[str, Any]] = self._request(f"benchmarks/{_quote(benchmark)}/views", {})
-        return found
+        return self._request(f"benchmarks/{_quote(benchmark)}/views", {})
 
     def save_view(self, benchmark: str, title: str, query: str, *, shared: bool = False) -> dict[str, Any]:
         """Save columns, filters and order, as in the address of the leaderboard, under a name."""
@@ -327,8 +323,7 @@ class Client:
         if query is None:
             raise ServiceError(404, {"code": "not_found", "detail": f"The leaderboard has no view {view}."})
         parameters = urllib.parse.parse_qs(query)
-        found: dict[str, Any] = self._request(f"benchmarks/{_quote(benchmark)}/view", parameters)
-        return found
+        return self._request(f"benchmarks/{_quote(benchmark)}/view", parameters)
 
     def delete_view(self, benchmark: str, view: int) -> None:
         """Delete a view of your own, or as organiser one for everybody."""
@@ -337,13 +332,11 @@ class Client:
 
     def announcements(self, benchmark: str) -> list[dict[str, Any]]:
         """Return what the organisers announced, newest first."""
-        found: list[dict[str, Any]] = self._request(f"benchmarks/{_quote(benchmark)}/announcements", {})
-        return found
+        return self._request(f"benchmarks/{_quote(benchmark)}/announcements", {})
 
     def entry(self, benchmark: str) -> dict[str, Any]:
         """Return the terms in force, and the entries of your teams."""
-        found: dict[str, Any] = self._request(f"benchmarks/{_quote(benchmark)}/entry", {})
-        return found
+        return self._request(f"benchmarks/{_quote(benchmark)}/entry", {})
 
     def enter(self, benchmark: str, *, terms: int = 0, team: str = "") -> dict[str, Any]:
         """Take part with a team; `terms` is the version of the terms that it accepts."""
@@ -361,8 +354,7 @@ class Client:
     def entrants(self, benchmark: str, *, state: str = "") -> list[dict[str, Any]]:
         """Return the teams that take part, by state asked, approved or declined; for organisers."""
         path = f"benchmarks/{_quote(benchmark)}/entrants"
-        found: list[dict[str, Any]] = self._request(path, {"state": state})
-        return found
+        return self._request(path, {"state": state})
 
     def decide_team(self, benchmark: str, team: str, *, approve: bool, reason: str = "") -> dict[str, Any]:
         """Approve a team, or decline it with a reason that it reads; for organisers."""
@@ -579,6 +571,10 @@ def write(text: str = "") -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def write_json(value: object) -> None:
+    write(json.dumps(value, ensure_ascii=False, indent=2))
+
+
 def draw_bar(title: str, done: int, total: int) -> None:
     """Draw the progress bar, on terminals only."""
     if sys.stderr.isatty():
@@ -662,7 +658,7 @@ def do_show(client: Client, arguments: argparse.Namespace) -> int:
     """Print what the service answers, as JSON."""
     options = {name: getattr(arguments, name) for name in SHOWS[arguments.show][1]}
     shown = getattr(client, arguments.show)(arguments.board, **options)
-    write(json.dumps(shown, ensure_ascii=False, indent=2))
+    write_json(shown)
     return OK
 
 
@@ -729,7 +725,7 @@ def do_view(client: Client, arguments: argparse.Namespace) -> int:
         )
         write(f"View {view['id']}: {view['address']}")
     elif arguments.change == "open-view":
-        write(json.dumps(client.open_view(arguments.board, arguments.id), ensure_ascii=False, indent=2))
+        write_json(client.open_view(arguments.board, arguments.id))
     else:
         client.delete_view(arguments.board, arguments.id)
         write(f"View {arguments.id} is deleted.")
@@ -744,7 +740,7 @@ def do_archive(client: Client, arguments: argparse.Namespace) -> int:
 def do_scores(client: Client, arguments: argparse.Namespace) -> int:
     scores = client.scores(arguments.id, version=arguments.version)
     if arguments.json:
-        write(json.dumps(scores, ensure_ascii=False, indent=2))
+        write_json(scores)
     else:
         show_scores(scores)
     return OK if scores["evaluations"] or scores["sealed"] else INVALID
@@ -753,7 +749,7 @@ def do_scores(client: Client, arguments: argparse.Namespace) -> int:
 def do_compare(client: Client, arguments: argparse.Namespace) -> int:
     comparison = client.compare(arguments.board, arguments.system, setting=arguments.setting)
     if arguments.json:
-        write(json.dumps(comparison, ensure_ascii=False, indent=2))
+        write_json(comparison)
     else:
         for sentence in (*comparison["sentences"], *(each["sentence"] for each in comparison["joint"])):
             write(sentence)
@@ -819,12 +815,21 @@ def write_state(submission: Submission) -> int:
     return INVALID if submission["state"] in ENDED - {"scored"} else OK
 
 
-def add_compare(compare: argparse.ArgumentParser) -> None:
-    compare.add_argument("board", help="slug of the benchmark")
+def add_for_board(
+    commands: Any, name: str, title: str, do: Callable[..., int], **more: str
+) -> argparse.ArgumentParser:
+    """Add a command whose first argument is a board."""
+    added: argparse.ArgumentParser = commands.add_parser(name, help=title)
+    added.add_argument("board", help="slug of the benchmark")
+    added.set_defaults(do=do, **more)
+    return added
+
+
+def add_compare(commands: Any) -> None:
+    compare = add_for_board(commands, "compare", "compare systems of a board, and test them", do_compare)
     compare.add_argument("system", nargs="+", help="2 to 10 systems, each as team/system")
     compare.add_argument("--setting", default="", help="key of the setting; default: the first")
     compare.add_argument("--json", action="store_true")
-    compare.set_defaults(do=do_compare)
 
 
 # ---- contributed measures ------------------------------------------------------------------------
@@ -847,7 +852,7 @@ def write_measure(measure: Measure) -> None:
 def do_measures(client: Client, arguments: argparse.Namespace) -> int:
     measures = client.measures(arguments.board)
     if arguments.json:
-        write(json.dumps(measures, indent=1, ensure_ascii=False))
+        write_json(measures)
         return OK
     for measure in measures:
         write_measure(measure)
@@ -885,25 +890,19 @@ def do_decide(client: Client, arguments: argparse.Namespace) -> int:
 
 
 def add_measures(commands: Any) -> None:
-    listed = commands.add_parser("measures", help="list the measures contributed to a board")
+    listed = add_for_board(commands, "measures", "list the measures contributed to a board", do_measures)
     listed.add_argument("--json", action="store_true")
-    listed.set_defaults(do=do_measures)
-    propose = commands.add_parser("propose", help="propose a measure composed from the menu")
-    propose.set_defaults(do=do_propose)
-    parsers = [listed, propose]
-    for decision, title in DECISIONS.items():
-        each = commands.add_parser(decision, help=title)
-        each.set_defaults(do=do_decide, decision=decision)
-        parsers.append(each)
-    for each in parsers:
-        each.add_argument("board", help="slug of the benchmark")
-    for each in parsers[1:]:
+    propose = add_for_board(commands, "propose", "propose a measure composed from the menu", do_propose)
+    decide = [
+        add_for_board(commands, key, title, do_decide, decision=key) for key, title in DECISIONS.items()
+    ]
+    for each in (propose, *decide):
         each.add_argument("name", help="name of the measure, such as places_f2")
     propose.add_argument("composition", help='its parts as JSON, such as {"base": "conll", "beta": 2}')
     propose.add_argument("--title", default="", help="heading of its column; default: the name")
-    for each in parsers[2:]:
+    for each in decide:
         each.add_argument("--version", type=int, default=0, help="default: the newest")
-    parsers[2].add_argument("--watch", action="store_true", help="wait until every run is scored under it")
+    decide[0].add_argument("--watch", action="store_true", help="wait until every run is scored under it")
 
 
 SHOWS = {  # title and options
@@ -939,66 +938,50 @@ def add_changes(commands: Any) -> None:
 
 def add_views(commands: Any) -> None:
     """Add what is done with saved views, but for their list."""
-    save = commands.add_parser("save-view", help="save columns, filters and order of a leaderboard")
-    save.add_argument("board", help="slug of the benchmark")
+    title = "save columns, filters and order of a leaderboard"
+    save = add_for_board(commands, "save-view", title, do_view, change="save-view")
     save.add_argument("title")
     save.add_argument("query", help="from the address of the leaderboard, such as order=macro_f1")
     save.add_argument("--for-everybody", action="store_true", help="for everybody, as organiser")
-    save.set_defaults(do=do_view, change="save-view")
     for change, title in (
         ("open-view", "show a leaderboard as saved"),
         ("delete-view", "delete a saved view"),
     ):
-        each = commands.add_parser(change, help=title)
-        each.add_argument("board", help="slug of the benchmark")
-        each.add_argument("id", type=int)
-        each.set_defaults(do=do_view, change=change)
+        add_for_board(commands, change, title, do_view, change=change).add_argument("id", type=int)
 
 
 def add_shared_task(commands: Any) -> None:
     """Add what teams and organisers of a shared task do besides runs."""
     for show, (title, options) in SHOWS.items():
-        each = commands.add_parser(show, help=title)
-        each.add_argument("board", help="slug of the benchmark")
+        each = add_for_board(commands, show, title, do_show, show=show)
         for option in options:
             each.add_argument(f"--{option}", default="")
-        each.set_defaults(do=do_show, show=show)
-    enter = commands.add_parser("enter", help="show the terms of a benchmark, and take part")
-    enter.add_argument("board", help="slug of the benchmark")
+    enter = add_for_board(commands, "enter", "show the terms of a benchmark, and take part", do_enter)
     enter.add_argument("--accept", type=int, default=0, metavar="N", help="version of the terms you accept")
     enter.add_argument("--team", default="", help="slug of the team, if you have several")
-    enter.set_defaults(do=do_enter)
-    archive = commands.add_parser("archive", help="download all runs of a benchmark, as its organiser")
-    archive.add_argument("board", help="slug of the benchmark")
-    archive.add_argument("file", help="the zip to write")
-    archive.set_defaults(do=do_archive)
-    terms = commands.add_parser("terms", help="set the terms of a benchmark, as its organiser")
-    terms.add_argument("board", help="slug of the benchmark")
+    title = "download all runs of a benchmark, as its organiser"
+    add_for_board(commands, "archive", title, do_archive).add_argument("file", help="the zip to write")
+    terms = add_for_board(commands, "terms", "set the terms of a benchmark, as its organiser", do_terms)
     terms.add_argument("file", nargs="?", help="the terms in Markdown; an empty file: none")
     terms.add_argument("--approval", default="", choices=["", "yes", "no"], help="approve each team first")
-    terms.set_defaults(do=do_terms)
     for decision, title in (("approve", "approve a team"), ("turn-down", "decline a team")):
-        each = commands.add_parser(decision, help=f"{title}, as organiser")
-        each.add_argument("board", help="slug of the benchmark")
+        each = add_for_board(commands, decision, f"{title}, as organiser", do_decide_team, decision=decision)
         each.add_argument("team", help="slug of the team")
-        each.set_defaults(do=do_decide_team, decision=decision)
     each.add_argument("--reason", required=True, help="the team reads it")
-    announce = commands.add_parser("announce", help="announce something on a board, as its organiser")
-    announce.add_argument("board", help="slug of the benchmark")
+    title = "announce something on a board, as its organiser"
+    announce = add_for_board(commands, "announce", title, do_announce)
     announce.add_argument("title")
     announce.add_argument("--text", default="", help="Markdown")
-    announce.set_defaults(do=do_announce)
 
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="evalsvc_client.py", description="Submit runs and read their scores.")
     top.add_argument("--url", default="", help="address of the service; default: EVALSVC_URL")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    submit = commands.add_parser("submit", help="submit a file as a run of a system")
-    validate = commands.add_parser("validate", help="check a file without submitting it")
-    inputs = commands.add_parser("inputs", help="download the lines that a file must answer")
+    submit = add_for_board(commands, "submit", "submit a file as a run of a system", do_submit)
+    validate = add_for_board(commands, "validate", "check a file without submitting it", do_validate)
+    inputs = add_for_board(commands, "inputs", "download the lines that a file must answer", do_inputs)
     for each in (submit, validate, inputs):
-        each.add_argument("board", help="slug of the benchmark")
         each.add_argument("--phase", default="", choices=["", "dev", "test", "both"])
     for each in (submit, validate):
         each.add_argument("file")
@@ -1017,7 +1000,7 @@ def parser() -> argparse.ArgumentParser:
     submit.add_argument("--key", default="", help="Idempotency-Key; default: generated")
     status = commands.add_parser("status", help="show the state of a submission")
     scores = commands.add_parser("scores", help="show the scores of a submission")
-    add_compare(commands.add_parser("compare", help="compare systems of a board, and test them"))
+    add_compare(commands)
     add_measures(commands)
     add_shared_task(commands)
     add_views(commands)
@@ -1030,9 +1013,6 @@ def parser() -> argparse.ArgumentParser:
         "--version", type=int, default=0, help="version of the setting; default: the newest scored"
     )
     scores.add_argument("--json", action="store_true")
-    submit.set_defaults(do=do_submit)
-    validate.set_defaults(do=do_validate)
-    inputs.set_defaults(do=do_inputs)
     status.set_defaults(do=do_status)
     scores.set_defaults(do=do_scores)
     return top

@@ -89,6 +89,7 @@ class Records(AnyAdmin):
     """List and page of one kind of record; only `editable` fields may be corrected."""
 
     editable: tuple[str, ...] = ()
+    page = ""  # name of the page that the record has besides, by its slug if it has one
     list_per_page = 50
     list_max_show_all = 0
     show_facets = ShowFacets.NEVER
@@ -106,6 +107,9 @@ class Records(AnyAdmin):
                 name=f"{name}_change",
             ),
         ]
+
+    def get_view_on_site_url(self, obj: Any = None) -> str | None:
+        return reverse(self.page, args=[getattr(obj, "slug", obj.pk)]) if self.page and obj else None
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
         return [name for name in self.fields or () if isinstance(name, str) and name not in self.editable]
@@ -212,9 +216,7 @@ class Teams(Records):
     search_fields = ("name", "slug")
     ordering = ("name",)
     inlines = (Memberships,)
-
-    def view_on_site(self, obj: Any) -> str:
-        return reverse("team", args=[obj.slug])
+    page = "team"
 
 
 @register(ApiToken, site=site)
@@ -340,9 +342,7 @@ class Projects(Records):
     search_fields = ("slug", "title", "created_by__username")
     ordering = ("-pk",)
     inlines = (Members,)
-
-    def view_on_site(self, obj: Any) -> str:
-        return reverse("project", args=[obj.slug])
+    page = "project"
 
 
 @register(Batch, site=site)
@@ -355,9 +355,7 @@ class Imports(Records):
     list_select_related = ("project", "by")
     search_fields = ("project__slug", "by__username")
     ordering = ("-pk",)
-
-    def view_on_site(self, obj: Any) -> str:
-        return reverse("import", args=[obj.pk])
+    page = "import"
 
 
 @register(TestSet, site=site)
@@ -381,9 +379,7 @@ class TestSets(Records):
     list_select_related = ("by",)
     search_fields = ("slug", "name", "by__username")
     ordering = ("-pk",)
-
-    def view_on_site(self, obj: Any) -> str:
-        return reverse("test-set", args=[obj.slug])
+    page = "test-set"
 
 
 @register(Publication, site=site)
@@ -439,9 +435,7 @@ class Benchmarks(Records):
     search_fields = ("slug", "title", "created_by__username")
     ordering = ("-pk",)
     inlines = (Settings, Organisers)
-
-    def view_on_site(self, obj: Any) -> str:
-        return reverse("board", args=[obj.slug])
+    page = "board"
 
 
 @register(Entrant, site=site)
@@ -486,6 +480,4 @@ class Submissions(Records):
     list_select_related = ("benchmark", "system", "by")
     search_fields = ("system__name", "system__team__name", "benchmark__slug", "filename", "by__username")
     ordering = ("-pk",)
-
-    def view_on_site(self, obj: Any) -> str:
-        return reverse("submission", args=[obj.pk])
+    page = "submission"

@@ -13,6 +13,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, Protocol
 
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from evalsvc.core.web.formatting import listed, number, percent
@@ -79,14 +80,20 @@ def has_closed(setting: Setting, now: datetime | None = None) -> bool:
 def hidden_among(settings: Iterable[Setting], now: datetime | None = None) -> set[int]:
     """Return the settings whose exact figures would give their gold away.
 
-    A closed setting stays hidden while the gold of any version of it is secret elsewhere.
+    A closed setting stays hidden while the gold of any version of it is secret elsewhere: of the same set, or
+    of a copy that was in use before it closed, as anybody may have the gold since.
     """
     at = now or timezone.now()
     hiding = [each for each in settings if each.disclosure == Setting.Disclosure.HIDDEN]
     hidden = {each.pk for each in hiding if not has_closed(each, at)}
     if closed := {each.pk for each in hiding} - hidden:
-        golds = gold_digest.secret_versions(at).values("test_set")
-        still = SettingVersion.objects.filter(setting__in=closed, test_set__in=golds)
+        secret = gold_digest.secret_versions(at)
+        copies = secret.filter(
+            gold_sha256=OuterRef("gold_sha256"), created_at__lt=OuterRef("setting__closes_at")
+        )
+        still = SettingVersion.objects.filter(
+            Q(test_set__in=secret.values("test_set")) | Exists(copies), setting__in=closed
+        )
         hidden |= set(still.values_list("setting", flat=True))
     return hidden
 

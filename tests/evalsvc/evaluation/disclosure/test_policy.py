@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy, is_hidden, policy_for
-from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.evaluation.models import Setting, SettingVersion, Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import LABELS, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
@@ -150,6 +151,25 @@ def test_a_closed_phase_stays_hidden_while_another_hides_the_gold_of_any_of_its_
     assert is_hidden(setting)
     Setting.objects.filter(pk=other.pk).update(closes_at=timezone.now() - timedelta(minutes=1))
     assert not is_hidden(setting)
+
+
+@pytest.mark.parametrize(("imported", "hidden"), [("before", True), ("after", False)])
+def test_a_closed_phase_stays_hidden_for_a_copy_of_its_gold_from_before_it_closed(
+    cast: BenchmarkCast, imported: str, hidden: bool
+) -> None:
+    """After it has closed anybody may know the gold, and could close it again by a copy."""
+    setting = setting_of(hidden_phase(cast, GOLD))
+    other = cast.benchmark("other")
+    copy = freeze("copy", gold_lines(GOLD), by=cast.olga)
+    creation.add_setting(
+        other, key="a", title="A", test_set=copy, unit="bag", main="micro_f1", phase="test", by=cast.olga
+    )
+    began, moment = SettingVersion.objects.get(setting__benchmark=other).created_at, timedelta(milliseconds=1)
+    change = {"closes_at": began + moment if imported == "before" else began - moment}
+    Setting.objects.filter(pk=setting.pk).update(**change)
+    setting.refresh_from_db()
+    time.sleep(0.002)
+    assert is_hidden(setting) == hidden
 
 
 def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from annotation.imports.upload_precheck import precheck
 from annotation.models import Batch
-from annotation.pages.imports import GoldForm, ImportForm
+from annotation.pages.import_forms import GoldForm, ImportForm
 from annotation.pages.quality import PredictionsForm
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import DomainError

@@ -15,8 +15,9 @@ from annotation.adjudication import decisions, dispute_list
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.item_access import was_in_dispute
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
+from annotation.consensus.choices import payload_of
 from annotation.consensus.item_state import answers_needed, counted_answers
-from annotation.consensus.majority import OpenPart, OpenParts, payload_of
+from annotation.consensus.majority import OpenPart, OpenParts
 from annotation.consensus.recomputation import for_one_request
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, Project

@@ -11,7 +11,8 @@ from itertools import accumulate, islice
 from typing import Any
 from uuid import UUID
 
-from annotation.consensus.majority import OpenParts, Span
+from annotation.consensus.choices import Span
+from annotation.consensus.majority import OpenParts
 from annotation.models import Item, SecondReading
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User

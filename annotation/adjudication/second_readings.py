@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from annotation.adjudication.decisions import active_decisions, decided_answer
 from annotation.consensus.alpha import nominal_alpha
-from annotation.consensus.majority import choices_of
+from annotation.consensus.choices import choices_of
 from annotation.consensus.rules import Rules
 from annotation.models import Item, Project, SecondReading
 from annotation.models.voting import SecondReadingQuerySet, counting_decision

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotation.consensus.majority import choices_of
+from annotation.consensus.choices import choices_of
 from annotation.models import Item
 from evalsvc.core.formats.label_mapping import Payload
 

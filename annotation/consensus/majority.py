@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import Any
 
+from annotation.consensus.choices import Covered, Link, Span, clashing, first_overlap, links_of, payload_of
 from evalsvc.core.formats.label_mapping import Payload
 
 MAJORITY, MAJORITY_NA = "majority", "majority-na"
 POLICY_VERSION = 1  # another one whenever the same answers could give another outcome
 OPEN, SETTLED, DISPUTED = "open", "settled", "disputed"
-
-Span = tuple[int, int, str]
-Link = tuple[Span, str, Span]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,26 +152,26 @@ class _Spans:
         return 2 * beside >= len(self.answers)
 
     @cached_property
-    def _winners(self) -> _Covered:
-        return _Covered(self.accepted)
+    def _winners(self) -> Covered:
+        return Covered(self.accepted)
 
     @cached_property
-    def _covered(self) -> list[_Covered]:
-        return [_Covered(answer) for answer in self.answers]
+    def _covered(self) -> list[Covered]:
+        return [Covered(answer) for answer in self.answers]
 
     @cached_property
     def standing(self) -> set[Span]:
         """Return the accepted spans that clash with no other."""
         if self.may_overlap:
             return self.accepted
-        return self.accepted - _clashing(self.accepted)
+        return self.accepted - clashing(self.accepted)
 
     def open_parts(self) -> OpenParts:
         return OpenParts(frozenset(self.standing), frozenset(), self._regions(), [])
 
     def _regions(self) -> list[OpenPart]:
         """Join spans that overlap each other and nothing that stands; keep the disputed regions."""
-        standing = _Covered(self.standing)
+        standing = Covered(self.standing)
         contested = [span for span in sorted(self.counts.keys() - self.standing) if not standing.touch(span)]
         regions: list[list[Span]] = []
         end = 0
@@ -270,28 +266,6 @@ class _Joint(_Spans):
 _RULES: dict[str, type[_Relations | _Spans]] = {"relations": _Relations, "entities": _Spans, "joint": _Joint}
 
 
-def payload_of(spans: Iterable[Span], links: Iterable[Link] = ()) -> Payload:
-    """Return the answer with these spans, and relations between them."""
-    ordered = sorted(spans)
-    at = {span: number for number, span in enumerate(ordered)}
-    relations = sorted([at[head], name, at[tail]] for head, name, tail in links)
-    return {"spans": [list(span) for span in ordered], "relations": relations}
-
-
-def links_of(payload: Payload) -> frozenset[Link]:
-    """Return the relations with their spans instead of the spans' numbers."""
-    spans = [tuple(span) for span in payload["spans"]]
-    return frozenset((spans[head], name, spans[tail]) for head, name, tail in payload["relations"])
-
-
-def choices_of(payload: Payload) -> set[Any]:
-    """Return what an answer contains: relations, spans, and triples of spans."""
-    relations = payload["relations"]
-    if relations and isinstance(relations[0], str):
-        return set(relations)
-    return {tuple(span) for span in payload["spans"]} | links_of(payload)
-
-
 def _count(answers: Iterable[frozenset[Any]]) -> Counter[Any]:
     return Counter(choice for answer in answers for choice in answer)
 
@@ -313,38 +287,6 @@ def _alternatives(ways: Mapping[frozenset[Any], list[int]]) -> list[Alternative]
     """Sort the ways by votes, the empty one last."""
     order = sorted(ways.items(), key=lambda way: (not way[0], -len(way[1]), sorted(way[0])))
     return [Alternative(choices, tuple(answers)) for choices, answers in order]
-
-
-class _Covered:
-    """Spans in order, to be asked which others they overlap."""
-
-    def __init__(self, spans: Iterable[Span]) -> None:
-        ordered = sorted(spans)
-        self._starts = [span[0] for span in ordered]
-        self._ends = list(accumulate((span[1] for span in ordered), max))  # the furthest so far
-
-    def touch(self, span: Span) -> bool:
-        """True if the span overlaps one of these."""
-        before = bisect_left(self._starts, span[1])
-        return before > 0 and self._ends[before - 1] > span[0]
-
-
-def first_overlap(spans: Iterable[Span]) -> tuple[Span, Span] | None:
-    """Return the first two spans that overlap, in the order of the text."""
-    pairs = pairwise(sorted(spans))
-    return next(((before, after) for before, after in pairs if after[0] < before[1]), None)
-
-
-def _clashing(spans: Iterable[Span]) -> set[Span]:
-    """Return the spans that overlap another one of these."""
-    clashing: set[Span] = set()
-    furthest: Span | None = None
-    for span in sorted(spans):
-        if furthest and span[0] < furthest[1]:
-            clashing |= {furthest, span}
-        if furthest is None or span[1] > furthest[1]:
-            furthest = span
-    return clashing
 
 
 def _tally(counts: Counter[Any], accepted: set[Any]) -> list[ChoiceCount]:

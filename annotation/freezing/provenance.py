@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from annotation.consensus import majority
+from annotation.consensus.choices import choices_of
 from annotation.consensus.item_state import answers_needed, counted_answers
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Annotator, Answer, Item, Project
@@ -55,11 +55,11 @@ class ProvenanceWriter:
         """List each label that was voted for or is gold, most votes first."""
         mapped = [self.rules.mapping.payload(answer.payload).payload for answer in counted]
         tally = self.rules.verdict(mapped, k, self.rules.policy).tally
-        gold = majority.choices_of(item.gold or {"spans": [], "relations": []})
+        gold = choices_of(item.gold or {"spans": [], "relations": []})
         shown: Counter[Any] = Counter()
         imported: Counter[Any] = Counter()
         for answer, payload in zip(counted, mapped, strict=True):
-            for choice in majority.choices_of(payload):
+            for choice in choices_of(payload):
                 shown[choice] += answer.vote.shown_id is not None
                 imported[choice] += answer.vote.batch_id is not None
         votes = {count.choice: count.votes for count in tally}

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotation.imports import gold, items, suggestions, votes
-from annotation.imports.upload_precheck import ROLES
+from annotation.imports.options import OPTIONS, check_options
 from annotation.models import Batch, Item, Project, Suggestion, Vote
 from annotation.ontology.inventory import lock_project, require_no_running_import
 from annotation.roles import CURATOR, require_organiser, require_to_change
@@ -22,12 +22,9 @@ from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import brat
-from evalsvc.core.formats.documents import UNITS
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import format_of, formats
-from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 from evalsvc.core.formats.text_lines import GZIP, Limits
-from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.models import Job
@@ -40,56 +37,7 @@ from evalsvc.core.upkeep.stored_files import Folder, register_folder
 FILE_CURE = "Copy files/{name} of a backup to its place. The imported rows are not affected."
 GOLD_CURE = "Restore the database from a backup made before the change; scores wait until then."
 
-OPTIONS: dict[str, frozenset[str]] = {
-    Batch.What.ITEMS: frozenset(
-        {"on_error", "labels", "negative", "scheme", "repair", "column", "known", "unit", "names"}
-    ),
-    Batch.What.VOTES: frozenset({"on_error", "labels", "negative", "empty", "k", "item", "unit"}),
-    Batch.What.SUGGESTIONS: frozenset({"on_error", "negative"}),
-    Batch.What.GOLD: frozenset(
-        {"name", "version", "kind", "labels", "negative", "scheme", "repair", "column", "unit", "names"}
-        | {"source_of"}
-    ),
-}
-CHOICES: dict[str, tuple[str, ...]] = {
-    "on_error": ("refuse-lines", "refuse-file"),
-    "empty": ("no-vote", "no-label"),
-    "known": ("qualify", "check"),
-    "scheme": SCHEMES,
-    "repair": REPAIRS,
-    "unit": UNITS,
-}
 
-
-def _is_column(value: Any) -> bool:
-    """From either end; as a number or, from forms, as text."""
-    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    column = whole_number_of(text.removeprefix("-"))
-    return column is not None and column <= 1_000
-
-
-def _are_names(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value)
-
-
-# Checks of option values, with the expected value for messages.
-OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "k": (
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1_000,
-        "a whole number from 1 to 1,000",
-    ),
-    "column": (_is_column, "a column number; 0 is the first column, -1 the last"),
-    "negative": (
-        lambda value: (isinstance(value, str) and bool(value)) or (_are_names(value) and bool(value)),
-        "a name, or a list of names, for N/A",
-    ),
-    "names": (
-        lambda value: _are_names(value) and bool(value),
-        "a list of names, in the order of their numbers",
-    ),
-    "item": (lambda value: isinstance(value, str) and 0 < len(value) <= 200, "the id of an item"),
-    "labels": (lambda value: value == "add" or _are_names(value), "“add”, or a list of names"),
-}
 UNFINISHED_STATES = (Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 CHUNK = 1_000
 MOST_JOINED = 16 << 20
@@ -122,7 +70,7 @@ def receive(
         format, upload = brat.FORMAT.key, joined(upload, annotations, format=format)
     format = format or (next(iter(formats("suggestions"))) if content == Batch.What.SUGGESTIONS else "")
     _require_may_import(content, project, by)
-    _check_options(content, format, options)
+    check_options(content, format, options)
     digest, size = _digest_and_size(upload)
     with transaction.atomic():
         batch = Batch(
@@ -179,26 +127,6 @@ def _require_may_import(content: str, project: Project | None, by: User) -> None
         )
     else:
         require_to_change(project, by, CURATOR)
-
-
-def _check_options(content: str, format: str, options: dict[str, Any]) -> None:
-    unknown = set(options) - OPTIONS[content]
-    if unknown:
-        raise DomainError(
-            "unknown_option",
-            f"Unknown option for an import of {content}: {', '.join(sorted(unknown))}.",
-            hint=f"Use only: {', '.join(sorted(OPTIONS[content]))}.",
-            field="options",
-        )
-    if format and format not in formats():
-        detail = f"Unknown format {format!r}. Use one of: {', '.join(formats(ROLES[content]))}."
-        raise DomainError("unknown_format", detail, field="format")
-    for name, value in options.items():
-        is_valid, expected = OPTION_CHECKS.get(name, (None, ""))
-        if name in CHOICES:
-            is_valid, expected = CHOICES[name].__contains__, f"one of: {', '.join(CHOICES[name])}"
-        if is_valid and not is_valid(value):
-            raise DomainError("bad_option", f"Invalid {name}: {value!r}. Use {expected}.", field=name)
 
 
 def _digest_and_size(upload: BinaryIO | File) -> tuple[str, int]:

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import msgspec
 from django.db import transaction
 
-from annotation.consensus.majority import first_overlap, payload_of
+from annotation.consensus.choices import first_overlap, payload_of
 from annotation.imports.staging import CHUNK, negatives
 from annotation.models import Batch, OntologyLabel, Project, Suggestion
 from annotation.queue.answer_validation import MOST_MARKS

@@ -20,14 +20,8 @@ from annotation.adjudication.bulk_actions import EXCLUDE, GOLD, INCLUDE, REOPEN,
 from annotation.models import Project
 from annotation.pages.gold_forms import GoldAnswerForm
 from annotation.pages.project_page import project_context, project_for
-from annotation.pages.sentences import (
-    PLACES,
-    STATE_TITLES,
-    USE_TITLES,
-    ExclusionForm,
-    FilterForm,
-    filters_of,
-)
+from annotation.pages.sentence import ExclusionForm
+from annotation.pages.sentences import PLACES, STATE_TITLES, USE_TITLES, FilterForm, filters_of
 from annotation.reports import item_search
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person

@@ -27,7 +27,7 @@ from annotation.models import (
     Vote,
 )
 from annotation.pages.gold_forms import GoldQuestionForm
-from annotation.pages.imports import FileForm, format_choices, upload_field
+from annotation.pages.import_forms import FileForm, format_choices, upload_field
 from annotation.pages.interval_chart import coefficient, share
 from annotation.pages.project_page import (
     ActionForm,

@@ -1,49 +1,36 @@
-"""Pages of all sentences of a project, and of one with its answers and history."""
+"""List of a project's sentences, as a page and as CSV."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.safestring import SafeString
-from rest_framework.exceptions import ValidationError
+from django.shortcuts import get_object_or_404, render
 
 from annotation import roles
-from annotation.adjudication import decisions, second_readings
-from annotation.consensus.rules import Rules
-from annotation.models import Answer, Item, KnownAnswer, Project
-from annotation.ontology.inventory import inventory
-from annotation.pages.gold_forms import gold_form
+from annotation.models import Item, Project
 from annotation.pages.project_page import (
-    ActionForm,
     answer_text,
     choices_by_name,
     label_titles,
     project_context,
     project_for,
 )
-from annotation.queue import exclusions, quality_settings
 from annotation.queue.grading import choices_in
 from annotation.reports import item_history, item_search, item_table
 from annotation.reports.item_search import ItemFilters, ItemPage
 from annotation.roles import display_names
-from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.web.downloads import long_csv_file
-from evalsvc.core.web.formatting import seconds
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.span_lanes import Lane, text_with_lanes
-from evalsvc.core.web.text_highlighting import colours_of, mark_pair, shortened
-from evalsvc.core.web.views import page, row_id, submit, submitted
+from evalsvc.core.web.text_highlighting import shortened
+from evalsvc.core.web.views import page
 
 STATE_TITLES: dict[str, str] = {
     Item.State.OPEN: "open",
@@ -61,14 +48,6 @@ NAMED_PATTERNS = 8
 PLACES = ("after", "before", "start")
 NARROWING = ("state", "use", "pattern", "label", "annotator", "remark")
 MAX_MARKS = 100  # spans, and relations, of an answer on these pages; the API has all
-# What a button does to the item, and the message afterwards
-ACTIONS: dict[str, tuple[Any, str]] = {
-    "reopen": (decisions.reopen, "The decision no longer counts."),
-    "ask": (decisions.ask_one_more, "One more person is asked for an answer."),
-    "reveal": (second_readings.reveal, "You see the decision, and no longer read this sentence again."),
-    "unask": (decisions.cancel_one_more, "Nobody else is asked."),
-    "work": (quality_settings.make_ordinary_item, "This is an ordinary sentence again."),
-}
 
 
 class FilterForm(PageForm):
@@ -101,15 +80,6 @@ class FilterForm(PageForm):
         }
         for name, entries in choices.items():
             self.fields[name].choices = [("", "any"), *entries]  # type: ignore[attr-defined]
-
-
-class ExclusionForm(ActionForm):
-    finding = forms.ChoiceField(label="Reason", choices=[*decisions.FINDINGS.items()])
-    reason = forms.CharField(label="Note", required=False, max_length=2_000)
-
-    def apply_to(self, item: Item, *, by: User) -> str:
-        decisions.exclude_item(item, by=by, **self.cleaned_data)
-        return "The sentence is excluded from the queue and from test sets."
 
 
 def _place(project: Project, key: str) -> Item | None:
@@ -185,7 +155,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         rows=[
             (
                 item,
-                _summary(item, answers[item.pk], titles),
+                summary(item, answers[item.pk], titles),
                 outcome(item, titles),
                 *remarks.get(item.pk, (0, 0)),
                 max((row.answer.vote.at for row in answers[item.pk]), default=None),
@@ -225,7 +195,7 @@ def _number(
     return states[filters.state] if filters.state else sum(states.values())
 
 
-def _text(item: Item, payload: Payload | None, titles: Mapping[str, str]) -> str:
+def text_of(item: Item, payload: Payload | None, titles: Mapping[str, str]) -> str:
     """Write an answer as labels, or as its spans with their words."""
     if payload is None or not payload["spans"]:
         return answer_text(payload, titles)
@@ -237,118 +207,13 @@ def _text(item: Item, payload: Payload | None, titles: Mapping[str, str]) -> str
     return ", ".join([*marks, *links, *([f"and {left:,} more"] if left else [])])
 
 
-def _summary(item: Item, answers: list[item_history.ItemAnswer], titles: Mapping[str, str]) -> str:
+def summary(item: Item, answers: list[item_history.ItemAnswer], titles: Mapping[str, str]) -> str:
     """Count the answers that are not excluded by what they say."""
     counted = [(choices_in(row.payload), row.payload) for row in answers if not row.answer.set_aside]
     payloads = dict(reversed(counted))
     said = Counter(choices for choices, _ in counted).most_common()
-    return " · ".join(f"{n} {_text(item, payloads[choices], titles)}" for choices, n in said)
+    return " · ".join(f"{n} {text_of(item, payloads[choices], titles)}" for choices, n in said)
 
 
 def outcome(item: Item, titles: Mapping[str, str]) -> str:
-    return "" if item.gold is None else _text(item, item.gold, titles)
-
-
-@page("GET", "POST", answer=("answer",), **dict.fromkeys(ACTIONS, ()))
-def sentence(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
-    """Show a sentence with its answers and history, or change what counts."""
-    project, role = project_for(request, slug, roles.CURATOR)
-    item = get_object_or_404(
-        Item.objects.present().select_related("project", "batch__by"), key=key, project=project
-    )
-    user, action = person(request), request.POST.get("action", "")
-    exclusion = ExclusionForm(*submitted(request, "exclude")[:1])
-    gold = gold_form(item, *submitted(request, "gold")[:1])
-    done = submit(request, exclusion, partial(exclusion.apply_to, item, by=user), "finding") or submit(
-        request, gold, partial(gold.apply_to, item, by=user), "answer"
-    )
-    if request.method == "POST" and not (done or action in ("exclude", "gold")):
-        messages.info(request, _act(item, action, request.POST.get("answer", ""), by=user))
-        done = True
-    if done:
-        return redirect("sentence", slug, key)
-    return render(
-        request,
-        "annotation/sentence.html",
-        _sentence_context(item, role, user, exclusion=exclusion, gold=gold),
-    )
-
-
-def _act(item: Item, action: str, answer: str, *, by: User) -> str:
-    """Do what a button says, and return the message to show."""
-    if action == "answer":
-        row = get_object_or_404(Answer.objects.active(), item=item, pk=row_id(answer))
-        exclusions.exclude_answer(row, by=by, excluded=not row.set_aside)
-        return "The answer counts again." if row.set_aside else "The answer is excluded."
-    if action not in ACTIONS:
-        raise ValidationError({"action": f"There is no action {action[:40]!r}. Reload the page."})
-    act, message = ACTIONS[action]
-    act(item, by=by)
-    return str(message)
-
-
-def _sentence_context(item: Item, role: str, user: User, **forms: Any) -> dict[str, Any]:
-    project, hidden = item.project, bool(second_readings.without_outcomes([item], user))
-    titles, answers = label_titles(project), item_history.answers_of(project, [item])[item.pk]
-    decision = None if hidden else item.adjudications.active().select_related("by").first()
-    used = item.votes.exists() or item.leases.filter(ending="").exists()
-    return project_context(
-        project,
-        role,
-        item=item,
-        sentence=mark_pair(item) if item.head else _with_lanes(item, answers, titles),
-        state=USE_TITLES.get(item.use) or STATE_TITLES[item.state],
-        outcome=outcome(item, titles),
-        decision=decision,
-        finding=decisions.FINDINGS.get(decision.finding, "") if decision else "",
-        answers=[
-            (row, _text(item, row.payload, titles), seconds(_seconds(row.answer.vote.milliseconds)))
-            for row in answers
-        ],
-        summary=_summary(item, answers, titles),
-        events=[
-            (event, "" if event.payload is None else _text(item, event.payload, titles))
-            for event in item_history.history(item, decisions=not hidden)
-        ],
-        hidden=hidden,
-        may_decide=not item.use and decisions.needs_decision(item),
-        may_ask=(
-            item.state in (Item.State.SETTLED, Item.State.DISPUTED)
-            and not item.use
-            and decisions.may_ask_one_more(item, project)
-        ),
-        may_unask=decisions.may_cancel_one_more(item),
-        may_exclude=not item.use and item.state != Item.State.UNUSABLE,
-        may_be_gold=not used and not item.use,
-        may_be_ordinary=bool(item.use) and not used,
-        known=_known_answer(item, titles),
-        **forms,
-    )
-
-
-def _known_answer(item: Item, titles: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the answer of a gold question in current labels, and its explanation."""
-    known = KnownAnswer.objects.filter(item=item).first() if item.use else None
-    if known is None:
-        return None
-    payload = Rules(item.project).mapping.payload(known.payload).payload
-    return _text(item, payload, titles), known.explains
-
-
-def _with_lanes(
-    item: Item, answers: list[item_history.ItemAnswer], titles: Mapping[str, str]
-) -> SafeString | str:
-    """Return the text with the spans of all answers that count on lanes, with their votes."""
-    counting = [row.payload for row in answers if row.counted]
-    votes = Counter(tuple(span) for payload in counting for span in payload["spans"])
-    gold = {tuple(span) for span in (item.gold or {}).get("spans", ())}
-    lanes = [
-        Lane(span, titles.get(span[2], span[2]), f"{votes[span]} of {len(counting)}", span in gold)
-        for span in [*gold, *(span for span, _ in votes.most_common() if span not in gold)][:MAX_MARKS]
-    ]
-    types = [choice.name for choice in inventory(item.project, "entity")]  # in the colours of the label form
-    return text_with_lanes(item, lanes, colours=colours_of(types)) if lanes else item.text
-
-
-def _seconds(milliseconds: int | None) -> float | None:
-    return None if milliseconds is None else milliseconds / 1_000
+    return "" if item.gold is None else text_of(item, item.gold, titles)

@@ -15,7 +15,8 @@ from django.http import QueryDict
 from django.utils.safestring import SafeString
 
 from annotation.adjudication.decisions import DisputeDetails, FormerDecision
-from annotation.consensus.majority import Alternative, Link, OpenPart, OpenParts, Span, links_of, payload_of
+from annotation.consensus.choices import Link, Span, links_of, payload_of
+from annotation.consensus.majority import Alternative, OpenPart, OpenParts
 from annotation.pages.dispute_view import DecisionOption, DisputeView, as_json
 from annotation.pages.span_editor import SpanEditor, read_answer, unreadable
 from evalsvc.core.errors.exceptions import DomainError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from annotation.consensus.majority import first_overlap
+from annotation.consensus.choices import first_overlap
 from annotation.consensus.rules import label_names
 from annotation.models import Item, Project
 from annotation.testset import Kind

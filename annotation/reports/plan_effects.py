@@ -9,9 +9,9 @@ from typing import Any
 
 from annotation.consensus import recomputation
 from annotation.consensus.alpha import nominal_alpha
+from annotation.consensus.choices import choices_of
 from annotation.consensus.effects import WAITING, Effect, preview
 from annotation.consensus.facts import WITH_GOLD, Fact, facts_of
-from annotation.consensus.majority import choices_of
 from annotation.models import Answer, Item, Project, SourceLabels
 from annotation.ontology.labels import label_titles, mapping_of
 from annotation.ontology.plans import PlannedStep, apply_plan, step_of

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from annotation.consensus import majority
+from annotation.consensus.choices import choices_of
 from annotation.releases.outcome import Judge, ProvenanceRow
 from annotation.releases.sides import rules_of
 from annotation.testset import Kind, TestSet, export_lines, provenance_lines
@@ -66,7 +67,7 @@ class _ProvenanceFigures:
         decided = self.judge.gold((), line.k, line.decision)
         if other is not None and decided is not None:
             self.other_settles += 1
-            self.decided_alike += majority.choices_of(other) == majority.choices_of(decided)
+            self.decided_alike += choices_of(other) == choices_of(decided)
 
     def add_texts(self) -> None:
         """Add the texts, which agreement on the tokens of spans needs."""

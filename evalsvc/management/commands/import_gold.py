@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation.imports import batches
+from annotation.imports.options import CHOICES
 from annotation.models import Batch
 from annotation.testset import Kind
 from evalsvc.core.formats.registry import formats
@@ -31,10 +31,10 @@ class Command(ActingCommand):
         parser.add_argument(
             "--annotations", metavar="FILE", help="the .ann file of brat; FILE is the .txt file"
         )
-        parser.add_argument("--scheme", choices=batches.CHOICES["scheme"], help="tag scheme of CoNLL columns")
-        parser.add_argument("--unit", choices=batches.CHOICES["unit"], help="unit of offsets, for doccano")
+        parser.add_argument("--scheme", choices=CHOICES["scheme"], help="tag scheme of CoNLL columns")
+        parser.add_argument("--unit", choices=CHOICES["unit"], help="unit of offsets, for doccano")
         parser.add_argument("--names", nargs="+", help="names of labels that are numbers in the file")
-        parser.add_argument("--repair", choices=batches.CHOICES["repair"])
+        parser.add_argument("--repair", choices=CHOICES["repair"])
         parser.add_argument("--column", type=int, help="column of the tags; -1 is the last")
 
     def handle(self, *args: Any, **options: Any) -> None:

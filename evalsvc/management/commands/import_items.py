@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management import CommandParser
 
 from annotation.imports import batches
+from annotation.imports.options import CHOICES, OPTIONS
 from annotation.models import Batch, Project
 from evalsvc.core.formats.registry import formats
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
@@ -18,7 +19,7 @@ def receive_file(
     command: ActingCommand, what: str, options: dict[str, Any], project: Project | None = None, **more: str
 ) -> Batch:
     """Store the file of an import with its options."""
-    names = batches.OPTIONS[what]
+    names = OPTIONS[what]
     beside = options.get("annotations")
     with (
         errors_as_messages(),
@@ -49,7 +50,7 @@ class ImportCommand(ActingCommand):
         parser.add_argument(
             "--format", choices=sorted(formats("items", "votes")), default="", help="default: detected"
         )
-        parser.add_argument("--on-error", choices=batches.CHOICES["on_error"], dest="on_error")
+        parser.add_argument("--on-error", choices=CHOICES["on_error"], dest="on_error")
         parser.add_argument("--labels", choices=["add"], help="add labels missing from the ontology")
         parser.add_argument("--negative", help="spelling of N/A in the file")
 
@@ -85,8 +86,8 @@ class Command(ImportCommand):
         parser.add_argument(
             "--annotations", metavar="FILE", help="the .ann file of brat; FILE is the .txt file"
         )
-        parser.add_argument("--scheme", choices=batches.CHOICES["scheme"], help="tag scheme of CoNLL columns")
-        parser.add_argument("--unit", choices=batches.CHOICES["unit"], help="unit of offsets, for doccano")
+        parser.add_argument("--scheme", choices=CHOICES["scheme"], help="tag scheme of CoNLL columns")
+        parser.add_argument("--unit", choices=CHOICES["unit"], help="unit of offsets, for doccano")
         parser.add_argument("--names", nargs="+", help="names of labels that are numbers in the file")
-        parser.add_argument("--repair", choices=batches.CHOICES["repair"])
+        parser.add_argument("--repair", choices=CHOICES["repair"])
         parser.add_argument("--column", type=int, help="column of the tags; -1 is the last")

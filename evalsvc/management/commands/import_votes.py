@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management import CommandParser
 
 from annotation.consensus import recomputation
-from annotation.imports import batches
+from annotation.imports.options import CHOICES
 from annotation.models import Batch
 from evalsvc.core.web.formatting import counted
 from evalsvc.management.commands.import_items import ImportCommand
@@ -20,8 +20,8 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--empty", choices=batches.CHOICES["empty"], help="meaning of an empty cell")
-        parser.add_argument("--unit", choices=batches.CHOICES["unit"], help="unit of offsets, for doccano")
+        parser.add_argument("--empty", choices=CHOICES["empty"], help="meaning of an empty cell")
+        parser.add_argument("--unit", choices=CHOICES["unit"], help="unit of offsets, for doccano")
         parser.add_argument("--item", help="id of the document in a person's file of INCEpTION")
         parser.add_argument(
             "-k",

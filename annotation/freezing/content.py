@@ -1,0 +1,187 @@
+"""Content of a freeze: lines and manifests, of the answers and of the source labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet, Sum
+
+from annotation.consensus.majority import POLICY_VERSION
+from annotation.freezing import writer
+from annotation.freezing.provenance import ProvenanceWriter
+from annotation.models import Adjudication, Answer, Item, ItemCount, Project, Vote
+from annotation.ontology.inventory import inventory, parts_of
+from annotation.testset import Origin
+from evalsvc.core.database import in_batches
+from evalsvc.core.formats.label_mapping import LabelMapping
+from evalsvc.core.formats.records import token_starts
+
+DECIDED = (Item.State.SETTLED, Item.State.ADJUDICATED)
+
+
+def answers_per_item(project: Project) -> tuple[int, int]:
+    """Return the range of k over items; imports may set it."""
+    rows = ItemCount.objects.live(project).order_by().values_list("k").annotate(total=Sum("n"))
+    wanted = {k or project.k for k, _ in rows.filter(total__gt=0)} or {project.k}
+    return min(wanted), max(wanted)
+
+
+class AnnotatedLines:
+    """Gold lines from votes and adjudications."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.left_out: dict[str, list[str]] = {}
+        self.states: Counter[str] = Counter()
+        self.emptied = 0
+
+    def lines(self) -> Iterator[writer.FrozenLine]:
+        """Yield gold lines in order of work; list undecided items instead."""
+        items = in_batches(self.project.items.live().order_by("rank", "pk"))
+        provenance = ProvenanceWriter(self.project)
+        while chunk := list(islice(items, writer.CHUNK)):
+            decided = provenance.of([item for item in chunk if item.state in DECIDED])
+            for item in chunk:
+                self.states[item.state] += 1
+                self.emptied += item.emptied
+                if item.state in DECIDED and item.gold is not None:
+                    yield writer.FrozenLine(gold_line(item, item.gold), decided[item.pk])
+                else:
+                    self.left_out.setdefault(item.state, []).append(item.external_id)
+
+    def manifest(self) -> dict[str, Any]:
+        beside = self.project.items.present().filter(use=Item.Use.CORPUS).count()  # no candidates
+        answers = Answer.objects.filter(item__project=self.project, item__use="").active()
+        return {
+            "origin": Origin.ANNOTATED,
+            "counts": {state: self.states[state] for state in Item.State.values}
+            | {"answers": answers.count(), "answers_emptied_by_deletion": self.emptied},
+            "answers": answer_origins(answers.filter(item__state__in=DECIDED)),
+            "left_out": self.left_out,
+            **({"beside": beside} if beside else {}),
+            "decisions": decision_notes(self.project),
+            "people": contributors(self.project),
+        }
+
+
+class SourceLines:
+    """Lines from the sealed source labels of the whole corpus."""
+
+    def __init__(self, project: Project, mapping: LabelMapping) -> None:
+        self.project, self.mapping = project, mapping
+        self.unlabelled: list[str] = []
+        self.emptied = 0
+
+    def lines(self) -> Iterator[writer.FrozenLine]:
+        """Yield the lines of all items with source labels, N/A included."""
+        items = self.project.items.corpus().order_by("rank", "pk")
+        for item in in_batches(items.select_related("sealed")):
+            sealed = getattr(item, "sealed", None)
+            if sealed is None:
+                self.unlabelled.append(item.external_id)
+                continue
+            mapped = self.mapping.payload(sealed.labels)
+            self.emptied += mapped.emptied
+            yield writer.FrozenLine(gold_line(item, mapped.payload))
+
+    def manifest(self) -> dict[str, Any]:
+        return {
+            "origin": Origin.SOURCE,
+            "counts": {"labels_emptied_by_deletion": self.emptied},
+            "left_out": {"without source labels": self.unlabelled} if self.unlabelled else {},
+            "people": [],
+        }
+
+
+def answer_origins(answers: QuerySet[Answer]) -> dict[str, int]:
+    """Count answers given here blind, given on a shown prediction, and imported."""
+    imported, shown = Q(vote__batch__isnull=False), Q(vote__shown__isnull=False)
+    return answers.aggregate(
+        blind=Count("pk", filter=~imported & ~shown),
+        prediction_shown=Count("pk", filter=~imported & shown),
+        imported=Count("pk", filter=imported),
+    )
+
+
+def decision_notes(project: Project) -> list[dict[str, str]]:
+    """List active decisions that give a reason or leave an item out."""
+    active = Adjudication.objects.filter(item__in=project.items.live()).active()
+    noted = active.exclude(reason="", finding="").order_by("item__rank", "item")
+    rows = noted.values_list("item__external_id", "finding", "reason")
+    return [{"id": name, "finding": finding, "reason": reason} for name, finding, reason in rows]
+
+
+def contributors(project: Project) -> list[int]:
+    """List everybody who answered or decided: evaluation marks their teams' submissions."""
+    voters = Vote.objects.filter(item__project=project).exclude(annotator__user=None)
+    adjudicators = Adjudication.objects.filter(item__project=project)
+    ids = {*voters.values_list("annotator__user", flat=True), *adjudicators.values_list("by", flat=True)}
+    return sorted(pk for pk in ids if pk is not None)
+
+
+def common_manifest(project: Project) -> dict[str, Any]:
+    steps = project.steps.filter(undone_at=None)
+    return {
+        "project": project.slug,
+        "kind": project.kind,
+        "policy": project.policy,
+        "policy_version": POLICY_VERSION,
+        "k": project.k,
+        "k_of_items": list(answers_per_item(project)),
+        "na_means": project.na_means,
+        "spans_may_overlap": project.spans_may_overlap,
+        "ontology": [
+            {"number": s.number, "operation": s.operation, "sources": s.sources, "target": s.target}
+            | ({"targets": s.targets} if s.targets else {})
+            for s in steps
+        ],
+        "evalsvc": settings.VERSION,
+    }
+
+
+def label_texts(project: Project) -> dict[str, list[dict[str, Any]]]:
+    """Return the current labels with their texts, by part of the inventory."""
+    hidden = ("key", "row")
+    return {
+        str(part): [
+            {name: value for name, value in asdict(choice).items() if value and name not in hidden}
+            for choice in inventory(project, part)
+        ]
+        for part in parts_of(project)
+    }
+
+
+def gold_line(item: Item, gold: dict[str, Any]) -> dict[str, Any]:
+    """Return the frozen line of an item: imported sentence and gold."""
+    if item.head is None or item.tail is None:
+        text = {"tokens": item.tokens} if item.tokens is not None else {"text": item.text}
+        return {"id": item.external_id, **text, "spans": gold["spans"], "relations": gold["relations"]}
+    return {"id": item.external_id, **_sentence(item), "relations": gold["relations"]}
+
+
+def _sentence(item: Item) -> dict[str, Any]:
+    """Return tokens if both mentions fit them, else text.
+
+    Offsets count the same unit.
+    """
+    assert item.head is not None
+    assert item.tail is not None
+    places = [(item.head["start"], item.head["end"]), (item.tail["start"], item.tail["end"])]
+    tokens: list[str] | None = item.tokens
+    if tokens is not None:
+        starts = token_starts(tuple(tokens))
+        ends = [start + len(token) for start, token in zip(starts, tokens, strict=True)]
+        if all(start in starts and end in ends for start, end in places):
+            places = [(starts.index(start), ends.index(end) + 1) for start, end in places]
+        else:
+            tokens = None
+    sentence: dict[str, Any] = {"tokens": tokens} if tokens is not None else {"text": item.text}
+    for key, mention, place in zip("ht", (item.head, item.tail), places, strict=True):
+        entity = {"id": mention["id"], "name": mention["name"], "pos": list(place)}
+        sentence[key] = entity | ({"type": mention["type"]} if mention.get("type") else {})
+    return sentence

@@ -9,7 +9,6 @@ from typing import Any, BinaryIO
 from annotation.models import Batch
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.conll import first_tags
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import (
     Role,
@@ -83,12 +82,13 @@ def precheck(
             hint="Add at least one row below the header.",
             field="upload",
         )
-    if known[format_key].needs_scheme and not scheme:
+    tags_of = known[format_key].first_tags
+    if tags_of and not scheme:
         sample = "\n".join(lines).encode()
         raise DomainError(
             "no_scheme",
             "The file has CoNLL columns, which need a tag scheme.",
-            hint=f"{scheme_hint(first_tags(sample))} Select the scheme it was written in.",
+            hint=f"{scheme_hint(tags_of(sample))} Select the scheme it was written in.",
             field="scheme",
         )
     stated_options = {"unit": unit or None, "names": names, "scheme": scheme or None}

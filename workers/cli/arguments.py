@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from evalsvc.core.formats.negative_class import NA_PLACES
+from evalsvc.core.formats.prediction_check import SILENT_FORMS, TEXT_FORMS, Form
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, Repair, Scheme
 from evalsvc.core.jobs.exceptions import InputFault
@@ -27,6 +28,15 @@ TASKS_OF = {
     **dict.fromkeys(("scheme", "repair", "column", "gold_column", "family"), SPANS),
     **dict.fromkeys(("casefold", "strip_articles", "grounding"), SPANS),
     **dict.fromkeys(("relations", "symmetric"), ("joint",)),
+}
+FORMS_OF: dict[str, Collection[str]] = {
+    **dict.fromkeys(("threshold", "profile"), ("scores", "bag")),
+    **dict.fromkeys(("na", "columns"), ("matrix",)),
+    "aggregate": ("scores",),
+    "missing": set(get_args(Form)) - SILENT_FORMS,
+    "include_negative": ("label",),
+    "strip_articles": TEXT_FORMS,
+    "grounding": ("entity_texts",),
 }
 
 
@@ -75,6 +85,7 @@ class Options:
     symmetric: tuple[str, ...] = ()
     family: tuple[str, ...] = FAMILIES
     measure: tuple[Path, ...] = ()
+    stated: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, arguments: Namespace) -> Options:
@@ -91,8 +102,19 @@ class Options:
             "family": tuple(values["family"] or FAMILIES),
             "symmetric": tuple(values["symmetric"] or ()),
             "measure": tuple(values["measure"] or ()),
+            "stated": frozenset(
+                name for name, value in values.items() if value is not None and value is not False
+            ),
         }
         return cls(**{name: value for name, value in values.items() if value is not None})
+
+    def require_effect(self, forms: Collection[str]) -> None:
+        """Reject a stated option that changes nothing about files of these forms."""
+        for name, affected in FORMS_OF.items():
+            if name in self.stated and not set(forms) & set(affected):
+                option, of = f"--{name.replace('_', '-')}", " or ".join(sorted(affected))
+                detail = f"{option} has no effect on these predictions, only on the form {of}."
+                raise InputFault("bad_option", detail)
 
 
 def integer_from(least: int) -> Callable[[str], int]:

@@ -51,7 +51,9 @@ def _run(arguments: Namespace, work: Callable[[Namespace], str]) -> CommandOutpu
             return CommandOutput(REJECTED, msgspec.json.encode(body).decode())
         from workers.cli.report_output import rejection_text
 
-        return CommandOutput(REJECTED, err=rejection_text(error.problems, file=str(error.path)))
+        labels = getattr(arguments, "labels", None)
+        text = rejection_text(error.problems, file=str(error.path), labels=labels)
+        return CommandOutput(REJECTED, err=text)
     except OSError as error:
         message = f"{error.filename}: {error.strerror}." if error.filename else str(error)
         return CommandOutput(REJECTED, err=message)

@@ -22,7 +22,7 @@ from evalsvc.core.web.formatting import p_text
 from evalsvc.evaluation.comparison.sentences import Outcome, Side, remark, sentence
 from evalsvc.evaluation.measures.menu import MEASURES, compared_measures
 from workers.cli.arguments import Options
-from workers.cli.local_files import LEFT_OUT, gold_column, read_local_gold
+from workers.cli.local_files import LEFT_OUT, forms_of, gold_column, read_local_gold
 from workers.cli.report_output import Computed, computed, computed_lines, number, table, title
 from workers.metrics.report import Report
 from workers.metrics.systems import holm
@@ -88,6 +88,7 @@ def compare(
     named = _names(names, len(systems))
     local = read_local_gold(gold, options, column=gold_column(gold, systems[0][0], options))
     cases = [_distinct([(path, local.case(path)) for path in paths]) for paths in systems]
+    options.require_effect(forms_of({path: case for distinct, _ in cases for path, case in distinct}))
     reports = [[report_of(case) for _, case in distinct] for distinct, _ in cases]
     _require_same_measures(
         [path for distinct, _ in cases for path, _ in distinct], [each for of in reports for each in of]

@@ -20,7 +20,6 @@ from evalsvc.core.formats.old_labels import NOTHING, mapped_in_words
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.registry import Records, formats, recognise_source
-from evalsvc.core.formats.tag_schemes import SCHEMES, scheme_hint
 from evalsvc.core.formats.text_lines import LIMITS
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.evaluation.measures.composition import BASES, Composition, checked, formula
@@ -51,11 +50,11 @@ FORMS: dict[str, tuple[Form, ...]] = {
 PIECE_BYTES = 1 << 18
 LEFT_OUT = "Left out: {:,} predictions about items that the gold does not have."
 COUNTED = {
-    "repaired_tag": "entities of the {} lack their beginning or end in the scheme. They were counted.",
-    "dropped_tag": "entities of the {} lack their beginning or end in the scheme. They were dropped.",
-    "duplicate_span": "spans of the {} repeat others. They were counted once.",
-    "duplicate_relation": "relations of the {} repeat others. They were counted once.",
-    "empty_answer": "answers of the {} have no text. They were left out.",
+    "repaired_tag": "Entities of the {} without their beginning or end in the scheme, counted",
+    "dropped_tag": "Entities of the {} without their beginning or end in the scheme, dropped",
+    "duplicate_span": "Spans of the {} that repeat others, counted once",
+    "duplicate_relation": "Relations of the {} that repeat others, counted once",
+    "empty_answer": "Answers of the {} without text, left out",
 }
 NEGATIVE = "{0} looks like the negative class, but is averaged like a relation. Use --negative {0}."
 
@@ -113,10 +112,12 @@ def score(gold: Path, predictions: Path, options: Options) -> LocalScore:
     if options.task == "entities" and not options.measure and options.old_labels is None:
         report = conll_columns.score(gold, predictions, options, gold_column=column)
     if report is not None:
+        options.require_effect(["tags"])
         return LocalScore(report, computed(options, gold), _count_warnings(report.counts))
     local = read_local_gold(gold, options, column=column)
     compositions = [(path.stem, _composition(path, local)) for path in options.measure]
     case = local.case(predictions)
+    options.require_effect(forms_of({predictions: case}))
     report, left_out = report_of(case), case.placed.left_out
     own = [Composed(name, formula(parts), composed(parts, report, case)) for name, parts in compositions]
     notes = [LEFT_OUT.format(left_out)] if left_out else []
@@ -124,6 +125,17 @@ def score(gold: Path, predictions: Path, options: Options) -> LocalScore:
     mapped = local.mapped(case)
     warnings = (*local.warnings, *([f"{mapped}."] if mapped else []), *_count_warnings(report.counts))
     return LocalScore(report, computed(options, gold, case, old=local.old), warnings, tuple(own))
+
+
+def forms_of(cases: Mapping[Path, ScoringCase]) -> set[str]:
+    """Return the forms of predictions; `matrix` stands for those with columns."""
+    from evalsvc.core.formats import npy, npz
+
+    forms = {case.form for case in cases.values()}
+    for path in cases:
+        with path.open("rb") as file:
+            forms |= {"matrix"} if file.read(len(npy.MAGIC)).startswith((npy.MAGIC, npz.MAGIC)) else set()
+    return forms
 
 
 def _mapping(path: Path) -> LabelMapping:
@@ -162,7 +174,7 @@ def _composition(path: Path, local: LocalGold) -> Composition:
 def _count_warnings(counts: Mapping[str, float]) -> tuple[str, ...]:
     """Describe repaired, dropped and merged tags and spans."""
     return tuple(
-        f"{counts[name]:,.0f} {text.format(side)}"
+        f"{text.format(side)}: {counts[name]:,.0f}."
         for side in ("gold", "predictions")
         for code, text in COUNTED.items()
         if counts.get(name := f"{side}_{code}")
@@ -209,11 +221,7 @@ def _format_of(source: Path | BinaryIO, options: Options, *kinds: Records) -> st
     accepted = [key for key, each in formats().items() if not each.readers.keys().isdisjoint(kinds)]
     format = recognise_source(source, accepted=accepted)
     is_guess = formats()[format].catch_all and UNITS[options.task] == "document"
-    format = conll.FORMAT.key if is_guess else format
-    if formats()[format].needs_scheme and options.scheme is None:
-        hint = scheme_hint(conll.first_tags(source))
-        Problems().stop("no_scheme", field="scheme", expected=f"one of {', '.join(SCHEMES)}", hint=hint)
-    return format
+    return conll.FORMAT.key if is_guess else format
 
 
 def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:

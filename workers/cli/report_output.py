@@ -43,6 +43,7 @@ class Composed(NamedTuple):
 
 
 SCHEME_HINT = "Name the tag scheme with --scheme."
+MISSING_HINT = "Count items without a prediction as wrong with --missing wrong."
 OTHER_ITEMS_HINT = (
     "{:,} ids of the file are not in the gold, and {:,} of the gold not in the file. Are both of one split?"
 )
@@ -245,16 +246,21 @@ def report_json(
     return msgspec.json.encode(body)
 
 
-def rejection_text(problems: Problems, *, file: str) -> str:
-    """Format the number of problems by kind, then the first ones."""
+def rejection_text(problems: Problems, *, file: str, labels: Path | None = None) -> str:
+    """Format the number of problems by kind, then the first ones.
+
+    `labels` is the stated inventory.
+    """
     kinds = ", ".join(f"{code} {count:,}" for code, count in problems.by_code.most_common())
     lines = [f"{problem.code}: {problem.sentence()}" for problem in problems.first]
     more = problems.total - len(lines)
     rest = [f"{more:,} more"] if more else []
     rest += [SCHEME_HINT] if "no_scheme" in problems.by_code else []
-    rest += [INVENTORY_HINT] if {"unknown_label", "near_label"} & problems.by_code.keys() else []
+    is_label = {"unknown_label", "near_label"} & problems.by_code.keys()
+    rest += [INVENTORY_HINT] if is_label and labels is None else []
     unknown, missing = problems.by_code["unknown_id"], problems.by_code["missing_id"]
-    rest += [OTHER_ITEMS_HINT.format(unknown, missing)] if unknown and missing else []
+    if missing:
+        rest += [OTHER_ITEMS_HINT.format(unknown, missing) if unknown else MISSING_HINT]
     noun = "problem" if problems.total == 1 else "problems"
     return "\n".join([f"{file}: {problems.total:,} {noun} ({kinds})", *lines, *rest])
 

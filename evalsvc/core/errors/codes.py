@@ -128,6 +128,7 @@ BENCHMARKS: dict[str, str] = {
     "bad_choice": "The value is not one of the allowed choices.",
     "bad_counts": "The training counts are not a list of labels with counts. See detail for the line.",
     "bad_key": "The Idempotency-Key is longer than 120 characters. Use a shorter one.",
+    "other_negative": "The gold's negative class is a relation here. Use a benchmark with that class.",
     "bad_kind": "The test set contains a different kind of gold than the benchmark scores.",
     "bad_comparison": "Compare 2 to 10 systems of one board.",
     "too_many_comparisons": "Too many of your comparisons wait or run. Wait for one, or cancel it.",

@@ -109,26 +109,13 @@ def read_conll_items(
     column: int = -1,
     limits: Limits = LIMITS,
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) with spans in tokens.
-
-    Reject gold of which most entities are dropped.
-    """
-    kept = 0
+    """Yield (line, item) with spans in tokens."""
     for row in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
         spans, broken = decode_tags(row.tags, scheme, repair=repair)
         report_broken(broken, row.tags, scheme=scheme, lines=row.lines, repair=repair, problems=problems)
-        kept += len(spans)
         lines = tuple([row.lines[start] for start, _, _ in spans])
         item = ItemLine(row.id, " ".join(row.tokens), row.tokens, spans=tuple(spans), label_lines=lines)
         yield row.lines[0], item
-    dropped = problems.warnings["dropped_tag"]
-    if dropped > kept:
-        problems.add(
-            "other_scheme",
-            field="scheme",
-            value=f"{dropped:,} entities dropped, {kept:,} kept, as {scheme} with {repair}",
-            expected="another scheme, such as IOB1, or the repair conlleval",
-        )
 
 
 def read_conll_predictions(
@@ -254,7 +241,7 @@ FORMAT = register(
             options=("scheme",),
         ),
         has_ids=False,
-        needs_scheme=True,
+        first_tags=first_tags,
         marks="spans",
         task="entities",
         example_line=lambda id, label, tag: f"Turin\t{tag}",

@@ -290,7 +290,7 @@ class PredictionCheck:
             self.form = self.example.form = form
             return True
         expected = f"the form {self.form} in all lines" if self.form else f"one of: {', '.join(self.forms)}"
-        hint = None if self.form else f"This benchmark does not accept predictions of the form {form}."
+        hint = None if self.form else f"Predictions of the form {form} are not accepted here."
         self.problems.add("mixed_forms", line=line, value=form, expected=expected, hint=hint)
         self.problems.unread.add_id(getattr(prediction, "id", None))
         return False

@@ -51,7 +51,7 @@ KINDS: dict[str, ProblemKind] = {
     "missing_key": ProblemKind("The object lacks a required key.", LABEL),
     "duplicate_key": ProblemKind("The object has the same key twice.", LABEL),
     "wrong_type": ProblemKind("The value has the wrong type or length.", LABEL),
-    "mixed_forms": ProblemKind("The line combines forms that exclude each other.", LABEL),
+    "mixed_forms": ProblemKind("The form of the line does not fit here.", LABEL),
     # Columns.
     "wrong_columns": ProblemKind("The line does not have the columns of this format.", "Turin\tB-place"),
     "no_scheme": ProblemKind(

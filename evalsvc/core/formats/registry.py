@@ -19,7 +19,7 @@ from evalsvc.core import formats as package
 from evalsvc.core.formats.documents import Document, Unit
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ItemLine, PredictionLine, VoteLine
-from evalsvc.core.formats.tag_schemes import ANY_SCHEME, Repair, Scheme
+from evalsvc.core.formats.tag_schemes import ANY_SCHEME, Repair, Scheme, mostly_kept, scheme_hint
 from evalsvc.core.formats.text_lines import LIMITS, LONGEST_MAGIC, Limits, Source, peek, read_lines
 
 SAMPLE = 50
@@ -136,7 +136,7 @@ class Format(NamedTuple):
     magic: bytes = b""
     has_ids: bool = True
     has_header: bool = False
-    needs_scheme: bool = False
+    first_tags: Callable[[Source], list[tuple[str, ...]]] | None = None
     repeats_items: bool = False
     merge_by: Literal["content", "id"] = "content"
     catch_all: bool = False
@@ -146,6 +146,11 @@ class Format(NamedTuple):
     negatives: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
     example_line: Callable[[str, str, str], str | None] = lambda id, label, tag: None
+
+    @property
+    def needs_scheme(self) -> bool:
+        """Return whether its tags need a stated scheme."""
+        return self.first_tags is not None
 
 
 _REGISTERED: dict[str, Format] = {}
@@ -349,15 +354,19 @@ def open_records(
     if chosen is None or reader is None:
         expected = ", ".join(key for key, other in known.items() if kind in other.readers)
         problems.stop("unknown_format", field="format", value=format, expected=f"one of: {expected}")
-    if chosen.needs_scheme and options.get("scheme") is None:
-        problems.stop("no_scheme", field="scheme", expected=ANY_SCHEME)
+    if chosen.first_tags and options.get("scheme") is None:
+        hint = scheme_hint(chosen.first_tags(source))
+        problems.stop("no_scheme", field="scheme", expected=ANY_SCHEME, hint=hint)
     if kind != "predictions":
         first_line = chosen.example.splitlines()[0]
         problems.set_example(lambda code: first_line)
     used = {name: options[name] for name in reader.options}
     read = import_module(reader.loader).read if reader.loader else reader.read
     assert read is not None
-    return read(source, problems=problems, limits=limits, **used)
+    records = read(source, problems=problems, limits=limits, **used)
+    if used.get("repair", "conlleval") == "conlleval" or kind not in ("items", "gold"):
+        return records
+    return mostly_kept(records, problems, scheme=used["scheme"], repair=used["repair"])
 
 
 def open_items(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import Span
+from evalsvc.core.formats.records import ItemLine, Span
 
 Scheme = Literal["IOB1", "IOB2", "BIOES", "BILOU"]
 Repair = Literal["conlleval", "strict-iob2", "strict"]
@@ -122,9 +122,9 @@ def scheme_hint(sentences: Iterable[Sequence[str]]) -> str:
     elif prefixes & {"E", "S"}:
         scheme, reason = "BIOES", "it has E- or S- tags"
     elif orphans > begun:
-        scheme, reason = "IOB1", f"of its entities, {orphans:,} begin with I-, {begun:,} with B-"
+        scheme, reason = "IOB1", f"of its first entities, {orphans:,} begin with I-, {begun:,} with B-"
     else:
-        scheme, reason = "IOB2", f"of its entities, {begun:,} begin with B-, {orphans:,} with I-"
+        scheme, reason = "IOB2", f"of its first entities, {begun:,} begin with B-, {orphans:,} with I-"
     return f"The file looks like {scheme}: {reason}."
 
 
@@ -167,6 +167,25 @@ def report_broken(
         line, field = (lines[at], "tag") if len(lines) > 1 else (lines[0], f"tags[{at}]")
         expected = f"{wanted[0]}-{label}"
         problems.add(REPAIR_CODES[repair], line=line, field=field, value=tags[at], expected=expected)
+
+
+def mostly_kept(
+    items: Iterator[tuple[int, ItemLine]], problems: Problems, *, scheme: Scheme | None, repair: Repair
+) -> Iterator[tuple[int, ItemLine]]:
+    """Yield (line, item); reject a file of which most entities were dropped."""
+    before, kept = problems.warnings["dropped_tag"], 0
+    for line, item in items:
+        kept += len(item.spans or ())
+        yield line, item
+    dropped = problems.warnings["dropped_tag"] - before
+    if dropped > kept:
+        other = "IOB1" if scheme == "IOB2" else "IOB2"
+        problems.add(
+            "other_scheme",
+            field="scheme",
+            value=f"{dropped:,} entities dropped, {kept:,} kept, as {scheme} with {repair}",
+            expected=f"another scheme, such as {other}, or the repair conlleval",
+        )
 
 
 def share_tagged(lines: Sequence[str]) -> float:

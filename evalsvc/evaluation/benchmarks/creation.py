@@ -398,6 +398,14 @@ def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field:
         detail = f"{test_set} contains {test_set.kind}, but this benchmark ranks {benchmark.task}."
         raise DomainError("bad_kind", detail, field=field)
     known = {(label.get("part"), label["name"]) for label in benchmark.labels}
+    if benchmark.task == Task.RELATIONS and (None, test_set.negative) in known:
+        raise DomainError(
+            "other_negative",
+            f"{test_set.negative} is the negative class of {test_set}, but a relation of this benchmark.",
+            hint=f"Create a benchmark with the negative class {test_set.negative}. "
+            "The option include_negative averages it too.",
+            field=field,
+        )
     negatives = {benchmark.negative, test_set.negative}
     unknown = [
         label["name"]

@@ -79,6 +79,8 @@ def computation(
     if options.get("unit") in ("sentence", "bag"):
         similar = similar_to_negative(options.get("labels", ()), negative=options.get("negative"))
         choices |= {"similar_to_negative": similar} if similar else {}
+    elif "unit" in options:
+        choices.pop("negative", None)  # entities have none
     if "missing" in choices and "form" in options:
         choices["missing"] = missing_rule(options["form"], choices["missing"], hidden=hidden)
     if "threshold" in choices:
@@ -102,8 +104,7 @@ def of_setting(
         complete["threshold"] = THRESHOLD_BEFORE.get(scorer)
     options = {key: complete[key] for key in ("beta", *OF_KIND[setting.kind])}
     options |= {"unit": setting.unit, "labels": [label["name"] for label in benchmark.labels or ()]}
-    if benchmark.negative:
-        options["negative"] = benchmark.negative
+    options["negative"] = benchmark.negative
     if old := old_labels.accepted(benchmark, [version or setting]).clear:
         options["old_labels"] = old
     if setting.kind == "joint":
@@ -179,7 +180,7 @@ def _negative(computed: Mapping[str, Any]) -> str:
 
 def _stated_negative(computed: Mapping[str, Any]) -> str:
     if not computed.get("negative"):
-        return "none" if "include_negative" in computed else ""
+        return "none" if computed.keys() & {"negative", "include_negative"} else ""
     if not computed.get("include_negative"):
         return f"{computed['negative']}, not averaged"
     # a setting takes several forms, and sets of labels have no negative class

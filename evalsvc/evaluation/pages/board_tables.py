@@ -18,7 +18,7 @@ from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages import board_reversals
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
 from evalsvc.evaluation.pages.board_view import system_names
-from evalsvc.evaluation.pages.page_table import NOT_PRINTED, notes
+from evalsvc.evaluation.pages.page_table import NOT_PRINTED, notes, tie_notes
 
 SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
 TEAM_HEAD = Head("team", "Team", numeric=False)
@@ -163,7 +163,8 @@ def caption(view: BoardView) -> str:
     if view.first.bands and view.first.tests:
         words.append(TESTED.format(view.first.tests.methods_in_words(view.board.order_by)))
     words += [REPORTED, *_impossible(view)] if view.reported else []
-    words += [f"{note}." for note in notes(view, view.rows)]
+    below = [*notes(view, view.rows), *tie_notes(view.board, view.rows)]
+    words += [f"{note}." for note in below]
     return " ".join(words)
 
 

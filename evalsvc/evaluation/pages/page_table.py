@@ -135,7 +135,7 @@ def table(
     rows = [_row(view, row, scale, visible, beside.get(row.system.pk, ())) for row in shown]
     axis = charts.strip_axis(scale) if scale else ""
     reasons = notes(view, shown)
-    all_notes = [*reasons, *_tie_notes(board, shown)]
+    all_notes = [*reasons, *tie_notes(board, shown)]
     below = [_reported_row(view, *each, scale) for each in printed]
     return BoardTable(
         main, view.columns, view.groups, axis, rows, all_notes, bool(reasons), below, bool(beside)
@@ -291,7 +291,7 @@ def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
     return [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
 
 
-def _tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:
+def tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:
     """Name the systems whose AUC lies under ties to a good part."""
     column = board.columns.get(TIES)
     if column is None:

@@ -87,11 +87,14 @@ def micro_above_macro_in_words(values: Mapping[str, float | None], setting: Sett
     """Explain each micro F1 above macro precision and recall."""
     found = []
     for prefix in micro_above_macro(values):
-        micro, *both = (
-            f"{measure.title} {measured(values[key] or 0, measure)}"
+        figures = [
+            (measure.title, measured(values[key] or 0, measure))
             for key in (f"{prefix}micro_f1", f"{prefix}macro_precision", f"{prefix}macro_recall")
             if (measure := as_shown(setting, key))
-        )
+        ]
+        if figures[0][1] in {figure for _, figure in figures[1:]}:
+            continue  # above by digits that are not shown
+        micro, *both = map(" ".join, figures)
         found.append(f"{micro[:1].upper()}{micro[1:]} is above {' and '.join(both)}. {MICRO_ABOVE_MACRO}")
     return found
 

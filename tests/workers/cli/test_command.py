@@ -127,6 +127,47 @@ def test_an_option_without_effect_on_the_task_is_rejected(two, capsys, task, wor
     assert f"{words[0]} has no effect on {task}, only on " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ("classification --negative b", "--missing wrong"),
+        ("classification --negative b", "--include-negative"),
+        ("sentences", "--threshold 0"),
+        ("sentences", "--na first"),
+        ("bags", "--aggregate AVG"),
+    ],
+)
+def test_an_option_without_effect_on_the_form_is_rejected(write, capsys, task, words):
+    gold = [
+        {"id": str(at), "h": {"id": "h", "name": "x"}, "t": {"id": str(at), "name": "y"}} for at in range(2)
+    ]
+    files = write("g.jsonl", [{**line, "relations": ["a"]} for line in gold])
+    predictions = write("p.jsonl", [{"id": str(at), "labels": ["a"]} for at in range(2)])
+    assert main([str(files), str(predictions), "--task", *task.split(), *words.split()]) == 2
+    assert f"{words.split()[0]} has no effect on these predictions" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_larger_inventory_is_advised_only_where_none_is_stated(two, write, capsys, labels):
+    stated = ["--labels", str(write("labels.txt", "a\nb\n"))] if labels else []
+    other = write("other.jsonl", [{**line, "label": "c"} for line in GOLD])
+    assert main([two[0], str(other), *two[2:], *stated]) == 2
+    assert ("--labels FILE" in capsys.readouterr().err) is not labels
+
+
+def test_a_file_that_lacks_items_has_a_way_to_score_it(two, write, capsys):
+    part = write("part.jsonl", GOLD[:30])
+    assert main([two[0], str(part), *two[2:]]) == 2
+    assert "--missing wrong" in capsys.readouterr().err
+
+
+def test_bags_without_a_negative_class_are_named_so(write, capsys):
+    lines = [{"h": "h", "t": "t", "relation": "a", "score": 1.0}]
+    gold = write("g.jsonl", [{"h": "h", "t": "t", "relation": "a"}])
+    assert main([str(gold), str(write("p.jsonl", lines)), "--task", "bags"]) == 0
+    assert "Negative class       none" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("by_line", [False, True])
 def test_repaired_and_dropped_tags_of_both_files_are_counted(write, capsys, monkeypatch, by_line):
     if by_line:

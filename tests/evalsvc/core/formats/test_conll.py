@@ -93,13 +93,6 @@ def test_repaired_tags_are_counted_with_their_lines():
     ]
 
 
-def test_a_file_of_which_most_entities_are_dropped_is_rejected():
-    problems = items(IOB1, repair="strict-iob2")[1]
-    assert problems.warnings == {"dropped_tag": 3}
-    assert problems.by_code == {"other_scheme": 1}
-    assert problems.first[0].value == "3 entities dropped, 1 kept, as IOB2 with strict-iob2"
-
-
 def test_iob1_read_as_iob1_needs_no_repair():
     assert not items(IOB1, scheme="IOB1")[1].warnings
 

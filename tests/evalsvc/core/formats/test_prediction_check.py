@@ -237,7 +237,7 @@ def test_another_spelling_of_the_negative_class_has_a_hint():
 def test_a_form_that_is_not_accepted_is_named():
     check = PredictionCheck(ids=["a"], labels=["r"], forms=["label", "labels"])
     problems = check.check([(1, ScoresPrediction("a", {"r": 0.5}))])
-    assert problems.first[0].hint == "This benchmark does not accept predictions of the form scores."
+    assert problems.first[0].hint == "Predictions of the form scores are not accepted here."
 
 
 TEXTS = {"labels": ["P"], "negative": None, "forms": ["spans", "entity_texts"], "lengths": {"a": 9, "b": 9}}

@@ -14,6 +14,7 @@ from evalsvc.core.formats import registry
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import (
     formats,
+    open_gold,
     open_items,
     open_predictions,
     open_votes,
@@ -144,6 +145,27 @@ def test_columns_without_a_tag_scheme_are_rejected(open_records):
     with pytest.raises(FileRejected):
         open_records(example("conll"), format="conll", problems=problems)
     assert problems.by_code == {"no_scheme": 1}
+    assert "looks like IOB2" in (problems.first[0].hint or "")
+
+
+TAGS = '"tags": ["I-PER", "O", "I-LOC", "O", "I-PER", "B-PER"]'
+
+
+@pytest.mark.parametrize(
+    ("format", "content"),
+    [
+        ("conll", "Ada\tI-PER\nin\tO\nTurin\tI-LOC\n\nBob\tI-PER\nBen\tB-PER\n"),
+        ("jsonl-items", f'{{"id": "1", "tokens": ["Ada", "in", "Turin", ".", "Bob", "Ben"], {TAGS}}}\n'),
+        ("jsonl-predictions", f'{{"id": "1", {TAGS}}}\n'),
+    ],
+)
+def test_gold_of_which_most_entities_are_dropped_is_rejected(format, content):
+    problems = Problems()
+    options = {"format": format, "scheme": "IOB2", "repair": "strict-iob2"}
+    list(open_gold(content.encode(), problems=problems, **options))
+    assert problems.warnings == {"dropped_tag": 3}
+    assert problems.by_code == {"other_scheme": 1}
+    assert problems.first[0].value == "3 entities dropped, 1 kept, as IOB2 with strict-iob2"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from evalsvc.evaluation.pages import score_view
 from evalsvc.evaluation.shown_scores import newest
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl
-from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
+from tests.cast.benchmarks import ENTITY_GOLD, LABELS, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.cast.replay import replayed
 from workers.runner import run_next
 
@@ -482,3 +482,11 @@ def test_the_limits_of_a_benchmark_include_remaining_quotas(cast: BenchmarkCast,
         None,
     )
     assert body["lines"] == 1_000
+
+
+def test_the_negative_class_of_the_gold_is_no_relation_of_the_benchmark(cast: BenchmarkCast) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    with pytest.raises(DomainError, check=lambda error: error.code == "other_negative"):
+        cast.benchmark(
+            labels=[*LABELS, gold.negative], negative="", settings=[("main", gold, "sentence", "micro_f1")]
+        )

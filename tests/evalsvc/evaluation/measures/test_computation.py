@@ -174,7 +174,7 @@ TAG_LINES = [{"id": line["id"], "tags": ["O"] * len(line["tokens"])} for line in
 JOINT_LINES = [{key: line[key] for key in ("id", "spans", "relations")} for line in JOINT_GOLD]
 OF_COMMAND = {
     "sentence": ["--task", "classification", "--include-negative", "--missing", "wrong"],
-    "bag": ["--task", "bags", "--threshold", "0.5", "--aggregate", "AVG", "--missing", "wrong"],
+    "bag": ["--task", "bags", "--threshold", "0.5", "--aggregate", "AVG"],
     "document": ["--task", "entities", "--scheme", "IOB1", "--repair", "strict", "--casefold"],
     "joint": ["--task", "joint", "--casefold", "--symmetric", "met"],
 }
@@ -232,7 +232,7 @@ def test_board_setting_and_commands_name_the_same_choices_as_a_score(
     of_form |= {"include_negative"} if setting.unit == "bag" else set()
     of_form |= {"strip_articles", "grounding"}
     shared = board["computation"].keys() - of_form
-    assert computed.keys() - of_form == shared | ({"negative"} if setting.unit == "document" else set())
+    assert computed.keys() - of_form == shared
     assert {key: computed[key] for key in shared} == {key: board["computation"][key] for key in shared}
     for command in commands(case, "--json"):
         assert command_line(command) == 0

@@ -486,7 +486,8 @@ def test_an_area_that_ties_carry_orders_no_board(client: Client, cast: Benchmark
         pass
     page = shown(client, "board", "rel")
     assert '<option value="auc"' not in page
-    assert "Share of the AUC that lies under tied scores, which raise it: Birch 100.0 %" in page
+    for text in (page, shown(client, "board-view-file", "rel", "tex").replace("\\%", "%")):
+        assert "Share of the AUC that lies under tied scores, which raise it: Birch 100.0 %" in text
     assert "should order no board" not in page
     response = client.get(reverse("board", args=["rel"]), {"order": "auc"})
     assert response.status_code == 400

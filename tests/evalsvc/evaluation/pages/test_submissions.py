@@ -14,6 +14,7 @@ from django.urls import reverse
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import PredictionFile, Setting, Submission
+from evalsvc.evaluation.pages.score_view import micro_above_macro_in_words
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.cast.replay import replayed
@@ -375,6 +376,11 @@ def test_a_micro_f1_above_macro_precision_and_recall_is_explained_beside_the_fig
     assert expected in page(client, submission)
     system = reverse("system", args=["ner", submission.system_id])
     assert expected in client.get(system).content.decode()
+
+
+def test_a_micro_f1_above_by_digits_that_are_not_shown_needs_no_explanation(cast: BenchmarkCast) -> None:
+    values = {"conll_micro_f1": 1.0, "conll_macro_precision": 1 - 1e-16, "conll_macro_recall": 0.9999}
+    assert not micro_above_macro_in_words(values, cast.entities().settings.get())
 
 
 def test_wrong_directions_are_counted_apart_from_other_wrong_relations(

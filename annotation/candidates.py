@@ -31,7 +31,7 @@ from evalsvc.core.formats.records import LabelPrediction, ScoresPrediction
 from evalsvc.core.formats.registry import formats, open_predictions, recognise_source
 from evalsvc.core.formats.text_lines import LIMITS, Limits
 from evalsvc.core.jobs.lease import fenced
-from evalsvc.core.web.places import reading
+from evalsvc.core.web import places
 
 CHUNK = 1_000
 AT_ONCE = 10_000  # sentences of a project whose candidates a request chooses; beyond, a job does
@@ -128,7 +128,7 @@ WEB_LIMITS = Limits(1 << 27, 500_000)
 
 def read_scores_in_web(file: BinaryIO) -> dict[str, float]:
     """Read a prediction file while few threads do."""
-    with reading():
+    with places.files.taken():
         return read_scores(file, limits=WEB_LIMITS)
 
 

@@ -151,7 +151,7 @@ UPLOAD_MAX_BYTES = env_int("UPLOAD_MAX_BYTES", default=200_000_000, least=1)
 UPLOAD_MAX_UNPACKED_BYTES = env_int("UPLOAD_MAX_UNPACKED_BYTES", default=2_000_000_000, least=1)
 UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", default=20_000_000, least=1)
 UPLOAD_MAX_LINE_BYTES = env_int("UPLOAD_MAX_LINE_BYTES", default=4_000_000, least=1)
-# Checks without submitting, per person and web process.
+# Checks without submitting, per person.
 CHECKS_PER_HOUR = env_int("CHECKS_PER_HOUR", default=60, least=1)
 CHECK_SECONDS = env_int("CHECK_SECONDS", default=30, least=1)
 # An import holds about 400 bytes of each line in memory, to detect duplicates.

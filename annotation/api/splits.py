@@ -18,7 +18,7 @@ from annotation.testset import Companion
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
-from evalsvc.core.web.places import reading
+from evalsvc.core.web import places
 from evalsvc.core.web.request_validation import validated
 from evalsvc.core.web.tables import records
 
@@ -245,6 +245,6 @@ class Leakage(APIView):
         test_set.require_reader(user)
         body = validated(request, LeakageRequestSerializer)
         chosen = {"format": body["format"], "most": making.MOST_LINES_IN_WEB}
-        with reading():
+        with places.files.taken():
             rows = making.leakage_of(test_set, body["file"], by=user, **chosen)
         return Response(LeakageSerializer({"shared": rows}).data)

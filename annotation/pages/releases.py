@@ -35,7 +35,6 @@ from evalsvc.core.errors.exceptions import TooLarge
 from evalsvc.core.web.downloads import parts_file, zip_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
-from evalsvc.core.web.places import reading
 from evalsvc.core.web.views import attempt, page, takes
 
 MAX_BYTES, MAX_SECONDS = 15_000_000, 2.0  # of a request; the command has no limit
@@ -108,25 +107,23 @@ def check_copy(request: HttpRequest) -> HttpResponse:
     form = CopyForm(request.POST, request.FILES) if request.method == "POST" else CopyForm()
     context: dict[str, Any] = {"form": form}
     if form.is_valid():
-        if not isinstance(request.user, User):
-            login_throttle.record_check(request)
         files = {file.name: opened(file) for file in form.cleaned_data["copies"]}
-        if result := attempt(form, lambda: _checked(request, files), "copies"):
-            context |= {"result": result} | _known(request, result)
+        with login_throttle.check(request):
+            if result := attempt(form, lambda: _checked(files), "copies"):
+                context |= {"result": result} | _known(request, result)
     return render(request, "annotation/release_check.html", context)
 
 
-def _checked(request: HttpRequest, files: dict[str, Opened]) -> CheckResult:
-    """Check files while few threads do, for a limited computing time; without a login one at a time."""
-    with reading(alone=not isinstance(request.user, User)):
-        begun = time.thread_time()
+def _checked(files: dict[str, Opened]) -> CheckResult:
+    """Check files for a limited computing time."""
+    begun = time.thread_time()
 
-        def tick() -> None:
-            if time.thread_time() - begun > MAX_SECONDS:
-                hint = "Use manage.py verify_release."
-                raise TooLarge("too_large", "The files take too long to check in a request.", hint=hint)
+    def tick() -> None:
+        if time.thread_time() - begun > MAX_SECONDS:
+            hint = "Use manage.py verify_release."
+            raise TooLarge("too_large", "The files take too long to check in a request.", hint=hint)
 
-        return check(files, tick)
+    return check(files, tick)
 
 
 def opened(file: UploadedFile) -> Opened:

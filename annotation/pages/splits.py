@@ -14,10 +14,10 @@ from annotation.splits.splitting import Unit
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.registry import formats, read_by_job
+from evalsvc.core.web import places
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, percent
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.places import reading
 from evalsvc.core.web.views import attempt, page
 
 UNITS = [
@@ -102,7 +102,7 @@ def leakage_page(request: HttpRequest, slug: str) -> HttpResponse:
         file, most = form.cleaned_data["file"], making.MOST_LINES_IN_WEB
         chosen = {"format": form.cleaned_data["format"], "most": most}
         try:
-            with reading():
+            with places.files.taken():
                 found = attempt(form, lambda: making.leakage_of(test_set, file, by=user, **chosen))
         except FileRejected as rejected:
             form.add_error("file", str(rejected))

@@ -1,4 +1,4 @@
-"""Limits on password attempts, mails and checks without a login, per name and network.
+"""Limits on password attempts, sign-ons, mails and checks of files, per person, name and network.
 
 An attempt is recorded before the password is checked, so that parallel attempts count like successive ones.
 """
@@ -15,6 +15,7 @@ from django.db.models import Min, Q
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils import timezone
+from rest_framework.request import Request
 
 from evalsvc.core.accounts.models import PasswordTry
 from evalsvc.core.errors.exceptions import QuotaExceeded
@@ -27,6 +28,7 @@ MAIL_WINDOW = 4 * WINDOW
 CHECKS_PER_NETWORK, CHECKS_OF_ALL = 20, 200
 MAILS_PER_ADDRESS, MAILS_PER_NETWORK = 3, 30
 SIGN_UPS_PER_NETWORK = 100
+SIGN_ONS_PER_NETWORK = 300
 
 
 class TooManyAttempts(QuotaExceeded):
@@ -35,7 +37,7 @@ class TooManyAttempts(QuotaExceeded):
     title = "Too many attempts"
 
 
-def network_of(request: HttpRequest) -> str:
+def network_of(request: HttpRequest | Request) -> str:
     """Return the client's IPv4 address, or its IPv6 /64 prefix."""
     hops = [hop.strip() for hop in request.headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
     proxies = settings.TRUSTED_PROXIES
@@ -56,7 +58,7 @@ def _keys(request: HttpRequest, username: str) -> dict[str, str]:
 
 def place(request: HttpRequest) -> AbstractContextManager[None]:
     """Hash passwords of a request, one of each network at a time."""
-    return places.hashing(network=network_of(request))
+    return places.passwords.taken(network_of(request))
 
 
 @contextmanager
@@ -116,8 +118,45 @@ def record_sign_up(request: HttpRequest) -> None:
         )
 
 
-def record_check(request: HttpRequest) -> None:
-    """Record a check of files without a login, or raise beyond a limit."""
+def record_sign_on(request: HttpRequest) -> None:
+    """Record the start of a single sign-on, or raise beyond a limit."""
+    keys = {"name": keyed("sign-ons"), "network": keyed(f"sign-ons from {network_of(request)}")}
+    wait = _record(keys, WINDOW, (SIGN_ONS_PER_NETWORK, Q(network=keys["network"])))
+    if wait:
+        raise TooManyAttempts(
+            "too_many_sign_ons",
+            f"Too many people of your network are signing on. You can sign on in {_minutes(wait)}.",
+            retry_after=wait,
+        )
+
+
+@contextmanager
+def check(request: HttpRequest | Request) -> Iterator[None]:
+    """Check files that are not submitted, within the limits of a person, or of all without a login.
+
+    Of each person one check runs at a time, and one of all without a login.
+    """
+    with places.checks.taken(request.user.pk or "no login"):
+        if request.user.is_authenticated:
+            _record_check_by(request.user.pk)
+        else:
+            _record_check_without_login(request)
+        yield
+
+
+def _record_check_by(person: int) -> None:
+    keys = {"name": keyed(f"checks by {person}"), "network": ""}
+    wait = _record(keys, MAIL_WINDOW, (settings.CHECKS_PER_HOUR, Q(name=keys["name"])))
+    if wait:
+        raise QuotaExceeded(
+            "too_many_checks",
+            f"You checked {settings.CHECKS_PER_HOUR:,} files. You can check again in {_minutes(wait)}.",
+            retry_after=wait,
+            hint="Check with a command on your own computer.",
+        )
+
+
+def _record_check_without_login(request: HttpRequest | Request) -> None:
     keys = {
         "name": keyed("checks without a login"),
         "network": keyed(f"checks from {network_of(request)}"),

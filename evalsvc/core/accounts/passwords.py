@@ -23,7 +23,7 @@ class Hasher(PBKDF2PasswordHasher):
     """The framework's hash, computed by few threads at once: whoever logs in keeps nobody waiting."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        with places.hashing():
+        with places.passwords.taken():
             return super().encode(password, salt, iterations)
 
 

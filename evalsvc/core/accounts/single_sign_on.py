@@ -26,7 +26,7 @@ from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
 
 from evalsvc.core.accounts import invitations, security_log, users
-from evalsvc.core.accounts.login_throttle import network_of
+from evalsvc.core.accounts.login_throttle import network_of, record_sign_on
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.accounts.sessions import CONNECTING, INVITATION
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -152,6 +152,7 @@ class Start(OIDCAuthenticationRequestView):
     """Redirect to the provider; the session of a visitor lasts no longer than that may take."""
 
     def get(self, request: HttpRequest) -> HttpResponseBase:
+        record_sign_on(request)
         if not request.user.is_authenticated:
             request.session.set_expiry(BEGUN_SECONDS)
         return super().get(request)

@@ -1,10 +1,15 @@
-"""Places for requests that take long: they leave a thread to pages and one to a password."""
+"""Places: how many threads of a web process may do something slow at once.
+
+Every kind of slow request has its places, and each holder (a person or a network) has one of them at a time.
+All kinds together leave a thread to pages, and some to passwords: a log-in waits for no file. A request
+without a place is answered with 429; of some kinds, one of each holder waits a little before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from threading import BoundedSemaphore, Condition, local
+from threading import Condition, local
 
 from django.conf import settings
 
@@ -12,145 +17,99 @@ from evalsvc.core.errors.exceptions import QuotaExceeded
 
 RETRY_SECONDS = 5
 WAIT_SECONDS = 5
-NETWORK_WAIT_SECONDS = 1
-_half, _quarter = (max(1, settings.WEB_THREADS // part) for part in (2, 4))
-_reading, _waiting = BoundedSemaphore(_half), BoundedSemaphore(_quarter)
-_waiting_by_network, _waiting_for_network = BoundedSemaphore(_quarter), BoundedSemaphore(_quarter)
-_alone = BoundedSemaphore(1)
-_busy = BoundedSemaphore(max(1, settings.WEB_THREADS - 2))  # and one more for a password
-_of_thread = local()
 
 
-@contextmanager
-def busy(error: Callable[[], Exception]) -> Iterator[None]:
-    """Occupy a thread for long, while two are left, for pages and a password; else raise the error."""
-    if getattr(_of_thread, "busy", False):
-        yield
-        return
-    if not _busy.acquire(blocking=False):
-        raise error()
-    _of_thread.busy = True
-    try:
-        yield
-    finally:
-        _of_thread.busy = False
-        _busy.release()
+def half(threads: int) -> int:
+    return max(1, threads // 2)
 
 
-@contextmanager
-def reading(*, alone: bool = False) -> Iterator[None]:
-    """Read a file while at most half of the threads do, so that pages stay available; else answer 429.
-
-    Another quarter of the threads may wait for a place. Of all `alone`, one reads and none waits.
-    """
-    if alone and not _alone.acquire(blocking=False):
-        raise _no_reading()
-    try:
-        with busy(_no_reading):
-            if not _reading.acquire(blocking=False) and (alone or not _waited(_reading, _waiting)):
-                raise _no_reading()
-            try:
-                yield
-            finally:
-                _reading.release()
-    finally:
-        if alone:
-            _alone.release()
+def quarter(threads: int) -> int:
+    return max(1, threads // 4)
 
 
-class NetworkPlaces:
-    """Places for a quarter of the threads, of each network one at a time.
+def shared(threads: int) -> int:
+    """Return how many threads all kinds but passwords share; one is nobody's."""
+    return max(1, threads - quarter(threads) - 1)
 
-    Another quarter may wait for a place, of each network one, and a last quarter a moment for another of
-    their network; the others are answered with 429.
+
+class Places:
+    """The places of one kind.
+
+    All kinds share some threads. Those of `reserved` places come on top; waiting for one takes a shared one.
     """
 
-    def __init__(self, code: str, detail: str, *, quick: bool = False) -> None:
-        self.code, self.detail, self.quick = code, detail, quick
-        self.free, self.networks, self.left = BoundedSemaphore(_quarter), set[str](), Condition()
+    kinds: list[Places] = []
+    changed = Condition()  # guards the lists of all kinds
+    of_thread = local()
+
+    def __init__(self, code: str, detail: str, most: int, *, wait: float = 0, reserved: bool = False) -> None:
+        self.code, self.detail, self.most, self.wait, self.reserved = code, detail, most, wait, reserved
+        self.holders: list[Hashable] = []
+        self.waiting: list[Hashable] = []
+        self.kinds.append(self)
 
     @contextmanager
-    def taken(self, network: str) -> Iterator[None]:
-        """Take a place, or answer 429; a quick one that is free also while all else is busy."""
-        if self.quick and network not in self.networks and self.free.acquire(blocking=False):
-            try:
-                with self._turn_of(network):
-                    yield
-            finally:
-                self.free.release()
+    def taken(self, holder: Hashable = None) -> Iterator[None]:
+        """Take a place, or answer 429; a thread that has one needs no other."""
+        if getattr(self.of_thread, "has_place", False):
+            yield
             return
-        with busy(self._none), self._turn_of(network):
-            if not _waited(self.free, _waiting_by_network):
-                raise self._none()
-            try:
-                yield
-            finally:
-                self.free.release()
-
-    @contextmanager
-    def _turn_of(self, network: str) -> Iterator[None]:
-        with self.left:
-            if network in self.networks and not self._waited_for(network):
-                raise self._none()
-            self.networks.update({network} - {""})
+        holder = holder or object()
+        self._take(holder)
+        self.of_thread.has_place = True
         try:
             yield
         finally:
-            with self.left:
-                self.networks.discard(network)
-                self.left.notify_all()
+            self.of_thread.has_place = False
+            with self.changed:
+                self.holders.remove(holder)
+                self.changed.notify_all()
 
-    def _waited_for(self, network: str) -> bool:
-        """Wait a moment until nobody else of a network has a place, while few do."""
-        if not _waiting_for_network.acquire(blocking=False):
-            return False
-        try:
-            return self.left.wait_for(lambda: network not in self.networks, NETWORK_WAIT_SECONDS)
-        finally:
-            _waiting_for_network.release()
+    def _take(self, holder: Hashable) -> None:
+        with self.changed:
+            if not (self.reserved and self._is_next(holder)) and (
+                self._shared_in_use() >= shared(settings.WEB_THREADS) or holder in self.waiting
+            ):
+                raise self._error()
+            self.waiting.append(holder)
+            try:
+                if not self.changed.wait_for(lambda: self._is_next(holder), self.wait):
+                    raise self._error()
+                self.holders.append(holder)
+            finally:
+                self.waiting.remove(holder)
+                self.changed.notify_all()
 
-    def _none(self) -> QuotaExceeded:
+    def _is_next(self, holder: Hashable) -> bool:
+        """Return whether a place is free, and no other holder has waited longer for it."""
+        ready = (each for each in self.waiting if each not in self.holders)
+        return len(self.holders) < self.most and holder not in self.holders and next(ready, holder) == holder
+
+    def _shared_in_use(self) -> int:
+        return sum(len(kind.waiting) + len(kind.holders) * (not kind.reserved) for kind in self.kinds)
+
+    def _error(self) -> QuotaExceeded:
         hint = f"Try again in {RETRY_SECONDS} s."
         return QuotaExceeded(self.code, self.detail, retry_after=RETRY_SECONDS, hint=hint)
 
 
-passwords = NetworkPlaces(
-    "too_many_passwords", "Many passwords are being checked. Yours was not.", quick=True
+_half, _quarter = half(settings.WEB_THREADS), quarter(settings.WEB_THREADS)
+files = Places("too_many_checks", "Other files are being read.", _half)
+checks = Places("too_many_checks", "Another file of yours, or of others, is being checked.", _half)
+polls = Places("too_many_polls", "Too many requests wait.", settings.WEB_THREADS // 4)
+mails = Places(
+    "too_many_mails", "Many mails are being sent, or the mail server is slow.", _quarter, wait=WAIT_SECONDS
 )
-mails = NetworkPlaces("too_many_mails", "Many mails are being sent, or the mail server is slow.")
-provider = NetworkPlaces("too_many_sign_ons", "Many people are signing on, or the provider is slow.")
-
-
-@contextmanager
-def hashing(*, network: str = "") -> Iterator[None]:
-    """Hash a password, which takes most of a second.
-
-    A thread takes one place, however often it hashes.
-    """
-    if getattr(_of_thread, "hashes", False):
-        yield
-        return
-    with passwords.taken(network):
-        _of_thread.hashes = True
-        try:
-            yield
-        finally:
-            _of_thread.hashes = False
-
-
-def _no_reading() -> QuotaExceeded:
-    hint = f"Send it again in {RETRY_SECONDS} s."
-    detail = "Other files are being read."
-    return QuotaExceeded("too_many_checks", detail, retry_after=RETRY_SECONDS, hint=hint)
-
-
-def _waited(places: BoundedSemaphore, waiting: BoundedSemaphore) -> bool:
-    """Take a place, at once or after waiting while few do."""
-    if places.acquire(blocking=False):
-        return True
-    if not waiting.acquire(blocking=False):
-        return False
-    try:
-        return places.acquire(timeout=WAIT_SECONDS)
-    finally:
-        waiting.release()
+provider = Places(
+    "too_many_sign_ons",
+    "Many people are signing on, or the provider is slow.",
+    _quarter,
+    wait=WAIT_SECONDS,
+)
+passwords = Places(
+    "too_many_passwords",
+    "Many passwords are being checked. Yours was not.",
+    _quarter,
+    wait=WAIT_SECONDS,
+    reserved=True,
+)

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evalsvc.core.accounts import users
+from evalsvc.core.accounts import login_throttle, users
 from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.old_labels import mapped_in_words
@@ -34,7 +34,6 @@ from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import intake
 from evalsvc.evaluation.submissions.other_inputs import Submitter
 from evalsvc.evaluation.submissions.request_body import tags_of, upload_of
-from evalsvc.evaluation.submissions.thread_limits import CHECKS
 
 
 class LineProblemSerializer(serializers.Serializer[Any]):
@@ -78,7 +77,7 @@ class DryRun(APIView):
         benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"), known=FORM_FIELDS)
         self._check_declared(request, benchmark, upload.fields)
-        with CHECKS.one(users.person(request).pk):
+        with login_throttle.check(request):
             checked = intake.check(
                 benchmark,
                 upload.chunks,

@@ -30,7 +30,7 @@ from evalsvc.evaluation import roles, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, final_entries
 from evalsvc.evaluation.dates import submitted_on
 from evalsvc.evaluation.models import Setting, Submission
-from evalsvc.evaluation.submissions import intake, model_intake, thread_limits, timeline
+from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
 
 
@@ -308,10 +308,10 @@ class OneSubmission(APIView):
         """State, progress, position in the queue and timeline of a submission."""
         submission = roles.requested_submission(request, pk)
         wait, headers = request.query_params.get("wait"), {}
-        seconds = None if wait is None else thread_limits.seconds_of(wait)
+        seconds = None if wait is None else long_poll.seconds_of(wait)
         if seconds is not None and submission.state not in submission_states.ENDED:
-            if not thread_limits.wait_for_change(submission, seconds):
-                headers["Retry-After"] = str(thread_limits.POLL_RETRY_SECONDS)
+            if not long_poll.wait_for_change(submission, seconds):
+                headers["Retry-After"] = str(long_poll.RETRY_SECONDS)
             submission = roles.requested_submission(request, pk)
         data = SubmissionDetailSerializer(submission, context={"request": request}).data
         return Response(data, headers=headers)

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from evalsvc.core.accounts import users
-from evalsvc.core.accounts.models import Team, User
+from evalsvc.core.accounts import login_throttle, users
+from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.old_labels import mapped_in_words
 from evalsvc.core.formats.problems import KINDS, FileRejected
@@ -36,7 +36,6 @@ from evalsvc.evaluation.pages.file_problems import shown_problems
 from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm
 from evalsvc.evaluation.submissions import intake, model_intake
 from evalsvc.evaluation.submissions.other_inputs import Submitter
-from evalsvc.evaluation.submissions.thread_limits import CHECKS
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     Setting.Unit.SENTENCE: (
@@ -79,7 +78,7 @@ def _check(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     """
     form = FileForm(request.POST, request.FILES)
     if form.is_valid():
-        context, status = _checked(benchmark, form, by=users.person(request))
+        context, status = _checked(request, benchmark, form)
         context["inputs_url"] = inputs_url(benchmark, form.cleaned_data["phase"])
     else:
         context, status = {"rejected": next(iter(form.errors.values()))[0]}, 400
@@ -88,16 +87,16 @@ def _check(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     return render(request, "evaluation/submit_answer.html", context | {"alone": True})
 
 
-def _checked(benchmark: Benchmark, form: FileForm, *, by: User) -> tuple[dict[str, Any], int]:
+def _checked(request: HttpRequest, benchmark: Benchmark, form: FileForm) -> tuple[dict[str, Any], int]:
     file = form.cleaned_data["file"]
     try:
-        with CHECKS.one(by.pk):
+        with login_throttle.check(request):
             checked = intake.check(
                 benchmark,
                 file.chunks(),
                 phase=form.cleaned_data["phase"],
                 names=form.names,
-                by=Submitter(by),
+                by=Submitter(users.person(request)),
             )
     except DomainError as error:
         return {"rejected": f"{error.detail} {error.hint}".strip()}, error.status

@@ -21,7 +21,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.web.places import reading
+from evalsvc.core.web.places import files
 from evalsvc.core.web.text_validation import (
     is_web_address,
     require_clear,
@@ -215,7 +215,7 @@ def _require_quotas(entry: Entry, hidden: list[Setting], phase: str, *, now: dat
 
 def _read(contract: FileContract, chunks: Iterable[bytes], **options: Any) -> Checked:
     try:
-        with reading():
+        with files.taken():
             checked = check_stream(contract, chunks, **options)
     except FileRejected as error:
         if "too_large" in error.problems.by_code:

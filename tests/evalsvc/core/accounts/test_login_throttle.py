@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from datetime import timedelta
-from threading import Semaphore, Thread
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -121,9 +121,9 @@ def test_few_passwords_are_hashed_at_once_and_others_are_told_to_wait_without_co
     """A hash takes most of a second: attempts within all limits occupied every thread."""
     settings.PASSWORD_HASHERS = ["evalsvc.core.accounts.passwords.Hasher"]
     monkeypatch.setattr(passwords.Hasher, "iterations", 1)
-    monkeypatch.setattr(places, "WAIT_SECONDS", 0.01)
     with monkeypatch.context() as all_places_taken:
-        all_places_taken.setattr(places.passwords, "free", Semaphore(0))
+        all_places_taken.setattr(places.passwords, "holders", ["192.0.2.9"])
+        all_places_taken.setattr(places.passwords, "wait", 0.01)
         response = client.post(reverse("login"), {"username": "kim", "password": RIGHT})
         assert (response.status_code, response["Retry-After"]) == (429, "5")
         assert not PasswordTry.objects.exists()
@@ -135,9 +135,10 @@ def test_few_passwords_are_hashed_at_once_and_others_are_told_to_wait_without_co
 def test_of_one_network_one_password_is_checked_at_a_time_so_that_others_find_a_place(
     client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(places.passwords, "most", 2)
     with monkeypatch.context() as one_is_being_checked:
-        one_is_being_checked.setattr(places.passwords, "networks", {"192.0.2.1"})
-        one_is_being_checked.setattr(places, "NETWORK_WAIT_SECONDS", 0.01)
+        one_is_being_checked.setattr(places.passwords, "holders", ["192.0.2.1"])
+        one_is_being_checked.setattr(places.passwords, "wait", 0.01)
         assert attempt(client, "wrong", address="192.0.2.1") == 429
         assert attempt(client, "wrong", address="192.0.2.2") == 400
         team = teams.create_team(name="Kelpie", by=kim)
@@ -152,51 +153,75 @@ def test_a_second_password_of_a_network_waits_for_the_first_and_a_third_is_turne
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """People of a course, behind one address, log in within the same second."""
-    monkeypatch.setattr(places, "NETWORK_WAIT_SECONDS", 60)
-    monkeypatch.setattr(places, "_waiting_for_network", waiting := Semaphore(1))
+    monkeypatch.setattr(places.passwords, "wait", 60)
     hashed: list[str] = []
 
     def log_in(name: str) -> None:
         try:
-            with places.hashing(network="192.0.2.1"):
+            with places.passwords.taken("192.0.2.1"):
                 hashed.append(name)
         except QuotaExceeded:
             hashed.append(f"not {name}")
 
-    second, third = (Thread(target=log_in, args=[name]) for name in ("second", "third"))
-    with places.hashing(network="192.0.2.1"):
+    second = Thread(target=log_in, args=["second"])
+    with places.passwords.taken("192.0.2.1"):
         second.start()
-        while waiting._value:
+        while not places.passwords.waiting:
             time.sleep(0.01)
+        third = Thread(target=log_in, args=["third"])
         third.start()
         third.join(60)
     second.join(60)
     assert hashed == ["not third", "second"]
+    assert not places.passwords.holders
+    assert not places.passwords.waiting
+
+
+def test_nobody_overtakes_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One network that asked again and again kept the only place."""
+    monkeypatch.setattr(places.passwords, "wait", 60)
+    hashed: list[str] = []
+
+    def log_in(network: str) -> None:
+        with places.passwords.taken(network):
+            hashed.append(network)
+
+    another = Thread(target=log_in, args=["192.0.2.2"])
+    with places.passwords.taken("192.0.2.1"):
+        another.start()
+        while not places.passwords.waiting:
+            time.sleep(0.01)
+    log_in("192.0.2.1")
+    another.join(60)
+    assert hashed == ["192.0.2.2", "192.0.2.1"]
 
 
 def test_whatever_takes_long_leaves_a_thread_to_pages_and_to_a_password(
-    client: Client, kim: User, settings: Any, monkeypatch: pytest.MonkeyPatch
+    client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Passwords, providers, files and their queues had places for more than all threads."""
-    assert places._busy._value == settings.WEB_THREADS - 2
-    monkeypatch.setattr(places, "_busy", Semaphore(0))
+    monkeypatch.setattr(places.files, "holders", [1, 2])
     assert attempt(client, RIGHT) == 302
     with monkeypatch.context() as another_is_checked:
-        another_is_checked.setattr(places.passwords, "free", Semaphore(0))
+        another_is_checked.setattr(places.passwords, "holders", ["192.0.2.9"])
         assert attempt(client, RIGHT) == 429
-    with pytest.raises(QuotaExceeded), places.provider.taken("192.0.2.1"):
-        pass
-    with pytest.raises(QuotaExceeded), places.reading():
-        pass
+    for kind in set(places.Places.kinds) - {places.passwords}:
+        with pytest.raises(QuotaExceeded), kind.taken("192.0.2.1"):
+            pass
     assert client.get(reverse("login")).status_code == 200
+
+
+@pytest.mark.parametrize("threads", [3, 4, 5, 8, 16, 40])
+def test_however_many_threads_there_are_one_is_left_to_pages(threads: int) -> None:
+    """Those of passwords came on top of all but two: with eight threads no page was served."""
+    assert places.shared(threads) + places.quarter(threads) == threads - 1
 
 
 def test_parallel_attempts_are_limited_like_successive_ones(
     either_database: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.PASSWORD_TRIES = 5
-    for of_one_process in ((places.passwords, "free"), (places, "_busy")):
-        monkeypatch.setattr(*of_one_process, Semaphore(16))  # as many as there are processes and threads
+    monkeypatch.setattr(places.passwords, "most", 16)  # as many as there are processes and threads
     monkeypatch.setattr(login_throttle, "network_of", lambda request: "")  # of which each checks one
     allowed: list[bool] = []
 

@@ -21,7 +21,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 import evalsvc.urls  # noqa: F401 - read once, as it is where single sign-on is off, before a test switches it on
-from evalsvc.core.accounts import invitations, single_sign_on, teams
+from evalsvc.core.accounts import invitations, login_throttle, single_sign_on, teams
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.web import places
 from tests.evalsvc.core.accounts.provider import CLIENT, ISSUER, FakeProvider, running
@@ -129,13 +129,24 @@ def test_the_session_of_a_visitor_who_only_begins_ends_soon(
     assert client.session.get_expiry_age() == settings.SESSION_COOKIE_AGE
 
 
+def test_starts_of_sign_ons_are_limited_by_network(
+    client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stores a session for ten minutes."""
+    monkeypatch.setattr(login_throttle, "SIGN_ONS_PER_NETWORK", 2)
+    starts = [client.get(reverse("single-sign-on")) for _ in range(3)]
+    assert [start.status_code for start in starts] == [302, 302, 429]
+    assert 0 < int(starts[-1]["Retry-After"]) <= 901
+    assert client.get(reverse("single-sign-on"), REMOTE_ADDR="192.0.2.9").status_code == 302
+
+
 def test_of_one_network_one_person_waits_for_a_slow_provider(
     client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the provider hung, callbacks held all threads of the web server."""
     with monkeypatch.context() as one_waits:
-        one_waits.setattr(places.provider, "networks", {"127.0.0.1"})
-        one_waits.setattr(places, "NETWORK_WAIT_SECONDS", 0.01)
+        one_waits.setattr(places.provider, "holders", ["127.0.0.1"])
+        one_waits.setattr(places.provider, "wait", 0.01)
         response = sign_on(client, provider)
         assert (response.status_code, response["Retry-After"]) == (429, "5")
         assert provider.requests == []

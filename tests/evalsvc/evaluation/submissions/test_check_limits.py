@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from annotation.ontology import inventory
@@ -18,7 +18,6 @@ from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.web import places
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.submissions import intake
-from evalsvc.evaluation.submissions.thread_limits import CheckLimits
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.projects import create_project, curator
@@ -27,32 +26,31 @@ from tests.workers.handlers.test_score import LABEL_LINES
 MEGABYTES = 1.2  # 5,000 ids alone are more
 
 
-def test_a_person_checks_one_file_at_a_time() -> None:
-    limits = CheckLimits()
-    with limits.one(1):
-        with pytest.raises(QuotaExceeded, match="Another file of yours"), limits.one(1):
-            pass
-        with limits.one(2):
-            pass
-    with limits.one(1):
-        pass
+@pytest.mark.parametrize(
+    ("address", "field"), [("/api/v1/benchmarks/rel/check", "file"), ("/check-a-copy/", "copies")]
+)
+def test_a_person_checks_one_file_at_a_time(
+    cast: BenchmarkCast, client: Client, monkeypatch: pytest.MonkeyPatch, address: str, field: str
+) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
 
+    def check() -> int:
+        file = SimpleUploadedFile("f.jsonl", jsonl([{"id": "s1", "label": "born_in"}]))
+        return client.post(address, {field: file}).status_code
 
-def test_checks_leave_half_of_the_threads_to_others(settings: Any) -> None:
-    settings.WEB_THREADS = 2
-    limits = CheckLimits()
-    with limits.one(1), pytest.raises(QuotaExceeded, match="Other files"), limits.one(2):
-        pass
+    monkeypatch.setattr(places.checks, "holders", [cast.kim.pk])
+    assert check() == 429
+    monkeypatch.setattr(places.checks, "holders", [cast.olga.pk])
+    assert check() == 200
 
 
 def test_half_of_the_threads_read_files_and_others_are_told_to_wait(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     benchmark = cast.relations()
-    monkeypatch.setattr(places, "WAIT_SECONDS", 0.01)
-    with ExitStack() as readers:
-        for _ in range(2):
-            readers.enter_context(places.reading())
+    with monkeypatch.context() as others_read:
+        others_read.setattr(places.files, "holders", [1, 2])
         with pytest.raises(QuotaExceeded, match="Other files") as error:
             cast.submit(benchmark, LABEL_LINES)
         assert error.value.retry_after == 5
@@ -66,28 +64,19 @@ def test_a_file_that_costs_too_much_computing_time_is_rejected(cast: BenchmarkCa
     assert checked.problems.by_code == {"too_slow": 1}
 
 
-def test_checks_of_an_hour_are_limited_per_person(settings: Any) -> None:
+def test_checks_of_an_hour_are_limited_per_person(cast: BenchmarkCast, client: Client, settings: Any) -> None:
     settings.CHECKS_PER_HOUR = 2
-    limits = CheckLimits()
-    for person in (1, 2, 1, 2):
-        with limits.one(person):
-            pass
-    with pytest.raises(QuotaExceeded, match="2 files in an hour") as error, limits.one(1):
-        pass
-    assert 0 < error.value.retry_after <= 3_601
-
-
-def test_a_limited_check_is_answered_with_429_by_api_and_page(
-    cast: BenchmarkCast, client: Client, settings: Any
-) -> None:
-    settings.CHECKS_PER_HOUR = 1
-    client.force_login(cast.kim)
     cast.relations()
     file = jsonl([{"id": "s1", "label": "born_in"}])
-    sent = [client.post("/api/v1/benchmarks/rel/check", file, "application/octet-stream") for _ in range(2)]
-    assert sent[-1].status_code == 429
+    for person in (cast.kim, cast.olga):
+        client.force_login(person)
+        client.post("/check-a-copy/", {"copies": SimpleUploadedFile("f.jsonl", file)})
+        sent = [
+            client.post("/api/v1/benchmarks/rel/check", file, "application/octet-stream") for _ in range(2)
+        ]
+        assert [each.status_code for each in sent] == [200, 429]
     assert sent[-1].json()["code"] == "too_many_checks"
-    assert int(sent[-1]["Retry-After"]) > 0
+    assert 0 < int(sent[-1]["Retry-After"]) <= 3_601
 
 
 def test_unknown_ids_take_no_memory(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:

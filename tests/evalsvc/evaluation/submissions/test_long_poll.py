@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from threading import BoundedSemaphore, Thread
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,9 +16,10 @@ from django.urls import reverse
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.exceptions import IllegalTransition
+from evalsvc.core.web import places
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Submission
-from evalsvc.evaluation.submissions import thread_limits
+from evalsvc.evaluation.submissions import long_poll
 from evalsvc.local.supervisor import commands
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from workers.runner import run_next
@@ -37,7 +38,7 @@ def test_a_wait_ends_when_the_state_changes(either_database: str, tmp_path: Any,
     found: list[bool] = []
 
     def wait() -> None:
-        found.append(thread_limits.wait_for_change(submission, 60))
+        found.append(long_poll.wait_for_change(submission, 60))
         connection.close()
 
     waiting = Thread(target=wait)
@@ -53,38 +54,22 @@ def test_waiting_for_an_ended_submission_returns_at_once(
     submission = cast.submit(cast.relations(), LINES)
     run_next("score")
     client.force_login(cast.kim)
-    monkeypatch.setattr(thread_limits, "wait_for_change", None)  # would break if it were asked
+    monkeypatch.setattr(long_poll, "wait_for_change", None)  # would break if it were asked
     assert status(client, submission, wait="20").json()["state"] == "scored"
 
 
-def test_no_more_than_a_quarter_of_the_threads_wait(cast: BenchmarkCast, client: Client) -> None:
+def test_no_more_than_a_quarter_of_the_threads_wait(
+    cast: BenchmarkCast, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     submission = cast.submit(cast.relations(), LINES)
     client.force_login(cast.kim)
-    seats = thread_limits.slots(django_settings.WEB_THREADS)
-    taken = [thread_limits._slots.acquire(blocking=False) for _ in range(seats)]
-    try:
+    assert places.polls.most == django_settings.WEB_THREADS // 4
+    with monkeypatch.context() as others_wait:
+        others_wait.setattr(places.polls, "holders", ["another"] * places.polls.most)
         answer = status(client, submission, wait="20")
-    finally:
-        for _ in taken:
-            thread_limits._slots.release()
-    assert all(taken)
     assert (answer.status_code, answer.json()["state"]) == (200, "queued")
     assert int(answer["Retry-After"]) > 0
     assert "Retry-After" not in status(client, submission, wait="0")
-
-
-@pytest.mark.parametrize("threads", range(1, 10))
-def test_of_however_many_threads_no_more_than_a_quarter_wait(threads: int) -> None:
-    assert 4 * thread_limits.slots(threads) <= threads < 4 * thread_limits.slots(threads) + 4
-
-
-def test_waiting_without_a_free_thread_returns_at_once(
-    cast: BenchmarkCast, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(thread_limits, "_slots", BoundedSemaphore(thread_limits.slots(3)))
-    submission = cast.submit(cast.relations(), LINES)
-    client.force_login(cast.kim)
-    assert int(status(client, submission, wait="20")["Retry-After"]) > 0
 
 
 def test_a_change_since_the_last_request_returns_at_once(
@@ -93,8 +78,8 @@ def test_a_change_since_the_last_request_returns_at_once(
     submission = cast.submit(cast.relations(), LINES)
     seen = Submission.objects.select_related("job").get(pk=submission.pk)
     run_next("score")
-    monkeypatch.setattr(thread_limits, "time", SimpleNamespace(monotonic=time.monotonic))  # no sleep
-    assert thread_limits.wait_for_change(seen, 20)
+    monkeypatch.setattr(long_poll, "time", SimpleNamespace(monotonic=time.monotonic))  # no sleep
+    assert long_poll.wait_for_change(seen, 20)
 
 
 def test_the_thread_limit_is_that_of_the_web_server() -> None:
@@ -114,7 +99,7 @@ def test_a_wait_that_is_not_whole_seconds_is_rejected(cast: BenchmarkCast, clien
 
 
 def test_a_wait_is_capped_at_the_limit() -> None:
-    assert thread_limits.seconds_of("999") == django_settings.WAIT_MAX_SECONDS == 20
+    assert long_poll.seconds_of("999") == django_settings.WAIT_MAX_SECONDS == 20
 
 
 def test_the_status_has_position_attempt_and_timeline(cast: BenchmarkCast, client: Client) -> None:

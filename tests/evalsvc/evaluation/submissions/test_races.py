@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import Any
 
 import pytest
@@ -49,8 +48,8 @@ def people(
     postgres: dict[str, Any], tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> BenchmarkCast:
     settings.MEDIA_ROOT = tmp_path / "files"
-    for fewer_in_a_process in ("_reading", "_busy"):
-        monkeypatch.setattr(places, fewer_in_a_process, BoundedSemaphore(AT_ONCE))
+    settings.WEB_THREADS = 2 * AT_ONCE
+    monkeypatch.setattr(places.files, "most", AT_ONCE)
     return BenchmarkCast.create()
 
 

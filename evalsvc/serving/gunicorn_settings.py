@@ -37,6 +37,9 @@ limit_request_line = LINE_BYTES
 accesslog = "-"
 access_log_format = '%(h)s %(l)s %(u)s %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %({x-request-id}o)s'
 control_socket_disable = True
+# Django alone reads what a proxy says; gunicorn would take SCRIPT_NAME from any local client
+forwarder_headers, forwarded_allow_ips = "", ""
+secure_scheme_headers: dict[str, str] = {}
 sendfile = False  # it would wait for slow readers
 
 

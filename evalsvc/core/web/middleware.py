@@ -21,6 +21,7 @@ from evalsvc.core.web.request_validation import (
     unread_errors,
 )
 from evalsvc.core.web.text_validation import is_storable
+from evalsvc.core.web.utf8_request import is_utf8
 
 API = "/api/v1/"
 
@@ -104,12 +105,15 @@ class FullLengthStream:
 
 
 class StorableTextMiddleware:
-    """Reject unstorable text in URLs and page forms; parsers check API bodies."""
+    """Reject charsets but UTF-8, and unstorable text in URLs and page forms; parsers check API bodies."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not is_utf8(request):
+            detail = "The Content-Type names a charset that is not read. Send UTF-8."
+            return problem_page(request, 415, problem(415, detail=detail))
         if is_storable("".join((request.path, *_texts(request.GET)))):
             return self.get_response(request)
         return _rejected(request)

@@ -133,6 +133,23 @@ def test_a_long_address_is_answered_up_to_the_limit_and_refused_with_414_beyond(
         assert (int(head.split(b" ")[1]), json.loads(body)["status"]) == (expected, expected)
 
 
+@pytest.mark.parametrize(
+    "charset",
+    ["=punycode", "=zlib_codec", "=idna", "=undefined", "=latin-1", "=odd", "*=odd''a", "*=utf-8''%00"],
+)
+def test_a_charset_but_utf_8_is_rejected_before_anything_is_decoded(web: Web, charset: str) -> None:
+    """Python decodes punycode in quadratic time: eight forms of 600 kB stalled the service."""
+    kind = f"Content-Type: multipart/form-data; boundary=x; charset{charset}\r\n"
+    rest = f"Host: 127.0.0.1\r\nConnection: close\r\n{kind}Content-Length: 7\r\n\r\n--x--\r\n"
+    assert status(connect(web, f"POST /api/v1/limits?a=b HTTP/1.1\r\n{rest}".encode())) == 415
+
+
+def test_no_client_chooses_where_the_service_is_mounted(web: Web) -> None:
+    """Pages had links below the path that a stranger's header named."""
+    request = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nSCRIPT_NAME: /b\r\n\r\n"
+    assert status(connect(web, request)) == 200
+
+
 def test_a_client_that_asks_before_it_sends_may_send(web: Web) -> None:
     head = b"Expect: 100-continue\r\nConnection: close\r\nContent-Length: 6\r\n\r\n"
     client = connect(web, b"POST /api/v1/projects HTTP/1.1\r\n" + HEAD + head)

@@ -12,7 +12,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsvc.core.accounts import users
@@ -21,8 +21,7 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import svg_file, text_file
 from evalsvc.core.web.figures import DataTable, Figure
-from evalsvc.core.web.formatting import DASH, counted, signed
-from evalsvc.core.web.svg import Scale
+from evalsvc.core.web.formatting import DASH, counted
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download, latex_text
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.benchmarks import row_rules
@@ -39,9 +38,9 @@ from evalsvc.evaluation.comparison.across_settings import (
 )
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import run_figures
-from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.pages import charts, compare_figures, comparison_charts
 from evalsvc.evaluation.pages.boards import chosen
+from evalsvc.evaluation.pages.compare_differences import differences, grouped_columns
 
 WHOLE = ("csv", "json")  # with every measure; papers have room for those of the board
 NAMES = {"curves": "Precision against recall", "classes": "F1 per class", "weights": "Weight of each class"}
@@ -236,7 +235,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "pair": pair,
         "pair_names": [comparison.names[place] for place in pair],
         "pair_values": [systems[place] for place in pair],
-        "differences": _differences(comparison, *pair),
+        "differences": differences(comparison, *pair),
         "method": words.method(comparison),
         "tests_of_board": bool(comparison.tests) and not comparison.is_tested,
         "version": comparison.board.version.number,
@@ -304,84 +303,5 @@ def _figures(comparison: Comparison) -> list[list[tuple[str, list[tuple[str, boo
     places = range(len(comparison.rows))
     return [
         [(column.title, [cell(column, place) for place in places]) for column in group]
-        for group in _groups(comparison)
+        for group in grouped_columns(comparison)
     ]
-
-
-NO_D = "Cohen’s d needs several runs of both systems"
-D_HELD_BACK = "not shown while the gold is hidden"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Row of the table of differences: A − B by a measure."""
-
-    title: str
-    difference: str
-    drawing: SafeString | str
-    interval: str
-    p: str
-    p_holm: str
-    d: str
-    effect: str
-    reason: str
-    confirmed: bool
-    no_d: str = ""
-
-
-def _differences(comparison: Comparison, a: int, b: int) -> list[dict[str, Any]]:
-    """Return the differences of a pair in groups, percentages of a group drawn on one scale."""
-    groups = []
-    measures = {tested.key: tested for tested in words.tested_measures(comparison)}
-    parts = [
-        ("", [measures[c.measure.key] for c in columns if c.measure.key in measures])
-        for columns in _groups(comparison)
-    ]
-    for remark, part in (*parts, (words.CLASS_METHOD, words.tested_classes(comparison))):
-        tests = [
-            (tested, test if test.a == a else test.turned())
-            for tested in part
-            for test in tested.tests
-            if {test.a, test.b} == {a, b}
-        ]
-        drawn = [test for tested, test in tests if tested.measure.unit == "%"]
-        ends = [end for test in drawn for end in (test.difference, test.low, test.high) if end is not None]
-        scale = charts.interval_scale(ends) if ends else None
-        if rows := [_difference(tested, test, scale, a) for tested, test in tests]:
-            noun = "class" if remark else "other measure"
-            title = f"Differences by {counted(len(rows), noun, 'classes' if remark else '')}"
-            axis = charts.interval_axis(scale) if scale else ""
-            groups.append({"title": title, "remark": remark, "axis": axis, "rows": rows})
-    return groups
-
-
-def _groups(comparison: Comparison) -> list[list[Column]]:
-    """Part the measures that the board shows in its table from the rest."""
-    first = comparison.first_columns
-    rest = [column for column in comparison.columns if column not in first]
-    return [group for group in (first, rest) if group]
-
-
-def _difference(tested: words.Tested, test: ShownTest, scale: Scale | None, a: int) -> Difference:
-    measure = tested.measure
-    ends = (test.low, test.high) if test.low is not None and test.high is not None else None
-    text = DASH if test.difference is None else words.points(test.difference, measure)
-    interval = f"{words.points(ends[0], measure)} to {words.points(ends[1], measure)}" if ends else DASH
-    drawn: SafeString | str = ""
-    if scale and measure.unit == "%" and test.difference is not None:
-        series = 0 if test.winner is None else 1 if test.winner == a else 2
-        name = f"{tested.title}: {text}" + (f", {interval}" if ends else "")
-        drawn = charts.interval(test.difference, ends, scale=scale, series=series, name=name)
-    return Difference(
-        title=tested.title,
-        difference=text,
-        drawing=drawn,
-        interval=interval,
-        p=test.p_text or DASH,
-        p_holm=test.p_holm_text or DASH,
-        d=DASH if test.d is None else signed(test.d, digits=2),
-        effect=f"{test.word}{'' if test.winner is not None else ' (not confirmed)'}" if test.word else "",
-        reason=test.reason,
-        confirmed=test.winner is not None,
-        no_d="" if test.d is not None else test.reason or (NO_D if test.p is not None else D_HELD_BACK),
-    )

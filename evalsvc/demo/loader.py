@@ -32,7 +32,7 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.models import Job
 from evalsvc.demo.accounts import ANNOTATORS, TEAM_OWNERS, DemoAccounts, ensure_accounts
 from evalsvc.demo.logins import ADJUDICATOR, CURATOR, read_passwords
-from evalsvc.evaluation.benchmarks import contributed, creation, file_contract
+from evalsvc.evaluation.benchmarks import contributed, creation, inputs
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.reported import entries
 from evalsvc.evaluation.submissions import intake
@@ -385,7 +385,7 @@ def _submit_runs(
     runs: tuple[int, ...] = RUNS,
 ) -> None:
     """Submit runs of one system per team; files of entities answer the sentences of both benchmarks."""
-    ids = {json.loads(line)["id"] for line in file_contract.input_lines(*benchmark.settings.all())}
+    ids = {json.loads(line)["id"] for line in inputs.input_lines(*benchmark.settings.all())}
     for (team, owner), (system, description) in zip(TEAM_OWNERS.items(), systems, strict=True):
         for run in runs:
             name = f"{system}-run{run}.jsonl"

@@ -18,7 +18,7 @@ from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks import file_contract, inputs
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.measures.old_labels import is_mapped
 from evalsvc.evaluation.models import PredictionFile, Submission
@@ -109,7 +109,7 @@ def write_inputs(contract: FileContract, path: Path) -> int:
     seen: set[bytes] = set()
     with path.open("wb") as out:
         for setting in contract.settings:
-            for line in file_contract.input_lines(setting):
+            for line in inputs.input_lines(setting):
                 if line not in seen:
                     seen.add(line)
                     out.write(line)

@@ -22,7 +22,7 @@ from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks import contributed, file_contract, quotas, scoring_identity
+from evalsvc.evaluation.benchmarks import contributed, file_contract, inputs, quotas, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.disclosure.outcomes import pack
@@ -242,7 +242,7 @@ def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:
     """Read the rows of a setting; reject a set with another digest."""
     only = None
     if part := part_of(setting):
-        only = file_contract.ids_of_part(setting, setting.unit, part)
+        only = inputs.ids_of_part(setting, setting.unit, part)
     elif setting.only is not None:
         rows = TestSetRow.objects.filter(test_set=setting.only)
         only = frozenset(rows.values_list("external_id", flat=True))

@@ -24,7 +24,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.effects import BoardEffectSerializer
 from evalsvc.evaluation.api.lookups import organised
 from evalsvc.evaluation.api.settings import SettingSerializer
-from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, rules
+from evalsvc.evaluation.benchmarks import creation, file_contract, inputs, old_names, rules
 from evalsvc.evaluation.benchmarks.old_names import SwitchEffect
 from evalsvc.evaluation.dates import zone_key
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
@@ -290,7 +290,7 @@ class AllInputs(APIView):
         """Download every item a file sent now must answer, without gold."""
         benchmark = roles.benchmark_for(request.user, slug)
         contract = file_contract.for_new_file(benchmark, phase=request.query_params.get("phase", ""))
-        return jsonl_file(f"{slug}-inputs.jsonl", file_contract.input_lines(*contract.settings))
+        return jsonl_file(f"{slug}-inputs.jsonl", inputs.input_lines(*contract.settings))
 
 
 class Measures(APIView):

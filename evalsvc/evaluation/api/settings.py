@@ -24,7 +24,7 @@ from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.effects import DisplayEffectSerializer, RevisionEffectSerializer
 from evalsvc.evaluation.api.lookups import organised, setting_of
-from evalsvc.evaluation.benchmarks import creation, file_contract, revision_effect
+from evalsvc.evaluation.benchmarks import creation, inputs, revision_effect
 from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.dates import is_doubtful, is_in_calendar, moment, stated
 from evalsvc.evaluation.disclosure import gold_digest, split
@@ -162,7 +162,7 @@ class SettingSerializer(WithGold, serializers.ModelSerializer[Setting]):
         return SplitSerializer(setting).data if setting.share is not None else None
 
     def get_rows(self, setting: Setting) -> int:
-        return file_contract.count_items(setting)
+        return inputs.count_items(setting)
 
 
 class MomentField(serializers.DateTimeField):
@@ -386,4 +386,4 @@ class Inputs(APIView):
         """Download the items to predict, in order and without gold."""
         setting = setting_of(roles.benchmark_for(request.user, slug), key)
         roles.require_begun(setting, request.user)
-        return jsonl_file(f"{slug}-{key}.jsonl", file_contract.input_lines(setting))
+        return jsonl_file(f"{slug}-{key}.jsonl", inputs.input_lines(setting))

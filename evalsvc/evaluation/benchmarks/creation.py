@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,16 +13,14 @@ from annotation.testset import Kind, TestSet
 from annotation.testset_overlap import published_gold
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
-from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
-from evalsvc.core.formats.label_list import MAX_LABELS
-from evalsvc.core.formats.problems import did_you_mean
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.text_validation import require_unreserved
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import row_rules, versions
+from evalsvc.evaluation.benchmarks.label_inventory import inventory_of, labels_of_set
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE, new_seed
 from evalsvc.evaluation.measures.computation import validate_options
-from evalsvc.evaluation.measures.inventory import ENTITY, RELATION, labels_in_parts
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, contributed_to, offered
 from evalsvc.evaluation.models import Benchmark, BoardTests, Organiser, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, require
@@ -87,74 +85,6 @@ def create(
         )
         Organiser.objects.create(benchmark=benchmark, user=by, role=ORGANISER)
     return benchmark
-
-
-def inventory_of(
-    labels: Iterable[str | dict[str, Any]], *, negative: str, task: str = Task.RELATIONS
-) -> list[dict[str, Any]]:
-    """Return labels as [{"name", "title"}], each once, without the negative class.
-
-    Those of joint benchmarks have a part, and relations without direction are symmetric.
-    """
-    labels = list(labels)
-    if len(labels) > MAX_LABELS:
-        detail = f"A benchmark may have {MAX_LABELS:,} labels, not {len(labels):,}."
-        raise TooLarge("too_many_labels", detail, hint="Add fewer labels.", field="labels", limit=MAX_LABELS)
-    named = [{"name": label, "title": label} if isinstance(label, str) else label for label in labels]
-    parts = (ENTITY, RELATION) if task == Task.JOINT else (None,)
-    for label in named:
-        if label.get("part") not in parts or (label.get("symmetric") and label.get("part") != RELATION):
-            _reject_part(label, task)
-    kept = {(label.get("part"), label["name"]): label for label in named if label["name"] != negative}
-    if {part for part, _ in kept} != set(parts):
-        needs = "an entity type and a relation" if task == Task.JOINT else "at least one label"
-        raise DomainError("no_labels", f"A benchmark needs {needs}. Add labels.", field="labels")
-    return [_only(label) for label in kept.values()]
-
-
-def _only(label: dict[str, Any]) -> dict[str, Any]:
-    """Return what an inventory stores of a label."""
-    stored = {key: label[key] for key in ("name", "title", "part") if key in label}
-    return stored | ({"symmetric": True} if label.get("symmetric") else {})
-
-
-def _reject_part(label: dict[str, Any], task: str) -> NoReturn:
-    if task != Task.JOINT:
-        expected = f"Labels have parts in joint benchmarks only. Leave out `part` of {label['name']}."
-    elif label.get("symmetric"):
-        expected = f"{label['name']} is a type of entities. Only relations can be symmetric."
-    else:
-        expected = f"Say of {label['name']} whether it is an entity type or a relation: `part`."
-    raise DomainError("bad_choice", expected, field="labels")
-
-
-def labels_of(test_sets: Iterable[TestSet], *, task: str, symmetric: str = "") -> list[dict[str, Any]]:
-    """Return the merged label inventories of several test sets, in order.
-
-    `symmetric`: relations without direction, separated by commas.
-    """
-    undirected = list(filter(None, map(str.strip, symmetric.split(","))))
-    merged: dict[tuple[str, str], dict[str, Any]] = {}
-    for test_set in test_sets:
-        for label in _labels_of(test_set, task):
-            part = {"part": label["part"]} if task == Task.JOINT else {}
-            entry = {"name": label["name"], "title": label.get("title", label["name"])} | part
-            merged.setdefault((part.get("part", ""), label["name"]), entry)
-    for name in undirected:
-        if (RELATION, name) not in merged:
-            hint = did_you_mean(name, [label for part, label in merged if part == RELATION])
-            detail = f"{name} is no relation of these test sets."
-            raise DomainError("unknown_label", detail, hint=hint or "", field="symmetric")
-        merged[RELATION, name]["symmetric"] = True
-    return list(merged.values())
-
-
-def _labels_of(test_set: TestSet, task: str) -> list[dict[str, Any]]:
-    """Return the labels that a task scores, in parts where the gold is joint."""
-    if test_set.kind != Kind.JOINT:
-        return list(test_set.labels)
-    labels = labels_in_parts(test_set)
-    return labels if task == Task.JOINT else [label for label in labels if label["part"] == ENTITY]
 
 
 def add_setting(
@@ -409,7 +339,7 @@ def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field:
     negatives = {benchmark.negative, test_set.negative}
     unknown = [
         label["name"]
-        for label in _labels_of(test_set, benchmark.task)
+        for label in labels_of_set(test_set, benchmark.task)
         if label["name"] not in negatives
         and (label.get("part") if benchmark.task == Task.JOINT else None, label["name"]) not in known
     ]

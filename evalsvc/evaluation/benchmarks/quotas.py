@@ -23,7 +23,7 @@ from django.utils import timezone
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, QuotaExceeded
 from evalsvc.evaluation.benchmarks import file_contract
-from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.dates import ANYWHERE, ZONES, stated
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.disclosure.rules import PER_DAY, REFUSALS_PER_DAY, in_total

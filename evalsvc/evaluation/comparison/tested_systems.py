@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from math import comb
 
-from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.disclosure.policy import has_closed

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalsvc.core.web.formatting import counted, percent
 from evalsvc.evaluation.benchmarks import row_rules
-from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.boards.rank_reversals import COMPARED
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
 from evalsvc.evaluation.boards.systems import BoardSystem

@@ -25,7 +25,7 @@ from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.core.web.views import page, page_of
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import BoardSerializer
-from evalsvc.evaluation.benchmarks import file_contract, versions
+from evalsvc.evaluation.benchmarks import file_contract, inputs, versions
 from evalsvc.evaluation.benchmarks.file_contract import public_settings, settings_of
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.leaderboard import Asked, board
@@ -322,7 +322,7 @@ def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "coming": state == "coming",
         "versions": golds,
         "gold": golds[0][1],
-        "n_inputs": file_contract.count_inputs(setting),
+        "n_inputs": inputs.count_inputs(setting),
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }
     return render(request, "evaluation/setting.html", context)
@@ -333,7 +333,7 @@ def inputs_file(request: HttpRequest, slug: str, key: str) -> HttpResponseBase:
     """Download the items to predict, without their gold."""
     _, setting = setting_or_404(request, slug, key)
     roles.require_begun(setting, request.user)
-    return jsonl_file(f"{slug}-{key}.jsonl", file_contract.input_lines(setting))
+    return jsonl_file(f"{slug}-{key}.jsonl", inputs.input_lines(setting))
 
 
 @page()
@@ -342,4 +342,4 @@ def all_inputs(request: HttpRequest, slug: str) -> HttpResponseBase:
     benchmark = roles.benchmark_for(request.user, slug)
     contract = file_contract.for_new_file(benchmark, phase=request.GET.get("phase", ""))
     name = "-".join(filter(None, (slug, slugify(contract.phase), "inputs")))
-    return jsonl_file(f"{name}.jsonl", file_contract.input_lines(*contract.settings))
+    return jsonl_file(f"{name}.jsonl", inputs.input_lines(*contract.settings))

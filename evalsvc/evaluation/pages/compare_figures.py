@@ -14,7 +14,7 @@ from statistics import fmean
 from evalsvc.core.web.formatting import DASH, counted, measured, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks import row_rules
-from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import (

@@ -22,7 +22,8 @@ from evalsvc.core.web.formatting import byte_size, count, counted
 from evalsvc.core.web.forms import ModelChoices, PageForm
 from evalsvc.core.web.views import attempt, page, show_effect
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import creation, file_contract, old_names, revision_effect, rules
+from evalsvc.evaluation.benchmarks import creation, file_contract, inputs, old_names, revision_effect, rules
+from evalsvc.evaluation.benchmarks.label_inventory import labels_of
 from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
@@ -78,7 +79,7 @@ def _create(form: BoardForm, person: User) -> Benchmark:
     return creation.create(
         slug=values["slug"],
         task=values["task"],
-        labels=creation.labels_of(test_sets, task=values["task"], symmetric=values["symmetric"]),
+        labels=labels_of(test_sets, task=values["task"], symmetric=values["symmetric"]),
         negative=negative if values["task"] == Benchmark.Task.RELATIONS else "",
         missing=values["missing"],
         options=form.options,
@@ -252,7 +253,7 @@ def _row(setting: Setting, benchmark: Benchmark, now: Any) -> dict[str, Any]:
         "preposition": {"coming": "from", "open": "until"}.get(state, "since"),
         "phase": PHASE_TITLES[setting.phase].removeprefix("in "),
         "unit": UNIT_TITLES[setting.unit].partition(" ")[0],
-        "items": file_contract.count_items(setting),
+        "items": inputs.count_items(setting),
         "main": as_shown(setting, setting.main),
         "sealed": roles.is_sealed(setting, now),
     }

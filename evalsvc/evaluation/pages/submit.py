@@ -24,7 +24,7 @@ from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.core.web.forms import add_form_error
 from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import entrants, file_contract
+from evalsvc.evaluation.benchmarks import entrants, file_contract, inputs
 from evalsvc.evaluation.benchmarks.quotas import allowances_of
 from evalsvc.evaluation.dates import stated, zone_title
 from evalsvc.evaluation.disclosure.policy import is_hidden
@@ -194,7 +194,7 @@ def _page(
 def _open_setting(setting: Setting, benchmark: Benchmark) -> tuple[Setting, int, str]:
     """Return a setting with its number of items and when it closes."""
     closes = stated(setting.closes_at, benchmark) if setting.closes_at else ""
-    return setting, file_contract.count_items(setting), closes
+    return setting, inputs.count_items(setting), closes
 
 
 def _inputs(benchmark: Benchmark, phases: Iterable[str]) -> Iterator[tuple[str, str, int]]:

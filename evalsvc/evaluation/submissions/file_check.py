@@ -19,7 +19,8 @@ from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import Format, formats, open_predictions, recognise, recognise_source
 from evalsvc.core.formats.text_lines import unpacked
-from evalsvc.evaluation.benchmarks.file_contract import FileContract, expected_ids, limit
+from evalsvc.evaluation.benchmarks.file_contract import FileContract, limit
+from evalsvc.evaluation.benchmarks.inputs import expected_ids
 from evalsvc.evaluation.disclosure.gold_counts import of_version
 from evalsvc.evaluation.disclosure.rules import least_claims
 from evalsvc.evaluation.models import Benchmark

@@ -21,8 +21,9 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.formats.prediction_check import Stranger
 from evalsvc.core.formats.problems import Problems
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import file_contract
-from evalsvc.evaluation.benchmarks.file_contract import FileContract, InputItem
+from evalsvc.evaluation.benchmarks import file_contract, inputs
+from evalsvc.evaluation.benchmarks.file_contract import FileContract
+from evalsvc.evaluation.benchmarks.inputs import InputItem
 from evalsvc.evaluation.models import Setting
 
 CODES = ("unknown_id", "token_mismatch", "missing_id", "bad_span", "wrong_shape")
@@ -116,7 +117,7 @@ def _are_inputs_of(inputs: FileContract, answers: Answers) -> bool:
 def _pairs_of(setting: Setting, strangers: Sequence[Stranger]) -> set[str]:
     """Return the claims on pairs that a setting has."""
     claims = {each.pair: each.id for each in strangers if each.pair}
-    pairs = set(file_contract.expected_ids(setting).ids.values()) if claims else set()
+    pairs = set(inputs.expected_ids(setting).ids.values()) if claims else set()
     return {name for pair, name in claims.items() if pair in pairs}
 
 

@@ -12,6 +12,7 @@ from django.db import transaction
 from annotation.testset import TestSet
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.benchmarks.label_inventory import labels_of
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_test_set
 
@@ -45,7 +46,7 @@ class Command(ActingCommand):
             setting["test_set"] = _frozen(setting.get("test_set", ""))
             setting["only"] = _frozen(setting["only"]) if setting.get("only") else None
         used = [setting["test_set"] for setting in settings]
-        fields.setdefault("labels", creation.labels_of(used, task=fields.get("task", "")))
+        fields.setdefault("labels", labels_of(used, task=fields.get("task", "")))
         fields.setdefault("negative", used[0].negative if used and fields.get("task") == "relations" else "")
         try:
             with errors_as_messages(), transaction.atomic():

@@ -15,7 +15,7 @@ from annotation import testset
 from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.storage import MISSING_TRIES
-from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks import inputs
 from evalsvc.evaluation.disclosure import gold_counts
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Score, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
@@ -234,7 +234,7 @@ def test_changed_gold_delays_scoring_until_it_is_restored(
     before, after = (text.encode() for text in damage)
     submission = cast.submit(cast.relations(), LABEL_LINES)
     batches = testset.export_batches
-    file_contract._read_ids.cache_clear()
+    inputs._read_ids.cache_clear()
 
     def changed(of: testset.TestSet) -> Iterator[list[bytes]]:
         return ([line.replace(before, after, 1) for line in each] for each in batches(of))
@@ -254,7 +254,7 @@ def test_a_file_is_not_checked_against_changed_gold(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     benchmark, batches = cast.relations(), testset.export_batches
-    file_contract._read_ids.cache_clear()
+    inputs._read_ids.cache_clear()
     with monkeypatch.context() as damaged:
         damaged.setattr(testset, "export_batches", lambda of: list(batches(of))[:0])
         with pytest.raises(testset.GoldChanged):

@@ -11,6 +11,7 @@ from django.urls import reverse
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.benchmarks.label_inventory import labels_of
 from evalsvc.evaluation.disclosure import gold_counts
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
@@ -125,14 +126,14 @@ def test_gold_that_names_no_parts_is_read_for_them(cast: BenchmarkCast) -> None:
     gold = freeze(
         "plain", JOINT_GOLD, by=cast.olga, labels=["met", "PER", "left", "LOC", "ORG"], kind="joint"
     )
-    joint = creation.labels_of([gold], task="joint", symmetric="met")
+    joint = labels_of([gold], task="joint", symmetric="met")
     assert {(label["part"], label["name"]) for label in joint} == {
         ("entity", "PER"), ("entity", "LOC"), ("entity", "ORG"), ("relation", "met"), ("relation", "left"),
     }  # fmt: skip
     assert [label["name"] for label in joint if label.get("symmetric")] == ["met"]
-    assert [label["name"] for label in creation.labels_of([gold], task="entities")] == ["PER", "LOC", "ORG"]
+    assert [label["name"] for label in labels_of([gold], task="entities")] == ["PER", "LOC", "ORG"]
     with pytest.raises(DomainError, check=code("unknown_label", field="symmetric")):
-        creation.labels_of([gold], task="joint", symmetric="PER")
+        labels_of([gold], task="joint", symmetric="PER")
 
 
 def test_one_gold_span_moves_as_many_relations_as_end_at_it() -> None:

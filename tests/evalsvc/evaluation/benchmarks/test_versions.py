@@ -13,7 +13,7 @@ from django.utils import timezone
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, QuotaExceeded
 from evalsvc.core.formats.problems import FileRejected
-from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import creation, inputs, quotas, scoring_identity, versions
 from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
 from evalsvc.evaluation.pages import score_view
@@ -414,14 +414,14 @@ def test_reversing_the_main_measure_reverses_the_order(cast: BenchmarkCast) -> N
 # ---- inputs --------------------------------------------------------------------------------------
 def test_inputs_are_the_lines_in_order_without_their_gold(cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
-    lines = [json.loads(line) for line in file_contract.input_lines(setting)]
+    lines = [json.loads(line) for line in inputs.input_lines(setting)]
     assert [line["id"] for line in lines] == [line["id"] for line in RELATION_GOLD]
     assert all(line.keys() == {"id", "text", "h", "t"} for line in lines)
 
 
 def test_inputs_of_entities_have_tokens_and_no_spans(cast: BenchmarkCast) -> None:
     setting = cast.entities().settings.get()
-    lines = [json.loads(line) for line in file_contract.input_lines(setting)]
+    lines = [json.loads(line) for line in inputs.input_lines(setting)]
     assert lines == [{"id": line["id"], "tokens": line["tokens"]} for line in ENTITY_GOLD]
 
 
@@ -429,7 +429,7 @@ def test_inputs_are_those_that_the_setting_scores(cast: BenchmarkCast) -> None:
     few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
     whole = freeze("whole", RELATION_GOLD, by=cast.olga)
     benchmark = cast.benchmark(settings=[("main", whole, "sentence", "micro_f1", few)])
-    assert len(list(file_contract.input_lines(benchmark.settings.get()))) == 2
+    assert len(list(inputs.input_lines(benchmark.settings.get()))) == 2
 
 
 # ---- by API --------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from annotation.releases import publishing
-from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import creation, file_contract, inputs, scoring_identity, versions
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Setting, SettingVersion
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
@@ -157,7 +157,7 @@ def test_the_page_of_a_split_counts_every_input(client: Client, cast: BenchmarkC
     whole = setting.test_set.rows
     Setting.objects.filter(pk=setting.pk).update(share=0.5, share_seed="seed")
     setting.refresh_from_db()
-    assert 0 < file_contract.count_items(setting) < whole
+    assert 0 < inputs.count_items(setting) < whole
     client.force_login(cast.kim)
     assert f"Download {whole} inputs" in client.get("/boards/rel/settings/main/").content.decode()
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.benchmarks.file_contract import count_items, ids_of_part
+from evalsvc.evaluation.benchmarks.inputs import count_items, ids_of_part
 from evalsvc.evaluation.disclosure.gold_counts import of_version
 from evalsvc.evaluation.disclosure.ledger import Ledger
 from evalsvc.evaluation.disclosure.split import Part, draw, key_of, part_of

@@ -80,7 +80,7 @@ def check_stuck(share: str) -> Iterator[Finding]:
     for project in Project.objects.filter(choosing=True).order_by("pk"):
         if job := stuck_in(project):
             detail = f"The candidates of {project} are half changed since job {job.pk} failed: {job.error}"
-            cure = f"Nobody is given sentences until it is retried: manage.py jobs retry {job.pk}"
+            cure = f"Nobody gets new sentences until it is retried: manage.py jobs retry {job.pk}"
             yield Finding("candidates_stuck", detail, cure)
 
 
@@ -113,7 +113,9 @@ def apply(choice: CandidateChoice, *, by: User) -> None:
 def _queue(choice: CandidateChoice, *, by: User) -> None:
     ready = CandidateChoice.objects.filter(pk=choice.pk, state=State.READY)
     if not ready.update(state=State.APPLYING, by=by):
-        raise Conflict("ended", "This choice of candidates waits for nobody.", hint="Reload the page.")
+        raise Conflict(
+            "ended", "This choice of candidates does not wait for confirmation.", hint="Reload the page."
+        )
     enqueue(KIND, choice.pk)
 
 

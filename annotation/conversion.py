@@ -183,8 +183,8 @@ def _require_made(test_set: TestSet, format: Format, scheme: str, unit: str) -> 
     name = _made_name(format.key, scheme, unit)
     made = MadeExport.objects.filter(test_set=test_set, format=name).exclude(size=None).first()
     if made is None:
-        hint = "Have it made first, by its page or by POST; a job writes it."
-        raise Conflict("not_made", f"{format.title} of {test_set} is not made yet.", hint=hint)
+        hint = "Start the job that writes it, on its page or by POST."
+        raise Conflict("not_made", f"{format.title} of {test_set} is not written yet.", hint=hint)
     return made
 
 

@@ -836,7 +836,7 @@ def add_compare(commands: Any) -> None:
 DECISIONS = {
     "admit": "admit a contributed measure, which scores every stored run under it",
     "decline": "decline a contributed measure",
-    "retire": "take an admitted measure off the boards; its scores stay",
+    "retire": "remove an admitted measure from the boards; its scores stay",
 }
 
 
@@ -920,7 +920,7 @@ CHANGES = {
     "cancel": "stop a waiting or running submission",
     "retry": "restart a failed submission",
     "final": "choose a scored run as the final one of its system, or of its team",
-    "withdraw": "take a submission off all leaderboards for good",
+    "withdraw": "remove a submission from all leaderboards permanently",
 }
 
 

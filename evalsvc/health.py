@@ -80,7 +80,7 @@ def _storage() -> str:
         probe.start()
     probe.join(STORAGE_SECONDS)
     if probe.is_alive():
-        return f"There is no answer within {STORAGE_SECONDS} s."
+        return f"No response within {STORAGE_SECONDS} s."
     if probe.error:
         raise probe.error
     lost = lost_folders()

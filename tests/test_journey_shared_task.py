@@ -107,7 +107,7 @@ def end_the_task(page: Page) -> None:
     press(page, "Save changes")
     page.get_by_text("Is it meant?").wait_for()
     assert Setting.objects.get().closes_at is None
-    page.get_by_label("A closing date in the past is meant").check()
+    page.get_by_label("Accept a closing date in the past").check()
     press(page, "Save changes")
     assert f"{Setting.objects.get().closes_at:%Y-%m-%d %H:%M}" == "2026-01-02 11:59"
 

@@ -150,7 +150,7 @@ def decide_all(
         raise DomainError("no_reason", "State the reason.", hint="The release shows it.", field="reason")
     seen = preview(project, filters, answer, by=by, after=after)
     if not seen.items:
-        hint = "Go on after these: more follow." if seen.more else ""
+        hint = "Continue after these: more follow." if seen.more else ""
         tied = f" {counted(seen.tied, 'dispute')} looked at: all are tied." if seen.tied else ""
         raise Conflict("nothing_to_decide", f"No dispute would get an answer.{tied}", hint=hint)
     if seen.key != key:

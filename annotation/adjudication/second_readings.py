@@ -134,7 +134,7 @@ def _waiting_reading(item: Item, by: User) -> SecondReading:
     Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     reading = waiting_for(item, by)
     if reading is None:
-        detail = "No second reading of this sentence waits for you."
+        detail = "You have no second reading of this sentence."
         raise Conflict("no_second_reading", detail, hint="Somebody else may have read it. Take the next one.")
     return reading
 

@@ -81,7 +81,7 @@ class UndoImportSerializer(serializers.Serializer[Any]):
 
 
 class UndoneImportSerializer(serializers.Serializer[Any]):
-    sentences = serializers.IntegerField(help_text="Taken out of the project.")
+    sentences = serializers.IntegerField(help_text="Removed from the project.")
     decisions = serializers.IntegerField(help_text="On these sentences, exclusions included.")
     gold_questions = serializers.IntegerField(help_text="Among these sentences.")
     shared = serializers.IntegerField(help_text="Sentences of the file that other imports have; they stay.")

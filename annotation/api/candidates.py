@@ -49,7 +49,7 @@ class CandidateChoiceSerializer(serializers.Serializer[Any]):
     failed = serializers.BooleanField(help_text="Its job failed: retry or cancel it.")
     reason = serializers.CharField(help_text="Why it failed, also once its sentences were put back.")
     done = serializers.IntegerField(help_text="Sentences its job has been through.")
-    total = serializers.IntegerField(help_text="Of so many; 0 while not known.")
+    total = serializers.IntegerField(help_text="Steps in all; 0 while unknown.")
 
 
 class PresentCandidatesSerializer(serializers.Serializer[Any]):

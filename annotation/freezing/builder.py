@@ -53,7 +53,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
     require_to_change(project, by, CURATOR)
     if not VERSION.fullmatch(version.strip()):
         expected = "two or three numbers with dots, for example 1.0, 1.2.1 or 2.0-draft"
-        raise DomainError("bad_version", f"{version!r} is no version. Use {expected}.", field="version")
+        raise DomainError("bad_version", f"{version!r} is not a version. Use {expected}.", field="version")
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if recomputation.is_recomputing(project):
         raise Conflict(

@@ -85,7 +85,7 @@ def undo(batch: Batch, *, by: User, preview: bool = False) -> UndoEffect:
 def _locked(batch: Batch, by: User) -> Batch:
     """Return the import under the lock of its project, if it can be undone."""
     if batch.project is None:
-        raise Conflict("import_done", "Gold cannot be taken out of a test set.")
+        raise Conflict("import_done", "Gold cannot be removed from a test set.")
     require_to_change(batch.project, by, CURATOR)
     project = Project.objects.select_for_update().get(pk=batch.project.pk)
     batch = Batch.objects.select_related("project").get(pk=batch.pk)

@@ -38,7 +38,7 @@ class LabelsChanged(Conflict):
         last = f" The last change is “{entry}”{by}." if entry else ""
         detail = f"The labels changed since this preview.{last}"
         super().__init__(
-            "labels_changed", detail, hint="Nothing was made. See the figures again, then decide."
+            "labels_changed", detail, hint="No step was made. Look at the figures again, then decide."
         )
 
 

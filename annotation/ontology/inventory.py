@@ -284,7 +284,9 @@ def undo_step(step: OntologyStep, *, by: User, kept: Collection[str] = ()) -> No
     project = step.project
     step = OntologyStep.objects.select_for_update().get(pk=step.pk)
     if step.undone_at is not None:
-        raise Conflict("already_undone", f"Step {step.number} is undone.", hint="Reload the page.")
+        raise Conflict(
+            "already_undone", f"Step {step.number} has already been undone.", hint="Reload the page."
+        )
     if later := dependent_step(project, step):
         raise Conflict(
             "not_the_last_step",

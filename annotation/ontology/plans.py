@@ -45,7 +45,9 @@ def read_plan(text: str | bytes) -> list[PlannedStep]:
     try:
         return planned(msgspec.json.decode(text))
     except msgspec.DecodeError as error:
-        raise DomainError("bad_plan", f"The plan is no JSON: {error}.", hint=_hint(), field="plan") from error
+        raise DomainError(
+            "bad_plan", f"The plan is not valid JSON: {error}.", hint=_hint(), field="plan"
+        ) from error
 
 
 def planned(steps: Any) -> list[PlannedStep]:

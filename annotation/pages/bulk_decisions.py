@@ -38,7 +38,7 @@ class BulkForm(PageForm):
         required=False,
         max_length=4_000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Needed to decide. It stands beside every one of these decisions, and in the release.",
+        help_text="Required. It is stored with each of these decisions, and shown in the release.",
     )
 
 

@@ -103,7 +103,7 @@ def candidates_page(request: HttpRequest, slug: str) -> HttpResponse:
             found = None
         if found is not None and not (preview and isinstance(found, candidates.Chosen)):
             if isinstance(found, candidates.Chosen):
-                messages.info(request, f"{counted(found.rest, 'sentence')} stay beside the candidates.")
+                messages.info(request, f"{counted(found.rest, 'sentence')} are not candidates.")
             return redirect("candidates", project.slug)
         if isinstance(found, candidates.Chosen):
             context |= _effect(found)

@@ -49,7 +49,7 @@ def companions_page(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         data, role = form.others[form.cleaned_data["other"]], form.cleaned_data["role"]
         if attempt(form, lambda: companions.put_beside(test_set, data, role, by=user), "other"):
-            messages.info(request, f"{data} stands beside {test_set}. What they share is being counted.")
+            messages.info(request, f"{data} was added to {test_set}. What they share is being counted.")
             return redirect("test-set-companions", slug)
     beside = list(test_set.companions.select_related("data"))
     states = {each.pk: companions.count_state(each) for each in beside}

@@ -67,7 +67,7 @@ SPAN_KEYS = (
     ("L", "Next label for the chosen span; a label’s key changes it at once"),
     ("⌫", "Remove the chosen span"),
     ("E", "Find the words of the chosen span elsewhere; again marks them"),
-    ("Y X", "Accept or refuse a prediction; with ⇧ all of them"),
+    ("Y X", "Accept or reject a prediction; with ⇧ all of them"),
 )
 LINK_KEYS = (
     ("R", "Relation from the chosen span: ⇥ goes to the tail, ↵ or a click takes it"),

@@ -273,7 +273,7 @@ def _effect_context(project: Project, effects: PlanEffects) -> dict[str, Any]:
         "figures": figures(effects),
         "changes": [_bar(row, widest) for row in effects.changed_labels()],
         "lists": [
-            ("cease to wait for answers or a decision", len(settles), _items(settles)),
+            ("no longer wait for answers or a decision", len(settles), _items(settles)),
             ("wait for answers or a decision", len(opens), _items(opens)),
         ],
     }

@@ -96,7 +96,7 @@ class RuleForm(ActionForm):
     spans_may_overlap = forms.BooleanField(
         label="Spans may overlap",
         required=False,
-        help_text="For nested entities. Otherwise the form refuses a span that overlaps another one.",
+        help_text="For nested entities. Otherwise the form rejects a span that overlaps another one.",
     )
     by_sentence = forms.BooleanField(
         label="One sentence at a time",

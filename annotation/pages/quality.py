@@ -104,7 +104,7 @@ class QualityForm(ActionForm, forms.ModelForm):
             "check_every": "0 for none. Hidden checks look like any other sentence.",
             "least_checks": "Nobody is paused for hidden checks before answering this many.",
             "suggests": "People tend to accept what they are shown. Answers given with one are marked.",
-            "calls_extra": "Otherwise adjudicators ask. Whoever is asked may notice that others disagreed.",
+            "calls_extra": "Otherwise adjudicators ask. The person asked may notice that others disagreed.",
             "most_extra": "At most this many beyond the usual number of answers. 0 for none.",
         }
 

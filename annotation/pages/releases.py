@@ -158,7 +158,7 @@ class PublishForm(PageForm):
         label="Who may download",
         choices=[
             ("anybody", "anybody, also without a login"),
-            ("terms", "whoever accepts the terms"),
+            ("terms", "people who accept the terms"),
             ("named", "the people named below"),
         ],
         initial="anybody",

@@ -82,7 +82,7 @@ def reading(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
         else:
             return redirect(_next(slug, second_readings.waiting(project, user).first()))
     if second_readings.waiting_for(item, user) is None:
-        raise Http404("No second reading of this sentence waits for you.")
+        raise Http404("You have no second reading of this sentence.")
     others = second_readings.waiting(project, user).exclude(decision__item=item)
     details = decisions.dispute_details(item, for_user=user)
     context = form_context(details, request.POST) | {

@@ -80,7 +80,7 @@ class CardForm(PageForm):
     )
     licence = forms.CharField(required=False, max_length=60, help_text="For example: cc-by-4.0.")
     languages = forms.CharField(
-        required=False, max_length=200, help_text="Codes separated by blanks. For example: en de."
+        required=False, max_length=200, help_text="Codes separated by spaces. For example: en de."
     )
 
 

@@ -43,11 +43,9 @@ def _check(
         limits = f"at most {MAX_WORDS:,} characters, and {MAX_AUTHORS} authors of 200 characters"
         raise DomainError("invalid_input", f"A card has {limits}.", field="words")
     if licence and not IDENTIFIER.fullmatch(licence):
-        detail = (
-            f"{licence!r} is no identifier of a licence. Use letters, digits, dots and hyphens: cc-by-4.0."
-        )
+        detail = f"{licence!r} is not a licence identifier. Use letters, digits, dots and hyphens: cc-by-4.0."
         raise DomainError("invalid_input", detail, field="licence")
     for code in languages:
         if not LANGUAGE.fullmatch(code):
-            detail = f"{code!r} is no code of a language. Use codes such as en, de or zh-Hans."
+            detail = f"{code!r} is not a language code. Use codes such as en, de or zh-Hans."
             raise DomainError("invalid_input", detail, field="languages")

@@ -151,7 +151,7 @@ class _Check:
         ontology = self._decoded(ONTOLOGY, _Ontology)
         if ontology is not None and not ontology.is_replayable:
             limits = f"{MOST_STEPS:,} steps with {MOST_SOURCES:,} labels"
-            self.result.add(ONTOLOGY, f"It has too many steps: at most {limits} are made anew.")
+            self.result.add(ONTOLOGY, f"It has too many steps: at most {limits} are replayed.")
         elif PROVENANCE in self.files and ontology is not None:
             rules = Rules(manifest.kind, manifest.policy, manifest.spans_may_overlap, ontology.steps)
             judge = Judge(rules)
@@ -171,7 +171,7 @@ class _Check:
                     repeated = id in ids
                     ids.add(id)
                 except FAULTS:
-                    yield f"Line {number:,} is no gold line."
+                    yield f"Line {number:,} is not a gold line."
                     continue
                 if repeated:
                     yield f"Line {number:,} repeats the id {_short(id)}."

@@ -38,10 +38,10 @@ def put_beside(test_set: TestSet, data: TestSet, role: str, *, by: User) -> Comp
         raise Conflict("not_beside_itself", f"{data} is the test set itself.", hint=hint, field="set")
     if data.kind != test_set.kind:
         detail = f"{data} has gold of the kind {data.kind}, {test_set} of {test_set.kind}."
-        raise Conflict("other_kind", detail, hint="Put data of the same kind beside it.", field="set")
+        raise Conflict("other_kind", detail, hint="Add data of the same kind.", field="set")
     beside = Companion.objects.filter(test_set=test_set)
     if beside.exclude(data=data).count() >= MOST_COMPANIONS:
-        detail = f"At most {MOST_COMPANIONS} sets can stand beside one."
+        detail = f"At most {MOST_COMPANIONS} sets of training and validation data are allowed."
         raise Conflict("too_many_companions", detail, hint="Remove one first.", field="set")
     before = beside.filter(data=data).values_list("role", flat=True).first() or ""
     if role != before:

@@ -47,7 +47,7 @@ def referenced(stated: dict[str, str]) -> TestSet:
     """Return the set that a manifest names, unless it is gone or another by now."""
     found = TestSet.objects.frozen().filter(slug=stated["slug"], sha256=stated["sha256"]).first()
     if found is None:
-        raise InputFault("gold_changed", f"The test set {stated['slug']} is not there as it was.")
+        raise InputFault("gold_changed", f"The test set {stated['slug']} has changed or is missing.")
     return found
 
 

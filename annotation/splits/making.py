@@ -57,7 +57,7 @@ class Plan:
         for text in parts.split(","):
             name, _, share = text.strip().partition("=")
             if not PART.fullmatch(name) or name in shares:
-                _refuse("parts", f"{name[:60]!r} is no name of a part, or stands twice.")
+                _refuse("parts", f"{name[:60]!r} is not a valid name of a part, or occurs twice.")
             try:
                 shares[name] = float(share)
             except ValueError:

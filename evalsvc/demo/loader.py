@@ -40,7 +40,7 @@ from evalsvc.evaluation.submissions import intake
 DATA = Path(__file__).parent / "data"
 WORKER_SECONDS = 2.0
 """Time a worker has to take a job before the loader runs it itself."""
-CORRECTED = "Four relations that sentences only hint at were taken back."
+CORRECTED = "Four relations that sentences only hint at were removed."
 RUNS, HIDDEN_RUNS, JOINT_RUNS = (1, 2, 3, 4, 5), (1, 5), (1, 2, 3)
 RELATION_GUIDELINE = """\
 Say what the **sentence** says of its two marked entities, not what you know of them.

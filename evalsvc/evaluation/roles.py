@@ -173,7 +173,7 @@ def submission_for(user: Person, pk: int) -> Submission:
 
 def _found(visible: QuerySet[Submission], pk: int) -> Submission:
     if (submission := visible.filter(pk=pk).first()) is None:
-        raise Http404(f"You see no submission {pk}: only its team and the organisers see one.")
+        raise Http404(f"You cannot see submission {pk}: only its team and the organisers can.")
     return submission
 
 

@@ -211,8 +211,10 @@ def retry(submission: Submission, *, by: User) -> None:
     """Restart the failed job of a submission."""
     require_own(by, submission)
     if submission.job is None or not can_be_retried(submission):
-        hint = f"A run is retried {RETRIES} times at most, one that met a limit of the service not at all."
-        raise Conflict("not_failed", f"This submission is {submission.state}, not to be retried.", hint=hint)
+        hint = f"A run can be retried {RETRIES} times, but not after it met a limit of the service."
+        raise Conflict(
+            "not_failed", f"This submission is {submission.state} and cannot be retried.", hint=hint
+        )
     with transaction.atomic():
         system = System.objects.select_for_update().get(pk=submission.system_id)  # as a new file does
         runs = system.runs.filter(ACTIVE, same_phase(submission.benchmark, submission.phase))
@@ -239,7 +241,7 @@ def _require_not_final(submission: Submission, by: User) -> None:
     ended = stated(setting.closes_at, setting.benchmark) if setting.closes_at else ""
     raise Conflict(
         "phase_ended",
-        f"Runs on “{setting.title}” are final: it ended on {ended} and its scores are out.",
+        f"Runs on “{setting.title}” are final: it ended on {ended} and its scores are public.",
         hint="If the run is a mistake, ask the organisers to withdraw it.",
     )
 

@@ -126,7 +126,7 @@ def _verified_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
     except (OSError, ValueError):
-        raise CommandError(f"{folder} is no complete backup: it has no {MANIFEST}.") from None
+        raise CommandError(f"{folder} is not a complete backup: it has no {MANIFEST}.") from None
     if manifest["vendor"] != connection.vendor:
         raise CommandError(
             f"The backup is of {manifest['vendor']}, but this is {connection.vendor}. "

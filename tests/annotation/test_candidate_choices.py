@@ -173,7 +173,7 @@ def test_a_project_whose_sentences_cannot_be_put_back_says_how_it_goes_on(
     assert "Candidates are being changed" in client.get(page).content.decode()
     assert list(candidate_choices.check_stuck("")) == []
     crashed(stopped_half_way(choice, monkeypatch))
-    assert "nobody is given sentences until its job is retried" in client.get(page).content.decode()
+    assert "nobody gets new sentences until its job is retried" in client.get(page).content.decode()
     [finding] = candidate_choices.check_stuck("")
     job = Job.objects.filter(kind=KIND).latest("pk")
     assert (finding.code, f"manage.py jobs retry {job.pk}" in finding.cure) == ("candidates_stuck", True)
@@ -257,7 +257,7 @@ def test_the_page_shows_progress_effect_and_outcome(large: Project, client: Clie
     client.post(url, {"action": "retry"})
     assert "no job of it has failed" in client.get(url).content.decode()
     run_job(KIND, choice.pk)
-    assert "3 sentences to label, 3 beside them" in client.get(url).content.decode()
+    assert "3 sentences to label, 3 others" in client.get(url).content.decode()
 
 
 def test_the_api_counts_applies_and_states_progress(large: Project, client: Client) -> None:

@@ -195,7 +195,7 @@ def test_the_page_previews_and_chooses_by_a_prediction_file(client: Client, corp
     assert "needs a number and predictions" in client.post(url, values).content.decode()
     assert client.post(url, values | {"predictions": scores_file(), "action": "choose"}).status_code == 302
     assert [name for name, use in uses(corpus).items() if not use] == ["s0", "s1", "s5"]
-    assert "3 sentences to label, 3 beside them" in client.get(url).content.decode()
+    assert "3 sentences to label, 3 others" in client.get(url).content.decode()
     listed = client.get(reverse("sentences", args=[corpus.slug]), {"use": "corpus"}).content.decode()
     assert "no candidate" in listed
 
@@ -212,5 +212,5 @@ def test_api_and_command_choose_alike(
     path.write_bytes(scores_file().read())
     words = ("--order", "positive", "top", "--top", "1", "--predictions", str(path))
     call_command("choose_candidates", corpus.slug, *words, "--by", curator().username)
-    assert "3  stay beside them" in capsys.readouterr().out
+    assert "3  are not candidates" in capsys.readouterr().out
     assert Item.objects.filter(use="corpus").count() == found["rest"]

@@ -150,7 +150,7 @@ def test_a_board_takes_its_training_counts_from_a_training_set(client: Client) -
     Companion.objects.create(test_set=test_set, data=train, role="training", by=olga)
     changed = rules.change(board, by=olga, training_set=train.slug)
     assert changed.training_counts == dict.fromkeys(names, 0) | {names[0]: 2}
-    with pytest.raises(DomainError, match="No training set"):
+    with pytest.raises(DomainError, match="has a training set"):
         rules.change(board, by=olga, training_set="another")
     client.force_login(olga)
     page = client.get(reverse("board-change", args=[board.slug])).content.decode()

@@ -227,5 +227,5 @@ def test_the_command_maps_a_set(
     call_command("map_labels", whole.slug, "--names", str(tmp_path / "names.json"), *words)
     assert "undirected-1: 6 lines" in capsys.readouterr().out
     (tmp_path / "names.json").write_text("[]")
-    with pytest.raises(CommandError, match="no JSON object of names"):
+    with pytest.raises(CommandError, match="not a JSON object of names"):
         call_command("map_labels", whole.slug, "--names", str(tmp_path / "names.json"), *words)

@@ -113,8 +113,8 @@ def test_leakage_counts_distinct_things_and_the_items_that_have_them() -> None:
         ("dev=0.5,test=0.6", "sum to 1"),
         ("dev=x,test=1", "not a number"),
         ("dev=nan,test=nan", "sum to 1"),
-        ("dev=0.5,dev=0.5", "stands twice"),
-        ("a b=0.5,test=0.5", "no name"),
+        ("dev=0.5,dev=0.5", "occurs twice"),
+        ("a b=0.5,test=0.5", "not a valid name"),
     ],
 )
 def test_an_invalid_split_says_what_is_wrong(parts: str, message: str) -> None:

@@ -44,7 +44,7 @@ def test_a_storage_that_hangs_is_named_without_waiting_for_it(
     monkeypatch.setattr(health, "STORAGE_SECONDS", 0.05)
     monkeypatch.setattr(FileSystemStorage, "listdir", lambda *_: (looks.append(1), answers.wait(60)))
     for _ in range(3):
-        assert client.get("/readyz").json()["problems"] == {"storage": "There is no answer within 0.05 s."}
+        assert client.get("/readyz").json()["problems"] == {"storage": "No response within 0.05 s."}
     assert len(looks) == 1
     answers.set()
     assert health.StorageProbe.latest

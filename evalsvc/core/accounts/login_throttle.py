@@ -113,7 +113,7 @@ def record_sign_up(request: HttpRequest) -> None:
     if wait:
         raise TooManyAttempts(
             "too_many_sign_ups",
-            f"Too many accounts were made from your network. You can make one in {_minutes(wait)}.",
+            f"Too many accounts were created from your network. You can create one in {_minutes(wait)}.",
             retry_after=wait,
         )
 

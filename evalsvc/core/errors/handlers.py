@@ -36,7 +36,7 @@ QUOTED = re.compile(r'"([^"]*)"')
 PLACE = re.compile(r"line \d+ column \d+")
 PROBLEM_JSON = "application/problem+json"
 RETRY_SECONDS = {"database_away": 5, "storage_away": 60}
-STORED_MEANWHILE = "The same was stored by another request at the same moment. Load the page again."
+STORED_MEANWHILE = "Another request stored the same at the same moment. Reload the page."
 MAX_DETAIL = 2_000  # characters; a detail may quote what was sent
 Described = tuple[int, dict[str, Any], dict[str, str]]
 
@@ -251,7 +251,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     errors = ErrorEntrySerializer(many=True, required=False, help_text="The first 20 errors.")  # type: ignore[assignment]
     error_count = serializers.IntegerField(required=False)
     request_id = serializers.CharField(
-        required=False, help_text="Of the request in the log, if the fault is ours."
+        required=False, help_text="Id of the request in the log, for faults of the service."
     )
     limit = serializers.IntegerField(required=False, help_text="With status 413: the maximum.")
     number = serializers.IntegerField(

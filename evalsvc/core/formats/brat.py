@@ -139,7 +139,7 @@ FORMAT = register(
         "brat",
         "brat standoff (.txt and .ann)",
         "A text file and an annotation file of one document, chosen together. Spans of "
-        "several parts are refused.",
+        "several parts are rejected.",
         f"Ada lives in Turin\n{JOINT}\nT1\tPER 0 3\tAda",
         roles=("items", "gold"),
         rank=5,

@@ -110,17 +110,17 @@ KINDS: dict[str, ProblemKind] = {
         False,
     ),
     "too_many_in_line": ProblemKind(
-        "The line has more spans or relations than are compared.",
+        "The line has too many spans or relations.",
         '{"id": "s1", "spans": [[0, 1, "person"]]}',
         False,
     ),
     "too_slow": ProblemKind(
-        "Checking the file takes longer than the service spends on one.",
+        "Checking the file takes longer than the limit.",
         '{"id": "s1", "label": "born_in"}',
         False,
     ),
     "long_answer": ProblemKind(
-        "The text of an answer is longer than is looked for in a document.",
+        "The text of an answer is longer than the limit.",
         '{"id": "d1", "entities": [["Ada Byron", "person"]]}',
         False,
     ),
@@ -190,11 +190,11 @@ KINDS: dict[str, ProblemKind] = {
         "The XML is damaged or not allowed.", '<xmi:XMI xmlns:xmi="http://www.omg.org/XMI">', False
     ),
     "several_layers": ProblemKind(
-        "The file has several layers or features, and nothing says which has the labels.",
+        "The file has several layers or features, and it is unclear which has the labels.",
         "#T_SP=custom.Span|label",
         False,
     ),
-    "bad_binary": ProblemKind("The binary file is damaged or has another content.", "corpus.spacy", False),
+    "bad_binary": ProblemKind("The binary file is damaged or has other content.", "corpus.spacy", False),
     "no_extra": ProblemKind(
         "The format needs an optional package.",
         "pip install --require-hashes -r requirements-formats.txt",
@@ -223,7 +223,7 @@ KINDS: dict[str, ProblemKind] = {
     "duplicate_label": ProblemKind("The label occurs twice.", '{"id": "s1", "labels": ["born_in"]}'),
     "unknown_label": ProblemKind("The label is not in the inventory.", LABEL),
     "near_label": ProblemKind("The label is not in the inventory, but a similar one is.", LABEL),
-    "old_label": ProblemKind("The label is an old name without a single present label.", LABEL),
+    "old_label": ProblemKind("The label is an old name that became several labels, or none.", LABEL),
     "negative_with_label": ProblemKind(
         "The negative class is combined with another label.", '{"id": "s1", "labels": ["born_in"]}'
     ),

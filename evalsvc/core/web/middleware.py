@@ -59,7 +59,7 @@ class HttpsApiMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not settings.SECURE_SSL_REDIRECT or request.is_secure() or not request.path.startswith(API):
             return self.get_response(request)
-        detail = "The request came over plain HTTP. Whoever carried it could read it."
+        detail = "The request came over plain HTTP. Others could read it on the way."
         hint = "Use the https:// address. If it had a token, revoke it and create another."
         return problem_page(request, 403, problem(403, code="https_required", detail=detail, hint=hint))
 

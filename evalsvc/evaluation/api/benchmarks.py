@@ -248,7 +248,7 @@ class SwitchEffectSerializer(serializers.Serializer[SwitchEffect]):
     with_old_names = serializers.IntegerField(help_text="Those whose files have old names.")
     changed = serializers.DictField(
         child=serializers.CharField(allow_null=True),
-        help_text="Labels of stored files that a switch would read otherwise: then it is rejected.",
+        help_text="Labels of stored files that a switch would read differently: then it is rejected.",
     )
 
 

@@ -309,7 +309,7 @@ def with_dates(
     if closes_at and not meant and is_doubtful(closes_at, setting.closes_at if setting else None):
         detail = f"The closing date {stated(closes_at, benchmark)} has passed."
         raise DomainError(
-            "past_closing", detail, hint="If it is meant, send past_meant: true.", field="closes_at"
+            "past_closing", detail, hint="To confirm it, send past_meant: true.", field="closes_at"
         )
     return values
 

@@ -372,7 +372,7 @@ class Withdraw(APIView):
 
     @extend_schema(operation_id="submission_withdraw", request=None, responses=ENDED)
     def post(self, request: Request, pk: int) -> Response:
-        """Withdraw a submission from all boards for good."""
+        """Withdraw a submission from all boards permanently."""
         return changed(request, pk, submission_states.withdraw)
 
 

@@ -88,7 +88,7 @@ def decide(measure: ContributedMeasure, *, admit: bool, by: User) -> None:
         file_contract.lock_settings(benchmark)
         own = ContributedMeasure.objects.filter(benchmark=benchmark)
         if admit and own.filter(state=State.ADMITTED).count() >= MOST_ADMITTED:
-            detail = f"{benchmark} has {MOST_ADMITTED} contributed measures, the most there may be."
+            detail = f"{benchmark} has {MOST_ADMITTED} contributed measures, which is the limit."
             raise Conflict("too_many_measures", detail)
         waiting = own.filter(pk=measure.pk, state=State.PROPOSED)
         if not waiting.update(state=state, decided_by=by, decided_at=Now()):

@@ -236,7 +236,7 @@ def _require_unpublished(test_set: TestSet, *, disclosure: str, closes_at: datet
     if disclosure == Disclosure.HIDDEN and not closed and (published := published_gold([test_set])):
         lines = "" if test_set in published else f" and may have lines of {test_set}"
         detail = f"The gold of {published[0]} is published{lines}, so rounded figures protect nothing."
-        hint = "Withdraw the publication, take another test set, or let teams see every figure."
+        hint = "Withdraw the publication, use another test set, or let teams see every figure."
         raise Conflict("gold_published", detail, hint=hint, field="disclosure")
 
 

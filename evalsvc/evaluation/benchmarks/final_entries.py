@@ -57,7 +57,7 @@ def choose(submission: Submission, *, by: User, phase: str = "") -> None:
         at = stated(setting.closes_at, submission.benchmark) if setting.closes_at else ""
         raise Conflict(
             "phase_ended",
-            f"“{setting.title}” ended on {at}, and its final runs with it.",
+            f"“{setting.title}” ended on {at}, so its final runs cannot change.",
             hint="If the choice is a mistake, ask the organisers to change it.",
         )
     with transaction.atomic():

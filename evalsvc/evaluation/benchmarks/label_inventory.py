@@ -69,7 +69,7 @@ def labels_of(test_sets: Iterable[TestSet], *, task: str, symmetric: str = "") -
     for name in undirected:
         if (RELATION, name) not in merged:
             hint = did_you_mean(name, [label for part, label in merged if part == RELATION])
-            detail = f"{name} is no relation of these test sets."
+            detail = f"{name} is not a relation of these test sets."
             raise DomainError("unknown_label", detail, hint=hint or "", field="symmetric")
         merged[RELATION, name]["symmetric"] = True
     return list(merged.values())

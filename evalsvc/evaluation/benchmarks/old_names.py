@@ -65,8 +65,8 @@ def switch(benchmark: Benchmark, *, mapped: bool, by: User) -> SwitchEffect:
         return stated
     if stated.changed:
         names = in_words(stated.changed, negative=row.negative)
-        detail = f"Stored files may have labels that would be read otherwise: {names}."
-        raise Conflict("scores_would_change", detail, hint="Make another benchmark over the same gold.")
+        detail = f"Stored files may have labels that would be read differently: {names}."
+        raise Conflict("scores_would_change", detail, hint="Create another benchmark with the same gold.")
     options = {name: value for name, value in row.options.items() if name != OPTION}
     benchmark.options = options | ({OPTION: True} if mapped else {})
     Benchmark.objects.filter(pk=row.pk).update(options=benchmark.options)

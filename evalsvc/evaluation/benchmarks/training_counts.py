@@ -24,7 +24,7 @@ def counts_of(benchmark: Benchmark, slug: str) -> dict[str, int]:
     """Return how often the labels of a benchmark occur in a training set; other labels are left out."""
     found = training_sets(benchmark).get(slug)
     if found is None:
-        detail = f"No training set {slug[:60]!r} stands beside a test set of this benchmark."
+        detail = f"No test set of this benchmark has a training set {slug[:60]!r}."
         raise DomainError("unknown_set", detail, field="training_set")
     figures = found.statistics or {}
     counts: dict[str, int] = figures.get("relation_labels", {}) | figures["labels"]

@@ -36,9 +36,9 @@ CLASS_FAMILY = {"sentence": "classification", "bag": "bags", "document": "conll"
 RELATION_CLASSES = "relation_strict"
 KEPT_COUNTS = ("missing", "left_out")
 REPEATS = (
-    "the file hardly differs from one that was scored on this gold under another setting, or figures of as "
-    "many runs of the team are shown as its quota allows, or a member sent runs for another team, or the "
-    "Ladder held the figure back for a better run, which is not scored under this version"
+    "the file hardly differs from one scored on this gold under another setting, the team has used its quota "
+    "of shown runs, a member sent runs for another team, or the Ladder held the figure back for a better run "
+    "that is not scored under this version"
 )
 WITHHELD = "withheld"  # how the reason of a figure that is held back begins
 WAITS = "an earlier run of the team is being scored again, and the two are compared first"
@@ -202,7 +202,7 @@ class Policy:
 
     @property
     def withheld(self) -> str:
-        return f"{WITHHELD} {self.until}: one gold label moves it by more than 5 points"
+        return f"{WITHHELD} {self.until}: one gold label can move it by 5 points or more"
 
     @property
     def withheld_at_tau(self) -> str:

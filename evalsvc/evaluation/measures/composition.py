@@ -157,7 +157,8 @@ def _weights(weights: Any, names: Sequence[str], noun: str) -> dict[str, float]:
 def _require_known(given: Collection[Any], names: Collection[str]) -> None:
     if foreign := [name for name in given if name not in names]:
         _reject(
-            f"{foreign[0]!r} is no class here.", f"The classes are {', '.join(sorted(filter(None, names)))}."
+            f"{foreign[0]!r} is not a class here.",
+            f"The classes are {', '.join(sorted(filter(None, names)))}.",
         )
 
 

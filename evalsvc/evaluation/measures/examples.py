@@ -114,8 +114,8 @@ EXAMPLES: dict[str, Example] = {
             {"id": "d1", "entities": [["Ada Holm", "PER"], ["Turin", "LOC"], ["Ada Lind", "PER"]]},
             {"id": "d2", "abstain": True},
         ],
-        "Of five gold answers Ada Holm (PER) is given. Turin is in the text, but no gold answer; Ada Lind is "
-        "not in the text; of the second document the system says nothing.",
+        "Of five gold answers only Ada Holm (PER) is given. Turin is in the text, but is not a gold answer. "
+        "Ada Lind is not in the text. The system abstains from the second document.",
     ),
     "triple_texts": Example(
         "joint",

@@ -27,19 +27,19 @@ FAMILIES: dict[str, Family] = {
         "negative class is not averaged unless the benchmark includes it, but its items count as "
         "false positives and false negatives of the other classes.",
         ("sentence", "bag"),
-        "Whoever averages N/A as well gets a higher figure: say which classes are averaged. Micro "
-        "F1 can exceed both macro precision and macro recall, because each average weighs classes "
-        "differently. One changed item of a class with few items moves macro F1 by much; the "
-        "weighted averages hardly move for rare classes.",
+        "Averaging N/A as well gives a higher figure: state which classes are averaged. Micro F1 can "
+        "exceed both macro precision and macro recall, because each average weighs classes differently. "
+        "One changed item of a class with few items moves macro F1 a lot; rare classes hardly move the "
+        "weighted averages.",
     ),
     "semeval2010": Family(
         "SemEval-2010 Task 8",
-        "Relations with a direction, counted as the task's own scorer counts them: the mean is over the "
-        "relations that occur in the gold, and claims of other relations only miss theirs.",
+        "Relations with a direction, counted as the task's own scorer counts them. The mean is over the "
+        "relations that occur in the gold; claims of other relations count only as missing the gold one.",
         ("sentence",),
         "Only the relations that occur in the gold are averaged. A wrong direction is an error, "
         "although undirected scores of the same file look better. The other class, Other, is "
-        "never averaged, but what is wrongly put into it is missed.",
+        "never averaged, but an example wrongly put into it counts as missed.",
     ),
     "bags": Family(
         "Ranked claims",
@@ -47,15 +47,14 @@ FAMILIES: dict[str, Family] = {
         "nothing depends on the order of the file. In sentence settings, a sentence takes the place of the "
         "pair. Recall is over all facts, including those never claimed.",
         ("bag", "sentence"),
-        "The area under the curve is won by equal scores: a constant score reaches about ½, so "
-        "rank by average precision. F1 at τ* is the best point of the curve, chosen on the test "
-        "set itself; it is no result of a chosen threshold. Precision at N says nothing about "
-        "recall.",
+        "Equal scores raise the area under the curve: a constant score reaches about ½, so rank by "
+        "average precision. F1 at τ* is the best point of the curve, chosen on the test set itself; it is "
+        "not the result of a threshold chosen beforehand. Precision at N does not measure recall.",
     ),
     "opennre": Family(
         "Ranked claims as in OpenNRE",
-        "For comparison with published figures: one point per claim, ties in the order of the file, no "
-        "starting point of the curve, and per relation only facts whose pair was scored for it.",
+        "For comparison with published figures: one point per claim, ties in the order of the file, a "
+        "curve without a starting point, and per relation only facts whose pair was scored for it.",
         ("bag", "sentence"),
         "Equal scores are taken in the order of the file, so sorting a file changes figures. "
         "Facts that were never scored are left out per relation, which flatters systems that "
@@ -77,9 +76,9 @@ FAMILIES: dict[str, Family] = {
         "R = (COR + ½·PAR) / POS. Per type, POS counts the gold spans of the type and ACT its predicted "
         "spans, whatever they are paired with: so strict per type equals exact match per type.",
         ("document", "joint"),
-        "Half marks hide whether boundaries or types are wrong: read strict, exact and type "
-        "beside partial. With partial credit a system that marks everything long looks good; "
-        "precision by exact boundaries shows it.",
+        "Partial credit hides whether boundaries or types are wrong: read strict, exact and type as well. "
+        "With partial credit a system that marks long spans everywhere looks good; precision by exact "
+        "boundaries shows this.",
     ),
     "wrf": Family(
         "Entities by word",
@@ -87,57 +86,56 @@ FAMILIES: dict[str, Family] = {
         "weighted over the types and all types together.",
         ("document", "joint"),
         "Long entities weigh more than short ones, as every word counts. The figure depends on "
-        "the tokens: those of the gold, else spaCy’s. Lenient and strict differ in what a wrong "
-        "type costs; say which one is meant.",
+        "the tokens: those of the gold, else spaCy’s. Lenient and strict differ in the cost of a wrong "
+        "type; state which one is meant.",
     ),
     "entity_texts": Family(
         "Entities as text",
         "Answers without offsets. The distinct pairs of text and label of a document are compared; labels "
         "outside the inventory are wrong. Exact match and partial credit count the places of the text at "
-        "which the answers are found, outside of words; what occurs nowhere is one wrong answer. WRF "
-        "takes the words of the texts, split at blanks.",
+        "which the answers are found, but not inside words; a text that occurs nowhere is one wrong "
+        "answer. WRF takes the words of the texts, split at spaces.",
         ("document",),
         "Texts are compared as they are written: case and articles count unless the benchmark "
         "ignores them. A text that occurs twice is one answer here, and two places under exact "
-        "match. What the system made up is wrong, and is also counted by itself.",
+        "match. Invented texts are wrong, and are also counted separately.",
     ),
     "triple_texts": Family(
         "Relations as text",
         "Triples without offsets. The distinct triples of head, relation and tail of a document are "
         "compared; relations outside the inventory are wrong.",
         ("joint",),
-        "Head and tail are compared as texts, so two entities with one name are one. A triple "
+        "Head and tail are compared as texts, so two entities with the same name count as one. A triple "
         "with the right ends and another relation is one miss and one false alarm.",
     ),
     "answers": Family(
         "Answers as text, shares",
-        "They describe how a system answers, whatever the gold.",
+        "They describe how a system answers, regardless of the gold.",
         ("document", "joint"),
-        "These are not qualities: a system that abstains always has no invented answer. Read them beside F1.",
+        "They do not measure quality: a system that always abstains invents no answer. Read them with F1.",
     ),
     "relation_strict": Family(
         "Relations between predicted entities, strict",
         "A relation is correct if its name, its direction, and bounds and types of both entities are. "
-        "Relations without direction are correct either way. A relation said twice counts once.",
+        "Relations without direction are correct either way. A relation given twice counts once.",
         ("joint",),
-        "Errors in entities are counted again in every relation that uses them: the ceiling says "
-        "how much was in reach. Published figures often leave out types (boundaries) without "
-        "saying so.",
+        "Errors in entities are counted again in every relation that uses them: the ceiling states how "
+        "much was possible. Published figures often leave out types (boundaries) without saying so.",
     ),
     "relation_bounds": Family(
         "Relations between predicted entities, boundaries",
         "As strict, without the types of the entities.",
         ("joint",),
-        "Types of entities don’t count, so this lies above strict for the same file. Don’t "
-        "compare it with strict figures of a paper.",
+        "Types of entities do not count, so this is above strict for the same file. Do not compare it "
+        "with strict figures of a paper.",
     ),
     "relation_relaxed": Family(
         "Relations between predicted entities, relaxed",
         "As strict, but both entities need only overlap those of the gold. Each predicted relation counts "
-        "for one gold relation at most: correct are the most that can be paired one to one.",
+        "for at most one gold relation; the number of correct ones is the largest one-to-one pairing.",
         ("joint",),
-        "A head of one word and a whole phrase match alike. It lies above both other modes for "
-        "the same file.",
+        "A head of one word matches as well as a whole phrase. This is above both other modes for the "
+        "same file.",
     ),
 }
 
@@ -155,8 +153,8 @@ def micro_above_macro(values: Mapping[str, float | None]) -> list[str]:
 
 
 MICRO_ABOVE_MACRO = (
-    "This is no error: micro adds the counts of all classes, so frequent ones decide it; macro takes every"
-    " class alike, also those with few labels."
+    "This is not an error: micro adds the counts of all classes, so frequent ones decide it; macro weighs"
+    " every class equally, including those with few labels."
 )
 
 # Families of the rows per class of a kind of settings; the first that a score has counts.

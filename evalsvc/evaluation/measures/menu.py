@@ -554,7 +554,7 @@ register(
 
 MUC_SCHEMAS = {
     "strict": ("correct if bounds and type agree, otherwise incorrect", {}, 6),
-    "exact": ("correct if the bounds agree, whatever the type", {}, 7),
+    "exact": ("correct if the bounds agree, regardless of the type", {}, 7),
     "partial": ("correct if the bounds agree, half correct if they only overlap", {"document": 4}, 8),
     "type": ("correct if the type agrees and the spans overlap", {"document": 3}, 9),
 }
@@ -635,7 +635,7 @@ register(
         "relation_bounds_entity_f1",
         "entity F1 without types",
         "relation_bounds",
-        "a span is correct if its start and end are those of a gold span, whatever its type",
+        "a span is correct if its start and end are those of a gold span, regardless of its type",
         "2PR/(P+R) over spans without their types",
         TAILLE,
         "there are no gold spans and no predicted spans",
@@ -693,7 +693,7 @@ register(
                 (
                     "not_in_text",
                     "not in the text",
-                    "share of the distinct answers of which a text does not occur in the document",
+                    "share of the distinct answers with a text that does not occur in the document",
                     "absent / distinct answers",
                     NO_ANSWER,
                 ),
@@ -707,7 +707,7 @@ register(
                 (
                     "abstained",
                     "abstained",
-                    "share of the documents that the system gave no answer to by its own word",
+                    "share of the documents from which the system abstained",
                     "abstained / documents",
                     "there are no documents",
                 ),

@@ -99,7 +99,7 @@ class RulesForm(SectionedForm):
     )  # fmt: skip
     training_set = forms.ChoiceField(
         required=False, label="Counts of a training set",
-        help_text="One that stands beside a test set of this board.",
+        help_text="A training set of one of its test sets.",
     )  # fmt: skip
     no_training_counts = forms.BooleanField(required=False, label="Remove the current training counts")
 

@@ -31,7 +31,7 @@ NO_TEST = "no test of it is possible, so no rank: a comparison names the reason"
 NOT_YET = "not tested yet: a job tests the runs"
 EARLIER = "only the present version is tested, so no rank"
 UNTESTED = "this measure is not among those that the board tests, so no rank"
-NOT_LET_OUT = "while the gold is hidden, no test of it is let out, so no rank"
+NOT_LET_OUT = "while the gold is hidden, no test of it is published, so no rank"
 NO_FIGURE = "no figure to rank by"
 NOT_SHOWN = "not shown under this setting"
 

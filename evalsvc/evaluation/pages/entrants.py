@@ -304,7 +304,7 @@ class AnnouncementForm(PageForm):
     title = forms.CharField(max_length=announcements.MOST_CHARACTERS)
     text = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 6}), required=False, max_length=MAX_LENGTH,
-        help_text="Markdown. Everybody who sees the benchmark reads it, here and in the feed.",
+        help_text="Markdown. Everybody who sees the benchmark can read it, here and in the feed.",
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ DISCLOSURES = {
     "open": "everything",
 }
 OPEN_WARNING = (
-    "Everything gives the gold away: of 286 hidden labels, one file with distinct scores read all by the "
+    "Everything reveals the gold: of 286 hidden labels, one file with distinct scores read all from the "
     "curve, and 100 files read 282 by the figures per class."
 )
 
@@ -91,7 +91,7 @@ class ShownForm(SectionedForm):
     opens_at = _moment("Opens, UTC", "Empty: open immediately.")
     closes_at = _moment("Closes, UTC", "Empty: never closes.")
     past_meant = forms.BooleanField(
-        required=False, label="A closing date in the past is meant",
+        required=False, label="Accept a closing date in the past",
         help_text="For a phase that is over. Otherwise such a date is taken for a mistake.",
     )  # fmt: skip
     sealed = forms.BooleanField(
@@ -150,7 +150,7 @@ class ShownForm(SectionedForm):
         meant, closes = values.pop("past_meant", False), values.get("closes_at")
         if not meant and "closes_at" in self.changed_data and is_doubtful(closes, None):
             question = "This date has passed, so the phase would be closed at once. Is it meant?"
-            self.add_error("closes_at", f"{question} Then select “A closing date in the past is meant”.")
+            self.add_error("closes_at", f"{question} Then select “Accept a closing date in the past”.")
         return values
 
     def clean_disclosure(self) -> str | None:

@@ -105,7 +105,7 @@ class Errors(APIView):
                 raise ValidationError({"kind": f"{kind!r} is not one of: {', '.join(KIND_TITLES)}."})
         for name in ("low", "high"):
             if (text := request.query_params.get(name)) and not _is_share(text):
-                raise ValidationError({name: f"{text[:20]!r} is no number from 0 to 1."})
+                raise ValidationError({name: f"{text[:20]!r} is not a number from 0 to 1."})
         return errors.errors_file(request._request, slug, "json")
 
 

@@ -25,7 +25,7 @@ class Command(PlainCommand):
         try:
             differences = back_up(folder)
         except (OSError, sqlite3.Error, Error) as error:
-            raise CommandError(f"There is no backup in {folder}: {error}. Mend that first.") from error
+            raise CommandError(f"There is no backup in {folder}: {error}. Fix that first.") from error
         self.write(f"The backup is in {folder}.")
         for detail in differences:
             self.stderr.write(f"Left out: {detail}")

@@ -40,7 +40,7 @@ class Command(ActingCommand):
         for criterion, n in chosen.by_criterion.items():
             self.write(f"  {n:>9,}  {candidates.CRITERIA[criterion]}")
         self.write(f"  {chosen.kept:>9,}  answered or reserved already")
-        self.write(f"  {chosen.rest:>9,}  stay beside them")
+        self.write(f"  {chosen.rest:>9,}  are not candidates")
         if chosen.unknown_ids:
             self.write(f"  {chosen.unknown_ids:>9,}  ids that the project lacks")
 

@@ -39,4 +39,4 @@ def _side(name: str) -> Side:
     except OSError as error:
         raise CommandError(f"Cannot read {error.filename} ({error.strerror}).") from error
     except (msgspec.MsgspecError, KeyError) as error:
-        raise CommandError(f"{name} is no release folder: {error}.") from error
+        raise CommandError(f"{name} is not a release folder: {error}.") from error

@@ -60,5 +60,5 @@ def _names(path: str) -> dict[str, str | None]:
             return msgspec.json.decode(file.read(), type=dict[str, str | None])
         except msgspec.MsgspecError as error:
             raise CommandError(
-                f"{path} is no JSON object of names: {error}. For example {mapping.EXAMPLE}."
+                f"{path} is not a JSON object of names: {error}. For example {mapping.EXAMPLE}."
             ) from error

@@ -27,6 +27,6 @@ class Command(PlainCommand):
                 restore(options["folder"])
         except (OSError, sqlite3.Error, Error) as error:
             raise CommandError(
-                f"The restore is not complete: {error}. Mend that, and call it again."
+                f"The restore is not complete: {error}. Fix that, and run it again."
             ) from error
         self.write("Restored: boards, test sets and files equal those of the backup. Start with make up.")

@@ -150,7 +150,7 @@ def test_steps_of_a_plan_are_undone_from_the_last_one_on(project: Project) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[", "no JSON"),
+        ("[", "not valid JSON"),
         ("{}", "a list"),
         ("[]", "a list"),
         ('[{"operation": "part", "sources": ["A"]}]', "Step 1: unknown operation 'part'"),

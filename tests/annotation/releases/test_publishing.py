@@ -52,7 +52,7 @@ def test_the_page_of_the_set_shows_licence_and_publication(client: Client) -> No
     Card.objects.create(test_set=test_set, licence="cc-by-4.0", languages=["en", "de"], by=curator())
     client.force_login(curator())
     page = client.get("/test-sets/trial-1-0/").content.decode()
-    assert "whoever accepts its terms:" in page
+    assert "people who accept its terms:" in page
     for shown in (page, client.get(PAGE).content.decode()):
         assert "<dt>Licence</dt><dd>cc-by-4.0</dd>" in shown
         assert "<dt>Languages</dt><dd>en, de</dd>" in shown

@@ -165,7 +165,7 @@ def test_without_room_for_the_database_neither_a_backup_nor_a_restore_ends_half_
     with empty_installation("sqlite", tmp_path, request):
         with monkeypatch.context() as full:
             full.setattr("evalsvc.local.backup._load", no_room)
-            with pytest.raises(CommandError, match=r"not complete: database or disk is full.* call it again"):
+            with pytest.raises(CommandError, match=r"not complete: database or disk is full.* run it again"):
                 call_command("restore", str(backup))
         call_command("restore", str(backup), verbosity=0)
 

@@ -58,7 +58,7 @@ export const showUnseen = () => editor.advance();
 
 export function problemWithSpans() {
   if (editor.guesses.length)
-    return `${plural(editor.guesses.length, "prediction")} left. Accept or refuse each: Y and X for one, ⇧Y and ⇧X for all.`;
+    return `${plural(editor.guesses.length, "prediction")} left. Accept or reject each: Y and X for one, ⇧Y and ⇧X for all.`;
   const [first, second] = (editor.overlap ?? []).map((span) => `“${editor.words(span)}” ${markTitle(span[2])}`);
   return second ? `${first} and ${second} overlap, which this project does not allow. Remove or resize one.` : "";
 }

@@ -185,7 +185,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     follow(resting = start);
     draw();
     const [guess] = chosenGuesses();
-    const more = guess ? ` ${guess.startsWith("[") ? described(guess) : "It"} is a prediction: Y accepts it, X refuses it.` : "";
+    const more = guess ? ` ${guess.startsWith("[") ? described(guess) : "It"} is a prediction: Y accepts it, X rejects it.` : "";
     announce(`${quoted(answer.spans[number])}, ${titleOf(name)}, from ${start} is chosen.${more}`);
     return true;
   }
@@ -300,7 +300,7 @@ export function createEditor(root, { labels, relations = [], mayOverlap = false,
     const following = guesses.slice(guesses.indexOf(keys[0])).find(isOpen) ?? left[0];
     const what = keys.length === 1 ? described(keys[0]) : `${keys.length} predictions`;
     const more = following ? ` Next: ${described(following)}.` : "";
-    const message = `${what} ${isAccepted ? "accepted" : "refused"}; ${left.length} left.${more}`;
+    const message = `${what} ${isAccepted ? "accepted" : "rejected"}; ${left.length} left.${more}`;
     return change(() => ({ ...next, guesses: left }), following && spanOf(following), message);
   }
 

@@ -34,7 +34,7 @@ def outage(db: None) -> Iterator[Client]:
 def test_a_page_asks_to_come_back(outage: Client, name: str) -> None:
     response = outage.get(reverse(name))
     assert (response.status_code, response["Retry-After"]) == (503, "5")
-    assert "The database does not answer" in response.content.decode()
+    assert "The database does not respond" in response.content.decode()
 
 
 def test_the_api_says_when_to_try_again(outage: Client) -> None:

@@ -180,7 +180,7 @@ def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
     client.force_login(cast.kim)
     shown = scores(client, submission.pk)["scores"]["micro_f1"]
     assert shown["value"] is None
-    assert "more than 5 points" in shown["reason"]
+    assert "by 5 points or more" in shown["reason"]
     page = client.get(reverse("submission", args=[submission.pk])).content.decode()
     assert "Scored: micro F1 withheld on “" in page
     assert "the main measure (micro F1), further measures" in page

@@ -488,7 +488,7 @@ def test_an_area_that_ties_carry_orders_no_board(client: Client, cast: Benchmark
     assert '<option value="auc"' not in page
     for text in (page, shown(client, "board-view-file", "rel", "tex").replace("\\%", "%")):
         assert "Share of the AUC that lies under tied scores, which raise it: Birch 100.0 %" in text
-    assert "should order no board" not in page
+    assert "should not order a board" not in page
     response = client.get(reverse("board", args=["rel"]), {"order": "auc"})
     assert response.status_code == 400
     assert "average precision" in response.content.decode()
@@ -510,7 +510,7 @@ def test_an_existing_setting_keeps_the_area_with_a_notice(client: Client, cast: 
     cast.submit(benchmark, CONSTANT, system="Birch")
     assert run_next("score")
     page = shown(client, "board", "rel")
-    assert "The main measure, AUC, should order no board." in page
+    assert "The main measure, AUC, should not order a board." in page
     assert '<option value="auc" selected' in page
     changed = creation.change_setting(benchmark.settings.get(), by=cast.olga, title="Renamed")
     assert (changed.main, changed.title) == ("auc", "Renamed")

@@ -372,7 +372,7 @@ def test_a_micro_f1_above_macro_precision_and_recall_is_explained_beside_the_fig
     ])  # fmt: skip
     assert run_next("score")
     client.force_login(cast.kim)
-    expected = "Micro F1 85.7 is above macro precision 50.0 and macro recall 50.0. This is no error"
+    expected = "Micro F1 85.7 is above macro precision 50.0 and macro recall 50.0. This is not an error"
     assert expected in page(client, submission)
     system = reverse("system", args=["ner", submission.system_id])
     assert expected in client.get(system).content.decode()

@@ -141,6 +141,28 @@ def test_the_reserve_hands_out_leases_once_and_in_order(bare: Page) -> None:
     assert [request["holding"] for request in requests[1:]] == [[1], [1, 2]]
 
 
+def test_a_sentence_that_is_leased_again_while_it_is_here_comes_once(bare: Page) -> None:
+    """After a pause its lease has ended, and the server leases it anew."""
+    replies = [[lease(1), lease(2)], [lease(number) | {"lease": number + 2} for number in (1, 2)], []]
+    held: list[list[int]] = []
+
+    def answer(route: Route) -> None:
+        held.append(json.loads(route.request.post_data or "{}")["holding"])
+        route.fulfill(json={"leases": replies[len(held) - 1]})
+
+    bare.route("**/reserve", answer)
+    taken = run(
+        bare,
+        "reserve",
+        """await m.fetchOne();
+        const shown = [m.takeNext()];
+        await m.fillReserve();
+        return [...shown, m.takeNext(), m.takeNext()].map((work) => work?.item.id ?? null);""",
+    )
+    assert taken == ["i1", "i2", None]
+    assert held == [[], [1, 2], [3, 4]]
+
+
 def test_a_sentence_with_an_unsent_answer_is_not_shown_again(bare: Page) -> None:
     bare.route("**/items/**", lambda route: route.abort())
     bare.route("**/reserve", lambda route: route.fulfill(json={"leases": [lease(1), lease(2)]}))

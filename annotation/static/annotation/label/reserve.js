@@ -108,13 +108,18 @@ async function lease(n) {
   return data.leases.length;
 }
 
-// Leases not seen before; a repeated request may return a lease twice.
+// Leases not seen before; a repeated request may return a lease twice. Sentences whose lease had ended
+// may be leased again while they are here.
 function newWork(leases) {
   const known = new Set([...shownLeases, ...holding()]);
   const answered = new Set(unsettled().map(({ item }) => item));
-  for (const { lease: id, item } of leases) if (answered.has(item.id)) renewedLeases.set(item.id, id);
+  const here = new Map([...reserved, current].map((work) => [work?.item.id, work]));
+  for (const { lease: id, item } of leases) {
+    if (answered.has(item.id)) renewedLeases.set(item.id, id);
+    if (here.has(item.id)) here.get(item.id).lease = id;
+  }
   return leases
-    .filter(({ lease: id, item }) => !known.has(id) && !answered.has(item.id))
+    .filter(({ lease: id, item }) => !known.has(id) && !answered.has(item.id) && !here.has(item.id))
     .map(({ lease: id, item, base, suggestion }) => ({ lease: id, item, base, suggestion }));
 }
 

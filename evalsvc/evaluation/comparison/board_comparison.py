@@ -17,6 +17,7 @@ from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.tested_systems import first_rows, identity_of_rows
+from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.disclosure.shown_tests import (
     ShownTest,
     StoredTest,
@@ -233,7 +234,10 @@ def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardCom
     """Return the tests of boards by setting, as far as they are of the runs shown; one query."""
     rows = {board.setting.pk: first_rows(board) for board in boards}
     of_board = {board.setting.pk: board for board in boards}
-    identities = {pk: identity_of_rows(of_board[pk], first) for pk, first in rows.items() if first}
+    hidden = hidden_among(board.setting for board in boards)
+    identities = {
+        pk: identity_of_rows(of_board[pk], first, hidden=pk in hidden) for pk, first in rows.items() if first
+    }
     main = {stored_key(board.policy, board.setting.main) for board in boards}
     measures = main | {stored_key(board.policy, key) for board in boards for key in keys}
     stored = MeasureTests.objects.filter(board__setting__in=identities, measure__in=measures)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import comb
+from operator import or_
 
 import msgspec
 from django.db import transaction
@@ -71,7 +72,7 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
         systems=tested,
         runs=[[run[:2] for run in scored[system]] for system in tested],
     )
-    return row, measures, identity_of_rows(board, rows)
+    return row, measures, identity_of_rows(board, rows, hidden=board.policy.hidden)
 
 
 def begin(setting: Setting) -> None:
@@ -134,7 +135,8 @@ def queue_outdated() -> None:
     )
     closed = Q(tests__computed_at__lt=F("closes_at"), closes_at__lte=now)
     newest = StoredBoard.objects.filter(setting=OuterRef("pk")).order_by("-pk").values("outdated")[:1]
-    other = Q(tests__isnull=False) & ~Q(tests__identity__startswith=identity_start())
+    starts = (Q(tests__identity__startswith=identity_start(hidden=hidden)) for hidden in (True, False))
+    other = Q(tests__isnull=False) & ~or_(*starts) | Q(pk__in=_turned(now))
     changed = Setting.objects.filter(Q(tests__outdated=True) | closed | other).annotate(
         waits=Subquery(newest)
     )
@@ -143,9 +145,10 @@ def queue_outdated() -> None:
     keys += changed.filter(open_).filter(Q(waits=None) | Q(waits=False)).values_list("pk", flat=True)
     paused = _paused() if keys else set()
     keys = [pk for pk in keys if pk not in paused][:QUEUED_AT_ONCE]
-    testable = _testable(keys)
+    testable, hidden = _testable(keys), hidden_among(Setting.objects.filter(pk__in=keys))
     for pk in set(keys).difference(testable):
-        looked_at = {"identity": identity_start(), "outdated": False, "computed_at": now}
+        nothing = {"identity": identity_start(hidden=pk in hidden), "systems": [], "reported": {}}
+        looked_at = nothing | {"outdated": False, "computed_at": now}
         BoardTests.objects.update_or_create(setting_id=pk, defaults=looked_at)
     # counted again: runs that were stored meanwhile may have found the mark still on
     for pk in testable + _testable(set(keys).difference(testable)):
@@ -155,6 +158,19 @@ def queue_outdated() -> None:
             board.save(update_fields=["outdated"])
             if pk not in _paused():  # another worker may have looked at the same moment
                 queue.enqueue(KIND, pk, lane=KIND)
+
+
+def _turned(now: datetime) -> list[int]:
+    """Return the closed boards tested while their gold was hidden that is open now, or the reverse.
+
+    Another setting that hides the gold may have closed, or begun.
+    """
+    closed = Setting.objects.filter(disclosure=Setting.Disclosure.HIDDEN, closes_at__lte=now)
+    tested = closed.filter(tests__isnull=False).annotate(identity=F("tests__identity"))
+    hidden = hidden_among(tested, now)
+    return [
+        each.pk for each in tested if not each.identity.startswith(identity_start(hidden=each.pk in hidden))
+    ]
 
 
 def _paused() -> set[int]:

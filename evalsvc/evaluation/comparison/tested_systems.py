@@ -13,10 +13,10 @@ from math import comb
 from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import compared
-from evalsvc.evaluation.disclosure.policy import has_closed
+from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Setting, SettingVersion
 
-FORMAT = 5  # of stored tests and of the choice of what is tested
+FORMAT = 6  # of stored tests and of the choice of what is tested
 FIRST = 50  # systems by the main measure that are tested against each other
 # At most so many pairs over items times replicates, one minute or two, and so many with the items of each.
 REPLICATED_PAIRS, REPLICATED_ITEMS = 45_000, 150_000_000
@@ -57,20 +57,19 @@ def most_single(gold: Setting | SettingVersion, several: int, single: int) -> in
     return fitting
 
 
-def identity_of_rows(board: Board, rows: Sequence[BoardRow]) -> str:
-    """Digest of the runs that are tested, and of what decides whether their gold is hidden."""
+def identity_of_rows(board: Board, rows: Sequence[BoardRow], *, hidden: bool) -> str:
+    """Digest of the runs that are tested, and whether their gold is hidden from the public."""
     runs = sorted((row.runs.system, row.runs.newest, row.runs.names, row.runs.chosen) for row in rows)
     last = sorted(row.runs.last.timestamp() for row in rows)
-    disclosure = (board.setting.disclosure, has_closed(board.setting))
-    digest = hashlib.sha256(repr((board.version.pk, runs, last, disclosure)).encode()).hexdigest()
-    return f"{identity_start()}{digest[:60]}"
+    digest = hashlib.sha256(repr((board.version.pk, runs, last)).encode()).hexdigest()
+    return f"{identity_start(hidden=hidden)}{digest[:60]}"
 
 
-def identity_start() -> str:
+def identity_start(*, hidden: bool) -> str:
     """How identities of the present format begin."""
-    return f"{FORMAT}:"
+    return f"{FORMAT}{'h' if hidden else 'o'}:"
 
 
 def identity_of(board: Board) -> str:
     """Return the digest of the runs that the tests of a board are of."""
-    return identity_of_rows(board, first_rows(board))
+    return identity_of_rows(board, first_rows(board), hidden=is_hidden(board.setting))

@@ -335,9 +335,11 @@ def test_single_runs_are_tested_over_items_beside_systems_with_several(
     assert len(asked) == 1  # of a closed setting this is a query
 
 
+@pytest.mark.parametrize("opened_by", ["its own", "another"])
 def test_once_gold_opens_nobody_has_a_rank_until_single_runs_are_tested(
-    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, opened_by: str
 ) -> None:
+    """It opens at the end of its setting, or of another one that hides it."""
     monkeypatch.setattr(compared, "REPLICATES", 59)
     monkeypatch.setattr(tested_systems, "REPLICATED_ITEMS", math.inf)
     benchmark = hidden_phase(cast, gold := gold_labels(80), disclosure="open")
@@ -352,10 +354,19 @@ def test_once_gold_opens_nobody_has_a_rank_until_single_runs_are_tested(
     Setting.objects.update(disclosure="hidden", closes_at=timezone.now() + timedelta(hours=1))
     assert compute() == 1
     assert ranks()[1] == ("–", ONE_RUN_OF_HIDDEN)
-    Setting.objects.update(closes_at=timezone.now() - timedelta(seconds=1))
+    now = timezone.now()
+    own = Setting.objects.filter(benchmark=benchmark)
+    if opened_by == "another":
+        cast.benchmark("other", settings=[("a", own.get().test_set, "sentence", "micro_f1")])
+        other = Setting.objects.filter(benchmark__slug="other")
+        other.update(disclosure="hidden")
+        own.update(closes_at=now - timedelta(hours=1))
+        assert compute() == 0
+        other.update(closes_at=now)
+    else:
+        own.update(closes_at=now)
     assert ranks() == [("–", NOT_YET)] * 3
-    BoardTests.objects.update(outdated=True)  # as the job finds once it has closed
-    assert compute() == 1
+    assert (compute(), compute()) == (1, 0)
     assert [rank for rank, _ in ranks()] == ["1", "2", "3"]
 
 

@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import ENTITY_GOLD, LABELS, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
-from tests.cast.browser import log_in
+from tests.cast.browser import log_in, press
 from tests.conftest import StartWorker
 from tests.places.browser import barriers
 from tests.workers.handlers.test_score import LABEL_LINES
@@ -30,11 +30,6 @@ OTHER_GOLD = [
 def change_user(page: Page, name: str) -> None:
     page.context.clear_cookies()
     log_in(page, name)
-
-
-def press(page: Page, name: str) -> None:
-    with page.expect_navigation():
-        page.get_by_role("button", name=name, exact=True).click()
 
 
 def follow(page: Page, name: str) -> None:

@@ -15,7 +15,7 @@ from evalsvc.evaluation.dates import ANYWHERE
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast
-from tests.cast.browser import open_as
+from tests.cast.browser import open_as, press
 from tests.workers.handlers.test_score import LABEL_LINES
 from workers.runner import run_next
 
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-
-
-def press(page: Page, name: str) -> None:
-    with page.expect_navigation():
-        page.get_by_role("button", name=name, exact=True).click()
 
 
 def follow(page: Page, name: str) -> None:

@@ -32,3 +32,9 @@ def open_as(page: Page, name: str, address: str) -> None:
     cookie = {"name": settings.SESSION_COOKIE_NAME, "value": session, "domain": "localhost", "path": "/"}
     page.context.add_cookies([cookie])  # type: ignore[list-item]
     page.goto(address)
+
+
+def press(page: Page, name: str) -> None:
+    """Press the button, and wait for the next page."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=name, exact=True).click()

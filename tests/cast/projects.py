@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.forms import BaseForm
 from django.test import Client
 from django.urls import reverse
@@ -76,6 +77,10 @@ def jsonl_file(lines: Iterable[Mapping[str, Any] | str]) -> io.BytesIO:
     return io.BytesIO("\n".join(texts).encode())
 
 
+def upload(*lines: Mapping[str, Any]) -> SimpleUploadedFile:
+    return SimpleUploadedFile("lines.jsonl", jsonl_file(lines).getvalue())
+
+
 @replayed
 def import_lines(
     project: Project | None,
@@ -120,6 +125,16 @@ def answer_item(item: Item, user: User, *relations: str, **fields: Any) -> votes
     """One vote; no relations means N/A."""
     payload = {"spans": [], "relations": list(relations)}
     return votes.answer(item, user, client_id=uuid4(), payload=payload, **fields)
+
+
+def adjudicator(project: Project, name: str = "judge") -> User:
+    user = person(name)
+    projects.set_member(project, user=user, role="adjudicator", by=curator())
+    return user
+
+
+def label_names(project: Project, part: str = "relation") -> list[str]:
+    return [choice.name for choice in inventory.inventory(project, part)]
 
 
 def is_surplus(item: Item, user: User) -> bool:

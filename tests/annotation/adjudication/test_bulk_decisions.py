@@ -21,8 +21,9 @@ from annotation.queue import votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from tests.cast.basics import person, sentence
+from tests.cast.basics import sentence
 from tests.cast.projects import (
+    adjudicator,
     annotators,
     answer_item,
     answered_item,
@@ -44,12 +45,6 @@ def project() -> Project:
     for at, answers in enumerate([(["A"], [], []), (["A"], [], []), ([], ["B"], []), (["A"], ["B"], ["C"])]):
         answered_item(made, *answers, item=f"s{at}")
     return made
-
-
-def judge(of: Project, name: str = "judge") -> User:
-    user = person(name)
-    projects.set_member(of, user=user, role="adjudicator", by=curator())
-    return user
 
 
 def gold(of: Project) -> list[object]:
@@ -107,7 +102,7 @@ def test_a_decision_that_stands_is_never_replaced() -> None:
     made = project()
     item = made.items.get(external_id="s0")
     decisions.decide(
-        item, by=judge(made), payload={"relations": ["C"]}, client_id=uuid4(), votes_key=item.votes_key
+        item, by=adjudicator(made), payload={"relations": ["C"]}, client_id=uuid4(), votes_key=item.votes_key
     )
     decided(made)
     assert gold(made)[0] == ["C"]
@@ -138,7 +133,7 @@ def test_the_same_decision_twice_is_made_once() -> None:
 
 def test_decisions_made_together_are_undone_together() -> None:
     made = project()
-    other = judge(made)
+    other = adjudicator(made)
     bulk = decided(made)
     with pytest.raises(NotAllowed):
         bulk_decisions.undo(made, bulk, by=other)
@@ -218,7 +213,7 @@ def test_the_dispute_to_go_on_after_tells_no_hidden_check() -> None:
     for name in ("plain", "check"):
         key = made.items.get(external_id=name).key
         with pytest.raises(DomainError) as caught:
-            bulk_decisions.preview(made, DisputeFilters(PATTERN), NA, by=judge(made), after=key)
+            bulk_decisions.preview(made, DisputeFilters(PATTERN), NA, by=adjudicator(made), after=key)
         replies.add((caught.value.code, caught.value.detail.replace(str(key), "")))
     assert len(replies) == 1
 

@@ -15,20 +15,19 @@ from annotation.consensus import effects, recomputation
 from annotation.models import Item, Project
 from annotation.ontology import inventory
 from annotation.queue import exclusions
-from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from tests.cast.basics import person
-from tests.cast.projects import annotators, answer_item, answered_item, curator, project_with_items
+from tests.cast.projects import (
+    adjudicator,
+    annotators,
+    answer_item,
+    answered_item,
+    curator,
+    project_with_items,
+)
 from tests.cast.replay import replayed
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
-
-
-def adjudicator(project: Project, name: str = "judge") -> User:
-    user = person(name)
-    projects.set_member(project, user=user, role="adjudicator", by=curator())
-    return user
 
 
 def decided(item: Item, *relations: str) -> Item:

@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 
 from annotation.consensus.majority import OpenParts, decide, open_parts
 from evalsvc.core.formats.label_mapping import LabelMapping
+from tests.annotation.consensus.test_majority import marked
 
 Payload = dict[str, Any]
 P02, P03, O02, FAR, WIDE = (0, 2, "P"), (0, 3, "P"), (0, 2, "O"), (7, 9, "P"), (1, 4, "O")
-
-
-def marked(*spans: tuple[int, int, str], links: tuple[Any, ...] = ()) -> Payload:
-    return {"spans": [list(span) for span in spans], "relations": [list(link) for link in links]}
 
 
 def parts_of(*payloads: Payload, kind: str = "entities", policy: str = "majority", **more: Any) -> OpenParts:

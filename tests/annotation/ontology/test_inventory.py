@@ -20,15 +20,12 @@ from tests.cast.projects import (
     curator,
     import_lines,
     jsonl_file,
+    label_names,
     project_with_items,
 )
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
-
-
-def names(project: object, part: str = "relation") -> list[str]:
-    return [choice.name for choice in inventory.inventory(project, part)]
 
 
 def test_labels_get_keys_in_their_order() -> None:
@@ -51,9 +48,9 @@ def test_a_saved_order_sets_the_keys_and_outlasts_imports_and_an_undone_merge() 
     assert [(choice.name, choice.key) for choice in ordered] == [("d", "1"), ("c", "2"), ("a", "3")]
     project.refresh_from_db()
     inventory.add_labels(project, ["new"], by=curator())
-    assert names(project) == ["d", "c", "a", "new"]
+    assert label_names(project) == ["d", "c", "a", "new"]
     inventory.undo(step, by=curator())
-    assert names(project) == ["d", "c", "b", "a", "new"]
+    assert label_names(project) == ["d", "c", "b", "a", "new"]
     with pytest.raises(Conflict, match="while you ordered"):
         inventory.set_order(project, [rows["a"]], part="relation", by=curator())
 
@@ -116,7 +113,7 @@ def test_a_preset_adds_only_missing_labels() -> None:
     project = create_project(labels=["/location/location/contains", "/location/us_state/capital"])
     inventory.apply_preset(project, "nyt10", by=curator())
     inventory.apply_preset(project, "nyt10", by=curator())
-    assert len(names(project)) == 24
+    assert len(label_names(project)) == 24
     assert project.steps.count() == 3
 
 
@@ -132,10 +129,10 @@ def test_a_merge_settles_a_dispute_and_undoing_it_restores_the_dispute() -> None
     step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("settled", ["AB"])
-    assert sorted(names(project)) == ["AB", "C"]
+    assert sorted(label_names(project)) == ["AB", "C"]
     inventory.undo(step, by=curator())
     item.refresh_from_db()
-    assert (item.state, names(project)) == ("disputed", ["A", "B", "C"])
+    assert (item.state, label_names(project)) == ("disputed", ["A", "B", "C"])
 
 
 def test_answers_emptied_by_a_deletion_become_na_and_are_counted() -> None:

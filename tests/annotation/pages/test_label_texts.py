@@ -37,13 +37,6 @@ A town or a country.
 """
 
 
-@pytest.fixture
-def cast(db: None, client: Client) -> ProjectCast:
-    cast = ProjectCast.create()
-    client.force_login(cast.curator)
-    return cast
-
-
 def given(**changed: str) -> dict[str, Any]:
     words = {"title": "place lived", "phrase": "lived in", "group": "Life", "head_type": "person"}
     words |= {"tail_type": "place", "definition": "Had a **home** there.", "choose": "", "avoid": ""}

@@ -23,13 +23,6 @@ HOME = "/projects/harbour/"
 COLUMNS = b"Ada\tB-PER\nsaw\tO\nTurin\tB-LOC\n\nShe\tO\nleft\tO\n"
 
 
-@pytest.fixture
-def cast(db: None, client: Client) -> ProjectCast:
-    cast = ProjectCast.create()
-    client.force_login(cast.curator)
-    return cast
-
-
 def lines(*entries: Any) -> bytes:
     return b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries)
 

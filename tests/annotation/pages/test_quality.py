@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from uuid import uuid4
 
-import msgspec
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotator, Batch, Item, Mark, Project, Vote
 from annotation.queue import quality_settings
 from tests.cast.basics import run_job, sentence
-from tests.cast.projects import ProjectCast
+from tests.cast.projects import ProjectCast, upload
 
 ADDRESS = "/projects/harbour/quality/"
 SETTINGS = {"action": "settings", "pass_percent": 70, "check_every": 0, "least_checks": 5, "most_extra": 3}
@@ -26,10 +24,6 @@ def cast(db: None, client: Client) -> ProjectCast:
     cast.import_lines(*(sentence(at) for at in (1, 2, 3)))
     client.force_login(cast.curator)
     return cast.open()
-
-
-def upload(*lines: object) -> SimpleUploadedFile:
-    return SimpleUploadedFile("lines.jsonl", b"".join(msgspec.json.encode(entry) + b"\n" for entry in lines))
 
 
 def annotator(cast: ProjectCast, who: str) -> str:

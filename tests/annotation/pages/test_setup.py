@@ -2,9 +2,7 @@
 
 import re
 
-import msgspec
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -13,18 +11,7 @@ from annotation.models import Answer, Batch, Lease, Member, OntologyStep, Projec
 from annotation.queue.leases import lease_next
 from annotation.roles import MAY_DECIDE
 from tests.cast.basics import person, run_job, sentence
-from tests.cast.projects import ProjectCast, create_project, curator, error_codes, seen
-
-
-@pytest.fixture
-def cast(db: None, client: Client) -> ProjectCast:
-    cast = ProjectCast.create()
-    client.force_login(cast.curator)
-    return cast
-
-
-def upload(*lines: object) -> SimpleUploadedFile:
-    return SimpleUploadedFile("lines.jsonl", b"".join(msgspec.json.encode(entry) + b"\n" for entry in lines))
+from tests.cast.projects import ProjectCast, create_project, curator, error_codes, seen, upload
 
 
 def test_a_project_is_created_from_title_and_kind(client: Client, cast: ProjectCast) -> None:

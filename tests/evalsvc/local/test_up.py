@@ -24,16 +24,11 @@ from evalsvc.local.startup_checks import parse_port, require_free_port
 from evalsvc.local.supervisor import PROBES, Supervisor, answers, commands
 from evalsvc.management.commands.up import Command
 from tests.places.extent import FULL
+from tests.places.rabbitmq import free_port
 from tests.places.workers import ROOT, environment, until
 
 pytestmark = pytest.mark.worker
 Up = Callable[..., subprocess.Popen[str]]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ for name in (
 
 os.environ["CHECKS_PER_HOUR"] = "1000000"  # tests share their people's numbers
 os.environ["FREE_BYTES_LEAST"] = "0"  # doctor finds nothing, wherever tests run
+os.environ["JOB_MEMORY_BYTES"] = "0"  # of a process that grows with its tests; a test sets one
 os.environ["UPKEEP_SECONDS"] = "0"  # a test queues it
 os.environ["MODEL_UPLOADS"] = "off"  # workers of tests don't try their sandbox first; a test says auto
 

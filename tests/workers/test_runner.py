@@ -24,6 +24,7 @@ from evalsvc.core.jobs.queue import enqueue, request_cancel
 from evalsvc.core.jobs.transitions import Store
 from workers import runner
 from workers.interruption import interruption
+from workers.memory_limit import before_jobs
 from workers.runner import HANDLERS
 
 pytestmark = pytest.mark.django_db
@@ -239,6 +240,7 @@ def test_work_beyond_the_time_limit_fails_with_its_code(do: Do) -> None:
 def test_work_beyond_the_memory_limit_fails_with_its_code(do: Do, settings: Any) -> None:
     before = resource.getrlimit(resource.RLIMIT_AS)
     settings.JOB_MEMORY_BYTES = 400_000_000
+    before_jobs.cache_clear()
 
     def handler(subject: int, progress: Progress) -> Store:
         bytearray(10_000_000)

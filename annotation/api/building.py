@@ -13,8 +13,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import roles
+from annotation.api.lookups import visible_test_set
 from annotation.api.projects import BatchSerializer
-from annotation.api.testsets import TestSetSerializer, visible_test_set
+from annotation.api.testsets import TestSetSerializer
 from annotation.imports import batches, undoing
 from annotation.models import Batch
 from annotation.splits import building

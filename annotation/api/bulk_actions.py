@@ -11,16 +11,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import roles
 from annotation.adjudication import bulk_actions, decisions
 from annotation.adjudication.bulk_actions import ACTIONS, EXCLUDE, GOLD, MAX_ITEMS, MAX_NAMED, ItemEffect
 from annotation.api.items import FILTERS, filters_in, order_in
 from annotation.api.labelling import PayloadSerializer
-from annotation.api.projects import project_of
+from annotation.api.lookups import curated
 from annotation.models import Item, Project
 from annotation.reports import item_search
 from evalsvc.core.accounts.models import User
-from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
 
@@ -91,8 +89,7 @@ class BulkAction(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Reopen, exclude or include items, or make them gold questions; or preview that. For curators."""
-        project, user = project_of(request, slug), person(request)
-        roles.require(project, user, roles.CURATOR)
+        project, user = curated(request, slug)
         body = validated(request, BulkActionSerializer)
         action, more = body["action"], False
         keys: list[UUID] = body["items"]

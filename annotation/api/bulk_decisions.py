@@ -15,7 +15,7 @@ from annotation.adjudication import bulk_decisions
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.item_filters import REMARKS
 from annotation.api.labelling import PayloadSerializer
-from annotation.api.projects import project_of
+from annotation.api.lookups import project_of
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.errors.handlers import problems

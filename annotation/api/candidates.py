@@ -11,10 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import candidate_choices, candidates, roles
-from annotation.api.projects import project_of
+from annotation import candidate_choices, candidates
+from annotation.api.lookups import curated
 from annotation.models import CandidateChoice
-from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
@@ -82,8 +81,7 @@ class Candidates(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """Count the candidates, and get the latest choice that jobs made."""
-        project = project_of(request, slug)
-        roles.require(project, person(request), roles.CURATOR)
+        project, _ = curated(request, slug)
         latest = candidate_choices.latest(project)
         return Response(candidates.of_project(project) | {"latest": choice_body(latest) if latest else None})
 
@@ -98,8 +96,7 @@ class Candidates(APIView):
 
         With more than 10,000 sentences a job counts the effect; without `preview` another one applies it.
         """
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         body = validated(request, CandidatesRequestSerializer)
         file = body.get("predictions")
         wanted = candidates.Wanted(
@@ -125,8 +122,7 @@ class LatestCandidateChoice(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Apply a counted choice of candidates, cancel it, or retry its failed job."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         body = validated(request, CandidateActionSerializer)
         choice = candidate_choices.latest(project)
         if choice is None or choice.pk != body["choice"]:

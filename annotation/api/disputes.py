@@ -21,7 +21,7 @@ from annotation.adjudication.item_filters import REMARKS
 from annotation.adjudication.precedents import READ
 from annotation.adjudication.unanswerable_items import FINAL_REASONS, UNANSWERABLE
 from annotation.api.labelling import ItemSerializer, PayloadSerializer
-from annotation.api.projects import project_of
+from annotation.api.lookups import project_of
 from annotation.models import Item
 from annotation.reports import remarks
 from evalsvc.core.accounts.users import person

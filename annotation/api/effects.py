@@ -14,15 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import projects, roles
-from annotation.api.projects import project_of
+from annotation import projects
+from annotation.api.lookups import curated
 from annotation.models import OntologyStep, Policy, Project
 from annotation.ontology import guideline_versions, inventory, plans, versions
 from annotation.queue import exclusions
 from annotation.reports.plan_effects import LabelChange, Snapshot, effects_of_change
 from annotation.reports.step_effects import StepEffect, StepEffects
 from evalsvc.core.accounts.models import User
-from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
 
@@ -132,8 +131,7 @@ class OntologySteps(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """List the steps, undone ones too. For curators."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, _ = curated(request, slug)
         steps = project.steps.select_related("by")
         return Response(OntologyStepSerializer(steps, many=True).data)
 
@@ -144,8 +142,7 @@ class OntologySteps(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Make the steps of a plan, all or none; `effects` previews it."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         steps = [dict(step) for step in validated(request, PlanSerializer)["steps"]]
         made = plans.apply_plan(project, plans.planned(steps), by=by)
         return Response(OntologyStepSerializer(made, many=True).data, status=201)
@@ -163,8 +160,7 @@ class UndonePlan(APIView):
     )
     def post(self, request: Request, slug: str, plan: int) -> Response:
         """Undo the active steps of the plan that began with this step, or this step alone."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         alone = validated(request, UndoSerializer)["alone"]
         if alone:
             inventory.undo(get_object_or_404(project.steps, number=plan), by=by)
@@ -277,8 +273,7 @@ class Effects(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Count what a change would do, without making it."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         values = validated(request, ChangeSerializer)
         _, change = CHANGES[values["change"]]
         plan = plans.planned(values["steps"]) if "steps" in values else ()

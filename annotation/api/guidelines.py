@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import projects, roles
-from annotation.api.projects import project_of
+from annotation import projects
+from annotation.api.lookups import curated, project_of
 from annotation.ontology import guideline_versions
 from annotation.reports.vote_figures import figures_of
 from evalsvc.core.accounts.users import person
@@ -59,8 +59,7 @@ class Guidelines(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Change the guideline; it is a new version once people answered under the one before."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         projects.set_guideline(project, guideline=validated(request, GuidelineTextSerializer)["text"], by=by)
         return _versions(request, slug)
 
@@ -73,8 +72,7 @@ class AskedAgain(APIView):
     )
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Ask the answers under an earlier version again, or count them again; `effects` previews it."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         guideline_versions.ask_again(project, number, **validated(request, AskAgainSerializer), by=by)
         return _versions(request, slug)
 

@@ -15,14 +15,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import roles
 from annotation.api.labelling import ItemSerializer, PayloadSerializer
-from annotation.api.projects import project_of, state_parameter
+from annotation.api.lookups import curated
+from annotation.api.projects import state_parameter
 from annotation.models import Item, Project
 from annotation.ontology.inventory import inventory, parts_of
 from annotation.reports import item_history, item_search, item_table
 from annotation.reports.item_search import MAX_SCANNED, ORDERS, REMARKS, ItemFilters
-from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.web.downloads import long_csv_file
@@ -151,8 +150,7 @@ class Items(APIView):
         Filters by label and text, and by annotator or remark where these are many, look at a limited number
         of items a page.
         """
-        project, user = project_of(request, slug), person(request)
-        roles.require(project, user, roles.CURATOR)
+        project, user = curated(request, slug)
         found = item_search.search(
             project,
             filters_in(project, request),
@@ -174,8 +172,7 @@ class ItemTable(APIView):
     )
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
         """Download all items that match as CSV, with their answers counted. For curators."""
-        project, user = project_of(request, slug), person(request)
-        roles.require(project, user, roles.CURATOR)
+        project, user = curated(request, slug)
         filters = filters_in(project, request)
         rows = item_table.rows(project, filters, for_user=user, order=order_in(request))
         return long_csv_file(f"{project.slug}-items.csv", item_table.HEADS, rows)

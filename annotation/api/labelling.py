@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.projects import project_of
+from annotation.api.lookups import project_of
 from annotation.consensus.rules import Rules
 from annotation.models import Item, Lease, Project
 from annotation.queue import lease_endings, leases, shown_predictions, votes

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import roles
-from annotation.api.projects import project_of
+from annotation.api.lookups import project_of
 from annotation.models import OntologyLabel, Project
 from annotation.ontology.label_texts import (
     MAX_EXAMPLE_LENGTH,

@@ -13,13 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import projects, roles
-from annotation.api.projects import project_of
-from annotation.models import Member, Project
+from annotation import projects
+from annotation.api.lookups import curated
+from annotation.models import Member
 from annotation.reports import member_effects
 from annotation.reports.member_effects import MemberEffect
 from evalsvc.core.accounts.models import User
-from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import Pages, validated
@@ -61,12 +60,6 @@ class RoleSerializer(MemberSerializer):
 
 class ByRole(Pages):
     ordering = "id"
-
-
-def curated(request: Request, slug: str) -> tuple[Project, User]:
-    project, by = project_of(request, slug), person(request)
-    roles.require(project, by, roles.CURATOR)
-    return project, by
 
 
 class Members(generics.ListAPIView[Member]):

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import roles
-from annotation.api.projects import project_of
+from annotation.api.lookups import project_of
 from annotation.models import AgreementReport, Annotator, Oversight, Project
 from annotation.queue import exclusions, pauses, quality_settings
 from annotation.reports import agreement, project_stats, vote_log

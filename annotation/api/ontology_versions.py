@@ -11,8 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import roles
-from annotation.api.projects import project_of
+from annotation.api.lookups import curated, project_of
 from annotation.ontology import versions
 from annotation.ontology.versions import Version
 from evalsvc.core.accounts.users import person
@@ -70,8 +69,7 @@ class OntologyVersions(generics.ListAPIView[Any]):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Restore an earlier version as a new one, which is returned; `effects` previews it."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         versions.restore(project, validated(request, RestoreSerializer)["version"], by=by)
         return Response(VersionStepsSerializer(versions.versions(project, by=by)[-1]).data)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers
 from rest_framework.parsers import MultiPartParser
@@ -14,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import projects, roles
+from annotation.api.lookups import curated, project_of
 from annotation.imports import batches
 from annotation.models import Batch, ItemCount, Policy, Project
 from annotation.ontology import inventory
@@ -129,14 +129,6 @@ class NewImportSerializer(FileSerializer):
     options = OptionsField(required=False)
 
 
-def project_of(request: Request, slug: str) -> Project:
-    """Return a project the user may see, or raise 404."""
-    project = roles.visible_project(person(request), slug)
-    if project is None:
-        raise Http404
-    return project
-
-
 class NewestFirst(Pages):
     ordering = "-id"
 
@@ -199,8 +191,7 @@ class Imports(generics.ListAPIView[Batch]):
     def get_queryset(self) -> QuerySet[Batch]:
         if getattr(self, "swagger_fake_view", False):
             return Batch.objects.none()
-        project = project_of(self.request, self.kwargs["slug"])
-        roles.require(project, person(self.request), roles.CURATOR)
+        project, _ = curated(self.request, self.kwargs["slug"])
         filters = query_choices(self.request, state=Batch.State.values, what=Batch.What.values)
         return project.batches.filter(**filters).select_related("project", "test_set")
 
@@ -241,8 +232,7 @@ def receive(request: Request, body: dict[str, Any], *, what: str, project: Proje
 
 class ProjectLog(LogView):
     def subject(self) -> Project:
-        project = project_of(self.request, self.kwargs["slug"])
-        roles.require(project, person(self.request), roles.CURATOR)
+        project, _ = curated(self.request, self.kwargs["slug"])
         return project
 
     @extend_schema(

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.testsets import visible_test_set
+from annotation.api.lookups import readable_test_set, visible_test_set
 from annotation.models import Card, Download, Publication
 from annotation.releases import card as cards
 from annotation.releases import publication_effect, publishing
@@ -50,8 +50,7 @@ class ReleaseFolder(APIView):
 
         For curators and importers.
         """
-        test_set = visible_test_set(request, slug)
-        test_set.require_reader(person(request))
+        test_set, _ = readable_test_set(request, slug)
         with_gold = query_choices(request, gold=["0", "1"]).get("gold") != "0"
         if name := request.query_params.get("name"):
             found = parts_of(test_set, name, with_gold=with_gold)
@@ -174,8 +173,7 @@ class Publish(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Publish a test set, or change its publication. For its curators or importer."""
-        test_set, by = visible_test_set(request, slug), person(request)
-        test_set.require_reader(by)
+        test_set, by = readable_test_set(request, slug)
         values = dict(validated(request, PublicationSerializer))
         if values.pop("preview"):
             return _publication(request, *publication_effect.of_publishing(test_set, by=by, **values))
@@ -190,8 +188,7 @@ class Withdraw(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Withdraw a published test set. For its curators or importer."""
-        test_set, by = visible_test_set(request, slug), person(request)
-        test_set.require_reader(by)
+        test_set, by = readable_test_set(request, slug)
         body = validated(request, WithdrawSerializer)
         with transaction.atomic():
             effect = publication_effect.of_withdrawal(test_set) if body["preview"] else ""
@@ -204,8 +201,7 @@ class TestSetLog(LogView):
     def get_queryset(self) -> QuerySet[LogEntry]:
         if getattr(self, "swagger_fake_view", False):
             return LogEntry.objects.none()
-        test_set = visible_test_set(self.request, self.kwargs["slug"])
-        test_set.require_reader(person(self.request))
+        test_set, _ = readable_test_set(self.request, self.kwargs["slug"])
         return logged_changes(test_set)
 
     @extend_schema(
@@ -312,8 +308,7 @@ class OneCard(APIView):
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Change what the curators say. For those who may read the gold."""
-        test_set, by = visible_test_set(request, slug), person(request)
-        test_set.require_reader(by)
+        test_set, by = readable_test_set(request, slug)
         return Response(
             CardSerializer(cards.change(test_set, by=by, **validated(request, CardSerializer))).data
         )

@@ -16,7 +16,7 @@ from annotation.adjudication import second_readings
 from annotation.adjudication.decisions import FINDINGS
 from annotation.api.disputes import item_to_decide
 from annotation.api.labelling import PayloadSerializer
-from annotation.api.projects import project_of
+from annotation.api.lookups import curated, project_of
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
@@ -63,8 +63,7 @@ class SecondReadings(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Draw decisions for a second reading."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         second_readings.ask(project, **validated(request, SampleSerializer), by=by)
         return _summary(request, slug)
 

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.testsets import visible_test_set
+from annotation.api.lookups import readable_test_set, visible_test_set
 from annotation.splits import companions, making, mapping
 from annotation.splits.splitting import Unit as SplitUnit
 from annotation.testset import Companion
@@ -152,8 +152,7 @@ class Companions(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Put training or validation data beside a set, or take them away."""
-        test_set, user = visible_test_set(request, slug), person(request)
-        test_set.require_reader(user)
+        test_set, user = readable_test_set(request, slug)
         body = validated(request, PutBesideSerializer)
         data = visible_test_set(request, body["set"])
         if body["remove"]:
@@ -241,8 +240,7 @@ class Leakage(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Count what a training file shares with the set."""
-        test_set, user = visible_test_set(request, slug), person(request)
-        test_set.require_reader(user)
+        test_set, user = readable_test_set(request, slug)
         body = validated(request, LeakageRequestSerializer)
         chosen = {"format": body["format"], "most": making.MOST_LINES_IN_WEB}
         with places.files.taken():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers
@@ -14,14 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import conversion, roles
+from annotation import conversion
+from annotation.api.lookups import curated, readable_test_set, visible_test_set
 from annotation.api.projects import (
     FORMAT_HELP,
     BatchSerializer,
     FileSerializer,
     NewestFirst,
     OptionsField,
-    project_of,
     receive,
     state_parameter,
 )
@@ -93,8 +93,7 @@ class Freeze(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Freeze decided items into an immutable test set, by a job."""
-        project, by = project_of(request, slug), person(request)
-        roles.require(project, by, roles.CURATOR)
+        project, by = curated(request, slug)
         test_set = builder.freeze(project, by=by, **validated(request, NewFreezeSerializer))
         return Response(TestSetSerializer(test_set).data, status=202)
 
@@ -142,14 +141,6 @@ class TestSets(generics.ListAPIView[TestSet]):
         return Response(BatchSerializer(batch).data, status=202)
 
 
-def visible_test_set(request: Request, slug: str) -> TestSet:
-    test_sets = TestSet.objects.visible_to(person(request)).select_related("project")
-    test_set = test_sets.filter(slug=slug).first()
-    if test_set is None:
-        raise Http404
-    return test_set
-
-
 class OneTestSet(APIView):
     @extend_schema(operation_id="test_set", responses={200: TestSetSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str) -> Response:
@@ -175,8 +166,7 @@ class Releases(APIView):
 
         They cannot download its gold.
         """
-        test_set = visible_test_set(request, slug)
-        test_set.require_reader(person(request))
+        test_set, _ = readable_test_set(request, slug)
         return Response({"usernames": list(test_set.releases.values_list("user__username", flat=True))})
 
     @extend_schema(
@@ -189,8 +179,7 @@ class Releases(APIView):
 
         For those who may read the gold.
         """
-        test_set, user = visible_test_set(request, slug), person(request)
-        test_set.require_reader(user)
+        test_set, user = readable_test_set(request, slug)
         body = validated(request, ReleaseSerializer)
         act = release if body["released"] else withdraw_release
         act(test_set, username=body["username"], by=user)
@@ -204,8 +193,7 @@ class Lines(APIView):
     )
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
         """Download the gold, byte for byte as hashed. For curators and importers."""
-        test_set = visible_test_set(request, slug)
-        test_set.require_reader(person(request))
+        test_set, _ = readable_test_set(request, slug)
         record_download(test_set, person(request), "gold")
         headers = {"X-Content-SHA256": test_set.sha256}
         return jsonl_file(f"{test_set.slug}.jsonl", export_lines(test_set), **headers)
@@ -240,8 +228,7 @@ class Export(APIView):
     )
     def get(self, request: Request, slug: str, key: str) -> StreamingHttpResponse:
         """Download the gold in the format of another tool; several files come as a zip."""
-        test_set = visible_test_set(request, slug)
-        test_set.require_reader(person(request))
+        test_set, _ = readable_test_set(request, slug)
         made = conversion.export(test_set, key, **_export_options(request))
         record_download(test_set, person(request), f"gold as {key}"[:40])
         return stored_nowhere_file(made.file, made.name)
@@ -276,8 +263,7 @@ class Losses(APIView):
     )
     def get(self, request: Request, slug: str, key: str) -> Response:
         """Count what a format can't hold of the set."""
-        test_set = visible_test_set(request, slug)
-        test_set.require_reader(person(request))
+        test_set, _ = readable_test_set(request, slug)
         options = _export_options(request)
         lost = conversion.losses(test_set, key, **options)
         writer = conversion.choose(test_set, key, **options).writer

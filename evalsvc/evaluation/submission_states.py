@@ -52,6 +52,8 @@ MODEL_FAULTS = frozenset({"bad_model", "model_failed", "model_too_big", "model_t
 LIMITS = frozenset({"memory_limit", "time_limit"})
 RETRIES = 3
 # A dense file stays `received` until a job has checked its numbers and queued the scoring.
+_BINDING = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN) | Q(row_rule__in=("entry", "final"))
+MAKES_FINAL = _BINDING & Q(closes_at__lte=Now())
 STATE_OF_CHECK: dict[str, str] = {
     Job.State.QUEUED: S.RECEIVED,
     Job.State.RUNNING: S.RECEIVED,
@@ -224,13 +226,21 @@ def retry(submission: Submission, *, by: User) -> None:
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:
-    """Return an ended setting that makes the run final: sealed, hidden, or showing final runs."""
+    """Return an ended setting that makes the run final: sealed, hidden, or showing final runs.
+
+    It stays final where that has been changed since the end.
+    """
     if role_in(submission.benchmark, user) == ORGANISER:
         return None
     sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
-    binding = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN) | Q(row_rule__in=("entry", "final"))
-    closed = Setting.objects.filter(sent_to, binding, benchmark=submission.benchmark, closes_at__lte=Now())
+    ended = MAKES_FINAL | Q(final_before__gt=submission.created_at)
+    closed = Setting.objects.filter(sent_to, ended, benchmark=submission.benchmark)
     return closed.select_related("benchmark").order_by("closes_at").first()
+
+
+def has_made_final(setting: Setting) -> bool:
+    """True for an ended setting whose runs are final."""
+    return Setting.objects.filter(MAKES_FINAL, pk=setting.pk).exists()
 
 
 def _require_not_final(submission: Submission, by: User) -> None:
@@ -238,7 +248,7 @@ def _require_not_final(submission: Submission, by: User) -> None:
     setting = final_under(submission, by)
     if setting is None:
         return
-    ended = stated(setting.closes_at, setting.benchmark) if setting.closes_at else ""
+    ended = stated(setting.ended_at, setting.benchmark) if setting.ended_at else ""
     raise Conflict(
         "phase_ended",
         f"Runs on “{setting.title}” are final: it ended on {ended} and its scores are public.",

@@ -54,7 +54,7 @@ def choose(submission: Submission, *, by: User, phase: str = "") -> None:
         chosen = list(phases)
     if not chosen:
         setting = next(ended for ended in phases.values() if ended)
-        at = stated(setting.closes_at, submission.benchmark) if setting.closes_at else ""
+        at = stated(setting.ended_at, submission.benchmark) if setting.ended_at else ""
         raise Conflict(
             "phase_ended",
             f"“{setting.title}” ended on {at}, so its final runs cannot change.",
@@ -68,13 +68,17 @@ def choose(submission: Submission, *, by: User, phase: str = "") -> None:
 
 
 def _phases(submission: Submission) -> dict[str, Setting | None]:
-    """Return the phases of a run in which it can be final, each with a setting that ended it, if one has."""
+    """Return the phases of a run in which it can be final, each with a setting that ended it, if one has.
+
+    A run of a setting that ended and goes on could be chosen by its figures.
+    """
     settings = Setting.objects.filter(row_rule__in=BY_CHOICE, evaluations__submissions=submission)
     phases: dict[str, Setting | None] = {}
     for setting in settings.distinct().order_by("closes_at"):
         for phase in phases_of(submission):
             if setting.phase in ("", phase) or not phase:
-                phases[phase] = phases.get(phase) or (setting if has_closed(setting) else None)
+                seen = setting.final_before is not None and submission.created_at < setting.final_before
+                phases[phase] = phases.get(phase) or (setting if has_closed(setting) or seen else None)
     return phases
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.conf import settings as project
 from django.db import models
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from annotation.testset import TestSet
 from evalsvc.evaluation.models.benchmark import Benchmark
@@ -41,6 +44,9 @@ class Setting(models.Model):
     phase = models.CharField(max_length=4, choices=Phase, blank=True, help_text="Empty: in every phase.")
     opens_at = models.DateTimeField(null=True)
     closes_at = models.DateTimeField(null=True)
+    final_before = models.DateTimeField(
+        null=True, help_text="It ended then, and was changed since: runs sent before are final."
+    )
     sealed = models.BooleanField(default=False, help_text="Its scores are shown only once it has closed.")
     disclosure = models.CharField(
         max_length=6,
@@ -76,6 +82,12 @@ class Setting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.benchmark}: {self.title}"
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When it ended; before a change of its dates, the last time."""
+        at = self.closes_at
+        return at if at and at <= timezone.now() else self.final_before
 
     @property
     def kind(self) -> str:

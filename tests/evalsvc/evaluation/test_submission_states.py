@@ -18,7 +18,7 @@ from evalsvc.core.jobs import kinds, queue, transitions
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.benchmarks import creation, final_entries
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.submissions.timeline import timeline
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
@@ -206,6 +206,33 @@ def test_a_team_that_knows_its_final_scores_withdraws_no_run(
     page = client.get(f"/submissions/{submission.pk}/").content.decode()
     assert "its runs are final" in page
     assert "Withdraw run" not in page
+
+
+@pytest.mark.parametrize(
+    ("held_back", "change"),
+    [
+        ({"disclosure": "hidden"}, {"disclosure": "open"}),
+        ({"sealed": True}, {"sealed": False}),
+        ({"row_rule": "final"}, {"row_rule": "mean"}),
+        ({"row_rule": "final"}, {"closes_at": timezone.now() + timedelta(days=3)}),
+    ],
+)
+def test_runs_of_an_ended_phase_stay_final_whatever_it_becomes(
+    cast: BenchmarkCast, held_back: dict[str, Any], change: dict[str, Any]
+) -> None:
+    """A team withdrew its worst run once the disclosure of the ended phase was changed."""
+    submission = sealed_run(cast, ended=True, **held_back)
+    sent = timezone.now() - timedelta(days=2)
+    Submission.objects.update(created_at=sent)
+    for fields in (change, {"title": "Renamed"}):
+        creation.change_setting(submission.benchmark.settings.get(), by=cast.olga, **fields)
+    with pytest.raises(Conflict, match="final: it ended on"):
+        submission_states.withdraw(fresh(submission), by=cast.kim)
+    if "closes_at" in change:
+        assert final_entries.choosable(fresh(submission)) == []
+        Submission.objects.update(created_at=timezone.now())
+        assert final_entries.choosable(fresh(submission)) != []
+        submission_states.withdraw(fresh(submission), by=cast.kim)
 
 
 def test_organisers_withdraw_a_run_after_a_sealed_phase(cast: BenchmarkCast) -> None:

@@ -25,8 +25,8 @@ SPANS = ("entities", "joint")
 TASKS_OF = {
     **dict.fromkeys(("profile", "threshold", "na", "columns"), RANKED),
     "aggregate": ("bags",),
-    **dict.fromkeys(("scheme", "repair", "column", "gold_column", "family"), SPANS),
-    **dict.fromkeys(("casefold", "strip_articles", "grounding"), SPANS),
+    **dict.fromkeys(("scheme", "repair", "column", "gold_column", "grounding"), ("entities",)),
+    **dict.fromkeys(("family", "casefold", "strip_articles"), SPANS),
     **dict.fromkeys(("relations", "symmetric"), ("joint",)),
 }
 FORMS_OF: dict[str, Collection[str]] = {
@@ -251,7 +251,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def _add_entities(parser: ArgumentParser) -> None:
-    tags = parser.add_argument_group("entities and joint")
+    tags = parser.add_argument_group("entities")
     tags.add_argument("--scheme", choices=SCHEMES, help="tag scheme of CoNLL columns and tags")
     tags.add_argument("--repair", choices=REPAIRS, help="treatment of entities that break the tag scheme")
     tags.add_argument("--column", type=int, help="column of the predicted tag (default -1, the last)")
@@ -260,15 +260,16 @@ def _add_entities(parser: ArgumentParser) -> None:
         type=int,
         help="column of the gold tag (default: last; last but one in a shared file)",
     )
-    tags.add_argument("--family", nargs="+", choices=FAMILIES, help="families of entity measures")
-    tags.add_argument(
-        "--casefold", action="store_true", help="ignore case in the words of WRF and in answers as text"
-    )
-    tags.add_argument(
-        "--strip-articles", action="store_true", help="leave out the, a and an before answers as text"
-    )
     tags.add_argument(
         "--grounding", choices=GROUNDINGS, help="places that entities as text take (default ordered)"
+    )
+    spans = parser.add_argument_group("entities and joint")
+    spans.add_argument("--family", nargs="+", choices=FAMILIES, help="families of entity measures")
+    spans.add_argument(
+        "--casefold", action="store_true", help="ignore case in the words of WRF and in answers as text"
+    )
+    spans.add_argument(
+        "--strip-articles", action="store_true", help="leave out the, a and an before answers as text"
     )
     joint = parser.add_argument_group("joint")
     joint.add_argument(

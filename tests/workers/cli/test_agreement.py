@@ -96,6 +96,22 @@ def test_spans_are_compared_by_f1(write: Write, capsys: pytest.CaptureFixture[st
     assert "Krippendorff α of tokens" in printed
 
 
+def test_relations_between_spans_are_compared_by_name(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spans = [[0, 1, "P"], [2, 3, "L"]]
+    votes = [
+        {"item": "d1", "annotator": name, "spans": spans, "relations": relations}
+        for name, relations in (("ann", [[0, "met", 1]]), ("ben", [[0, "met", 1], [1, "left", 0]]))
+    ]
+    found = figures(capsys, str(write("votes.jsonl", votes)))
+    assert {name: row["observed"]["value"] for name, row in found["relations"].items()} == {
+        "met": 1.0,
+        "left": 0.0,
+    }
+    assert found["spans"]["f1"]["value"] == 1.0
+
+
 @pytest.mark.django_db
 def test_spans_of_a_download_have_the_figures_of_the_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

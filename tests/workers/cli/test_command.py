@@ -120,6 +120,7 @@ def test_classes_of_a_ranking_are_named_as_those_at_tau_beside_a_threshold(write
         ("bags", ["--casefold"]),
         ("entities", ["--symmetric", "r"]),
         ("entities", ["--profile", "both"]),
+        ("joint", ["--scheme", "IOB2"]),
     ],
 )
 def test_an_option_without_effect_on_the_task_is_rejected(two, capsys, task, words):

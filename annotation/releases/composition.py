@@ -305,10 +305,13 @@ class Composition:
 
     @property
     def _reading(self) -> str:
-        """Describe what the import repaired, dropped or merged."""
-        counts = self.set.batch.counts if self.set.batch else {}
+        """Describe how the import read tags, and what it repaired, dropped or merged."""
+        batch = self.set.batch
+        counts, options = (batch.counts, batch.options) if batch else ({}, {})
         repeated = counts.get("repeated_lines") or 0
-        parts = [f"{counted(repeated, 'repeated line')} merged."] if repeated else []
+        scheme, repair = options.get("scheme"), options.get("repair") or "conlleval"
+        parts = [f"Tags: {scheme}, repair {repair}."] if scheme else []
+        parts += [f"{counted(repeated, 'repeated line')} merged."] if repeated else []
         warnings = counts.get("warnings") or {}
         parts += [f"{n:,} × {KINDS[code].message}" for code, n in warnings.items() if code in KINDS]
         return " ".join(parts)

@@ -65,7 +65,9 @@ def _answers(
     negatives = {negative} if negative else {*USUAL, *known[key].negatives}
     answers = AnswerColumns()
     for line, vote in open_votes(votes, format=key, problems=problems, limits=LIMITS, empty=empty):
-        labels = [each for each in vote.payload["relations"] if type(each) is not str or each not in negatives]
+        labels = [
+            each for each in vote.payload["relations"] if type(each) is not str or each not in negatives
+        ]
         blank = not vote.na and not vote.payload["relations"] and not vote.payload["spans"]
         payload = {"relations": labels, "spans": vote.payload["spans"]}
         answers.add(vote.item, vote.annotator, vote.annotator, payload, blank=blank)

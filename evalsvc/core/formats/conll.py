@@ -68,6 +68,7 @@ def read_sentences(
             else:
                 expected = f"{expected_tags(scheme)} ({scheme})"
                 problems.add("bad_tag", line=lines[at], field="tag", value=tags[at], expected=expected)
+                problems.unread.add_id(None)
 
 
 def first_tags(source: Source) -> list[tuple[str, ...]]:

@@ -91,9 +91,12 @@ def test_the_page_claims_of_answers_only_what_was_recorded(client: Client, cast:
 
 def test_the_page_counts_what_the_import_merged_and_repaired(client: Client, cast: ProjectCast) -> None:
     made = frozen(client, cast)
-    made.batch = Batch(counts={"repeated_lines": 3, "warnings": {"repaired_tag": 5}})
+    made.batch = Batch(
+        options={"scheme": "IOB1"}, counts={"repeated_lines": 3, "warnings": {"repaired_tag": 5}}
+    )
     reading = dict(testsets.Composition(made).provenance)["Reading"]
-    assert reading == f"3 repeated lines merged. 5 × {KINDS['repaired_tag'].message}"
+    expected = f"Tags: IOB1, repair conlleval. 3 repeated lines merged. 5 × {KINDS['repaired_tag'].message}"
+    assert reading == expected
 
 
 def test_sets_of_entities_speak_of_texts() -> None:

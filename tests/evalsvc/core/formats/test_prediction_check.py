@@ -48,6 +48,16 @@ def test_each_form_gives_its_claims(lines, form, claims):
     assert (found, check.form, problems.total) == (claims, form, 0)
 
 
+def test_a_sentence_with_a_bad_tag_is_not_missing_as_well():
+    problems = Problems()
+    check = PredictionCheck(
+        ids=["1", "2", "3"], labels=["P"], scheme="IOB2", forms=["tags"], problems=problems
+    )
+    content = b"Ada\tS-P\n\nRome\tO\n\nBo\tB-P\n"
+    check.check(read_conll_predictions(content, scheme="IOB2", problems=problems))
+    assert problems.by_code == {"bad_tag": 1}
+
+
 def test_unknown_labels_of_a_line_are_all_counted_and_a_hundred_of_them_examined(monkeypatch):
     examined = []
     of_one = PredictionCheck._unknown_label

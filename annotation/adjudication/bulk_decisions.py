@@ -32,7 +32,7 @@ from evalsvc.core.web.formatting import counted
 
 MOST = 500  # decisions at once
 NA, LEADING = ANSWERS = ("na", "leading")
-"""N/A; or the label with the most votes, N/A aside."""
+"""N/A, or the label with the most votes apart from N/A."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class BulkDecisionSerializer(serializers.Serializer[Any]):
     )
     remark = serializers.ChoiceField(choices=["", *REMARKS], default="")
     answer = serializers.ChoiceField(
-        choices=bulk_decisions.ANSWERS, help_text="N/A, or the label with the most votes, N/A aside."
+        choices=bulk_decisions.ANSWERS, help_text="N/A, or the label with the most votes apart from N/A."
     )
     after = serializers.UUIDField(
         required=False, default=None, help_text="`last` of a preview: look at the disputes behind it."

@@ -129,7 +129,7 @@ class CompanionsSerializer(serializers.Serializer[Any]):
 class PutBesideSerializer(serializers.Serializer[Any]):
     set = serializers.CharField(max_length=100, help_text="Slug of a set that you may read.")
     role = serializers.ChoiceField(choices=Companion.Role.choices, required=False)
-    remove = serializers.BooleanField(default=False, help_text="Take it away; both sets stay.")
+    remove = serializers.BooleanField(default=False, help_text="Remove it; both sets remain.")
     retry = serializers.BooleanField(default=False, help_text="Count again what they share: a count failed.")
 
 

@@ -31,7 +31,7 @@ class BulkForm(PageForm):
         widget=forms.RadioSelect,
         choices=[
             (NA, "N/A: nothing of what is disputed"),
-            (LEADING, "the label with the most votes, N/A aside; ties are left"),
+            (LEADING, "the label with the most votes apart from N/A; ties stay disputed"),
         ],
     )
     reason = forms.CharField(

@@ -103,7 +103,7 @@ class QualityForm(ActionForm, forms.ModelForm):
             "pass_percent": "Annotators below it are paused after the round, or after enough hidden checks.",
             "check_every": "0 for none. Hidden checks look like any other sentence.",
             "least_checks": "Nobody is paused for hidden checks before answering this many.",
-            "suggests": "People tend to accept what they are shown. Answers given with one are marked.",
+            "suggests": "People tend to accept predictions. Answers given with one are marked.",
             "calls_extra": "Otherwise adjudicators ask. The person asked may notice that others disagreed.",
             "most_extra": "At most this many beyond the usual number of answers. 0 for none.",
         }

@@ -27,7 +27,9 @@ from evalsvc.core.web.views import attempt, page
 
 class SampleForm(PageForm):
     n = forms.IntegerField(label="Decisions", min_value=1, max_value=second_readings.MOST, initial=20)
-    seed = forms.CharField(max_length=100, initial="second-1", help_text="Any text. The same draws the same.")
+    seed = forms.CharField(
+        max_length=100, initial="second-1", help_text="Any text. The same text gives the same draw."
+    )
 
 
 @page("GET", "POST")

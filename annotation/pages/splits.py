@@ -33,10 +33,10 @@ class SplitForm(PageForm):
     seed = forms.CharField(
         max_length=making.LONGEST_SEED,
         initial="split-1",
-        help_text="Any text. The same gives the same parts. For balanced parts take one that nobody guesses.",
+        help_text="The same text gives the same parts. For balanced parts choose one that nobody can guess.",
     )
     keep_together = forms.ChoiceField(choices=UNITS)
-    stratified = forms.BooleanField(required=False, label="Balance the relations, as far as that goes")
+    stratified = forms.BooleanField(required=False, label="Balance the relations as far as possible")
 
 
 class LeakageForm(PageForm):

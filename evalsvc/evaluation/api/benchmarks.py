@@ -85,12 +85,12 @@ class RulesSerializer(serializers.Serializer[Any]):
     at_once = QuotaField()
     default_quotas = serializers.BooleanField(
         required=False,
-        help_text="Hidden phases without a quota have 5 a day, and in all one per 50 items, from 3 to 100.",
+        help_text="Hidden phases without a quota have 5 a day, and in total one per 50 items, from 3 to 100.",
     )
     phase_quotas = serializers.DictField(
         child=serializers.DictField(child=serializers.IntegerField(min_value=1, max_value=MOST)),
         required=False,
-        help_text='Quotas of a phase beside those of all: {"dev": {"per_day": 50}, "test": {"in_total": 3}}.',
+        help_text='Quotas of a phase, besides those of all: {"dev": {"per_day": 50}, "test": {"in_total": 3}}.',
     )
     time_zone = serializers.CharField(
         required=False, max_length=60, help_text="Time zone of the daily quota, such as Europe/Vienna."
@@ -120,7 +120,7 @@ class ChangeBenchmarkSerializer(RulesSerializer):
     training_set = serializers.CharField(
         required=False,
         max_length=100,
-        help_text="Slug of a training set beside a test set: its counts become `training_counts`.",
+        help_text="Slug of the training set of a test set: its counts become `training_counts`.",
     )
     baselines = BaselineSerializer(
         many=True, required=False, help_text="All systems that the board marks as baselines."

@@ -62,14 +62,14 @@ class RowSerializer(serializers.Serializer[BoardRow]):
     team = serializers.CharField(source="system.team_name")
     tags = serializers.DictField(source="system.declared", help_text="What the team declares.")
     baseline = serializers.BooleanField(
-        source="system.baseline", help_text="The organisers call it a baseline."
+        source="system.baseline", help_text="The organisers marked it as a baseline."
     )
     n = serializers.IntegerField(help_text="Runs with different answers and figures.")
     withheld = serializers.IntegerField(
         source="runs.withheld", help_text="Further runs, whose figures are withheld while the gold is hidden."
     )
     equal_runs = EqualRunsSerializer(
-        source="runs.equal", many=True, help_text="Runs that count with another."
+        source="runs.equal", many=True, help_text="Runs that count as one with another run."
     )
     aggregates = serializers.ListField(
         child=serializers.CharField(), source="runs.aggregates", help_text="From sentences to bags: ONE, AVG."
@@ -80,7 +80,7 @@ class RowSerializer(serializers.Serializer[BoardRow]):
     )
     entered = serializers.BooleanField(
         source="runs.entered",
-        help_text="False, and without a rank: its team is ranked once, by another system.",
+        help_text="False: its team is ranked once, by another system, so it has no rank.",
     )
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
     figures = serializers.DictField(child=FigureSerializer())

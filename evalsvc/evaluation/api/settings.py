@@ -184,7 +184,7 @@ class ShownSerializer(serializers.Serializer[Any]):
     opens_at = MomentField(help_text="Without an offset: in the time zone of the benchmark.")
     closes_at = MomentField(help_text="As opens_at. A new date that has passed needs past_meant.")
     past_meant = serializers.BooleanField(
-        required=False, help_text="True: the setting is to be closed, and its figures shown, at once."
+        required=False, help_text="True confirms that the setting closes, and shows its figures, at once."
     )
     sealed = serializers.BooleanField(
         required=False, help_text="Only organisers see scores until the setting closes."
@@ -192,8 +192,8 @@ class ShownSerializer(serializers.Serializer[Any]):
     disclosure = serializers.ChoiceField(
         choices=Setting.Disclosure.choices,
         required=False,
-        help_text="What teams see until it closes: hidden is rounded figures alone, open gives the gold "
-        "away. Default: open in the dev phase, else hidden.",
+        help_text="What teams see until it closes: only rounded figures (hidden), or all, which reveal the "
+        "gold (open). Default: open in the dev phase, else hidden.",
     )
     class_rows = serializers.BooleanField(
         required=False, help_text="While hidden: F1 of classes with 200 gold labels or more is shown."

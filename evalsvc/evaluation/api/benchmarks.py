@@ -90,7 +90,7 @@ class RulesSerializer(serializers.Serializer[Any]):
     phase_quotas = serializers.DictField(
         child=serializers.DictField(child=serializers.IntegerField(min_value=1, max_value=MOST)),
         required=False,
-        help_text='Quotas of a phase, besides those of all: {"dev": {"per_day": 50}, "test": {"in_total": 3}}.',
+        help_text='Of a phase, besides those of all: {"dev": {"per_day": 50}, "test": {"in_total": 3}}.',
     )
     time_zone = serializers.CharField(
         required=False, max_length=60, help_text="Time zone of the daily quota, such as Europe/Vienna."

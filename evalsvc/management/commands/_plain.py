@@ -15,10 +15,14 @@ from evalsvc.checks import INSTALLATION
 class PlainCommand(BaseCommand):
     """Prints error messages; tracebacks only with --traceback.
 
-    It checks the installation alone: Django's other checks judge the code, and load every page for it.
+    Its help is the docstring of its module, unless it has another. It checks the installation alone: Django's
+    other checks judge the code, and load every page for it.
     """
 
     requires_system_checks = [INSTALLATION]
+
+    def __init_subclass__(cls) -> None:
+        cls.help = vars(cls).get("help") or sys.modules[cls.__module__].__doc__ or ""
 
     def run_from_argv(self, argv: list[str]) -> None:
         if "--traceback" in argv:

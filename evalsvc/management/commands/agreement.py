@@ -10,8 +10,6 @@ from evalsvc.management.commands._base import ScoringCommand
 
 
 class Command(ScoringCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         from workers.cli.arguments import add_agreement
 

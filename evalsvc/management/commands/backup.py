@@ -15,8 +15,6 @@ from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, help="new folder to write")
 

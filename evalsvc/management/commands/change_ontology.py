@@ -13,8 +13,6 @@ from evalsvc.management.commands._base import ActingCommand, errors_as_messages,
 
 
 class Command(ActingCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("project", help="slug of the project")

@@ -15,8 +15,6 @@ from evalsvc.management.commands._base import ScoringCommand, get_test_set
 
 
 class Command(ScoringCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         for name in ("first", "second"):
             parser.add_argument(name, help="folder of a release, or slug of a test set")

@@ -11,8 +11,6 @@ from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--logins", action="store_true", help="only print the logins")
 

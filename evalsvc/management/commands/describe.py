@@ -27,8 +27,6 @@ def write_description(command: ActingCommand, test_set: TestSet) -> None:
 
 
 class Command(ActingCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("test_set", help="slug of the test set")

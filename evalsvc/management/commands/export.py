@@ -18,8 +18,6 @@ from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("test_set", help="slug of the test set")
         where = parser.add_mutually_exclusive_group()

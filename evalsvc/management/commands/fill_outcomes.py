@@ -13,8 +13,6 @@ from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("benchmark", nargs="?", default="", help="slug; default: all benchmarks")
 

@@ -13,8 +13,6 @@ from evalsvc.management.commands.describe import write_description
 
 
 class Command(ActingCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("project", help="slug of the project")

@@ -16,8 +16,6 @@ from evalsvc.management.commands.import_items import receive_file
 
 
 class Command(ActingCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", help="UTF-8 text, plain or gzip")

@@ -78,7 +78,6 @@ class ImportCommand(ActingCommand):
 
 
 class Command(ImportCommand):
-    help = __doc__
     what = Batch.What.ITEMS
 
     def add_arguments(self, parser: CommandParser) -> None:

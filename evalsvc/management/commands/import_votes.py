@@ -15,7 +15,6 @@ from evalsvc.management.commands.recompute import write_item_states
 
 
 class Command(ImportCommand):
-    help = __doc__
     what = Batch.What.VOTES
 
     def add_arguments(self, parser: CommandParser) -> None:

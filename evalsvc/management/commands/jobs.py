@@ -23,8 +23,6 @@ CHANGED_IN = {"retry": (Job.State.FAILED,), "cancel": IN_PROGRESS}
 
 
 class Command(PlainCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=("list", "retry", "cancel", "drain", "resume"))
         parser.add_argument("numbers", nargs="*", type=int, metavar="NUMBER")

@@ -25,8 +25,6 @@ def write_item_states(command: ActingCommand, project: Project) -> None:
 
 
 class Command(ActingCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("project", help="slug of the project")

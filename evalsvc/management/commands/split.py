@@ -14,8 +14,6 @@ from evalsvc.management.commands._base import ActingCommand, errors_as_messages,
 
 
 class Command(ActingCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("test_set", help="slug of the test set")

@@ -12,8 +12,6 @@ from evalsvc.management.commands._plain import PlainCommand
 
 
 class Command(PlainCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("part", choices=sorted(PROBES))
         parser.add_argument("--host", default="0.0.0.0")  # noqa: S104 - its container has the only way in

@@ -23,8 +23,6 @@ log = logging.getLogger("evalsvc.supervisor")
 
 
 class Command(PlainCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", default=os.environ.get("PORT") or "8000")
         parser.add_argument("--host", default=os.environ.get("HOST_ADDRESS") or "127.0.0.1")

@@ -14,8 +14,6 @@ from evalsvc.management.commands._base import ScoringCommand
 
 
 class Command(ScoringCommand):
-    help = __doc__
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", help="folder of the release, unpacked")
 

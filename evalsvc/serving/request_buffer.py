@@ -93,6 +93,7 @@ class RequestBuffer:
             return b""
         end += len(END_OF_HEAD)
         head, body = bytes(self.head[:end]), bytes(self.head[end:])
+        del self.head[end:]
         self.started, self.received = now, len(body)
         self.slice_started, self.slice_received = now, len(body)
         self._frame(head)

@@ -45,7 +45,7 @@ class HeldResponses:
 
         That of the slowest reader in the network with most bytes ends first.
         """
-        while sum(held.size for held in list(self.waiting)) > self.limit:
+        while response.unread and sum(held.size for held in list(self.waiting)) > self.limit:
             if self.threads.acquire(blocking=False):
                 try:
                     response.wait_until_read()

@@ -30,7 +30,7 @@ from evalsvc.serving.response_buffer import HeldResponses, ResponseBuffer
 FORM_BYTES = 1_000_000  # a form around a file of the greatest size
 HELD_BODIES = 5  # of the greatest size, in all requests of a process
 SEND_BUFFER_BYTES = 1 << 18  # an ordinary page fits
-DISCARD_SECONDS = 2
+CLOSING_SECONDS = 2
 SWEEP_SECONDS = 0.5
 NO_SPACE = "The service has no space for the request’s body. Try again later."
 
@@ -79,7 +79,7 @@ class Connection(TConn):
         super().__init__(*arguments)
         self.initialized = self.data_ready = True  # the parser comes with each request
         self.request: RequestBuffer | None = None
-        self.discards = self.dropped = False
+        self.dropped = False
 
     def arm(self, request: RequestBuffer) -> None:
         """Give the complete request to gunicorn's parser, and begin its response."""
@@ -88,12 +88,16 @@ class Connection(TConn):
 
 
 class BufferingWorker(ThreadWorker):
-    """Threads for complete requests; one loop for the network."""
+    """Threads for complete requests; one loop for the network.
+
+    A connection is arriving, with a thread, being drained, kept for its next request, or closing.
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.arriving: dict[Connection, RequestBuffer] = {}
         self.requests: dict[RequestBuffer, Connection] = {}  # arriving or with a thread
+        self.closing: dict[Connection, float] = {}  # since when
         self.responses = HeldResponses(threads=max(1, self.cfg.threads // 2))
         self.swept_at = 0.0
 
@@ -121,7 +125,9 @@ class BufferingWorker(ThreadWorker):
             self.end_slowest()
 
     def end_slowest(self) -> None:
-        """Close the connection with the slowest request or the slowest reader."""
+        """Close a connection that ends anyway, or that with the slowest request or reader."""
+        if self.closing:
+            return self.drop(next(iter(self.closing)))
         now = time.monotonic()
         request = min(self.arriving, key=lambda conn: self.arriving[conn].speed(now), default=None)
         response = self.responses.slowest()
@@ -129,6 +135,7 @@ class BufferingWorker(ThreadWorker):
             response.end()
         elif request:
             self.drop(request)
+        return None
 
     @guarded
     def expect(self, conn: Connection, begun: bytes = b"") -> None:
@@ -151,13 +158,9 @@ class BufferingWorker(ThreadWorker):
         try:
             while received < EVENT_BYTES and conn in self.arriving:
                 data = conn.sock.recv(PIECE_BYTES)
-                received += len(data)
-                if conn.discards:
-                    if not data:
-                        return self.drop(conn)
-                    continue
                 if not data:
                     return self.on_end(conn)
+                received += len(data)
                 self.feed(conn, data)
         except BlockingIOError:
             return None
@@ -179,7 +182,7 @@ class BufferingWorker(ThreadWorker):
             self.log.exception("A request body could not be stored.")
             request.refusal = Refusal(503, NO_SPACE)
         self.make_room()
-        if conn not in self.arriving or conn.discards:
+        if conn not in self.arriving:
             return None
         if request.refusal:
             return self.refuse(conn, request.refusal)
@@ -216,17 +219,21 @@ class BufferingWorker(ThreadWorker):
 
         Read on for a moment, so that the response arrives.
         """
-        conn.discards = True
-        conn.request, request = RequestBuffer(max_body=0, now=time.monotonic()), conn.request
-        self.close_request(request)
+        self.close_request(conn)
+        if self.arriving.pop(conn, None):
+            self.poller.unregister(conn.sock)
         with suppress(OSError):
             conn.sock.shutdown(socket.SHUT_WR)
-            conn.sock.setblocking(False)
-            if conn not in self.arriving:
-                self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_readable, conn))
-            self.arriving[conn] = conn.request
+            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_late_bytes, conn))
+            self.closing[conn] = time.monotonic()
             return
         self.drop(conn)
+
+    @guarded
+    def on_late_bytes(self, conn: Connection, _socket: Any) -> None:
+        with suppress(BlockingIOError):
+            if not conn.sock.recv(EVENT_BYTES):
+                self.drop(conn)
 
     def drop(self, conn: Connection) -> None:
         """Close a connection at once."""
@@ -236,16 +243,20 @@ class BufferingWorker(ThreadWorker):
         with suppress(OSError, KeyError, ValueError):
             self.poller.unregister(conn.sock)
         self.arriving.pop(conn, None)
-        self.close_request(conn.request)
+        self.closing.pop(conn, None)
+        self.close_request(conn)
         conn.sock.response.close()
         self.nr_conns -= 1
         conn.close()
 
-    def close_request(self, request: RequestBuffer | None) -> None:
-        """Free the space of a request."""
-        if request:
-            self.requests.pop(request, None)
-            request.close()
+    def close_request(self, conn: Connection) -> bytes:
+        """Free the space of a request; return what came after it."""
+        request, conn.request = conn.request, None
+        if request is None:
+            return b""
+        self.requests.pop(request, None)
+        request.close()
+        return request.rest
 
     def murder_pending(self) -> None:
         """Close connections beyond their deadline; called after each event."""
@@ -255,10 +266,10 @@ class BufferingWorker(ThreadWorker):
         self.swept_at = now
         if ended := self.responses.end_overdue():
             self.log.warning("Connections ended whose clients read too slowly: %s", ended)
+        for conn in [each for each, since in self.closing.items() if now > since + CLOSING_SECONDS]:
+            self.drop(conn)
         for conn, request in list(self.arriving.items()):
-            if conn.discards and now - request.started > DISCARD_SECONDS:
-                self.drop(conn)
-            elif not conn.discards and (request.overdue(now) or not (self.alive or request.received)):
+            if request.overdue(now) or not (self.alive or request.received):
                 self.on_overdue(conn, request)
 
     def on_overdue(self, conn: Connection, request: RequestBuffer) -> None:
@@ -288,9 +299,7 @@ class BufferingWorker(ThreadWorker):
         if conn.sock.response.unread:
             self.poller.register(conn.sock, selectors.EVENT_WRITE, partial(self.on_writable, conn, done))
             return None
-        request, conn.request = conn.request, None
-        begun = request.rest if request else b""
-        self.close_request(request)
+        begun = self.close_request(conn)
         keep = not done.cancelled() and done.exception() is None and bool(done.result())
         if not keep:
             return self.discard(conn)

@@ -92,6 +92,19 @@ def test_few_threads_wait_for_space(responses: HeldResponses, clients: list[Clie
     assert list(responses.waiting) == [client.response for client in clients[:2]]
 
 
+def test_a_thread_whose_response_is_read_waits_no_longer(
+    responses: HeldResponses, clients: list[Client]
+) -> None:
+    """It asked again without end while others' responses were beyond the limit."""
+    clients[0].response.send(CONTENT)
+    responses.limit = 0
+    waiting = threading.Thread(target=responses.make_room, args=[clients[1].response], daemon=True)
+    waiting.start()
+    waiting.join(20)
+    assert not waiting.is_alive()
+    assert list(responses.waiting) == [clients[0].response]
+
+
 def test_a_reader_below_the_least_rate_is_ended(responses: HeldResponses, clients: list[Client]) -> None:
     for client in clients[:2]:
         client.response.send(CONTENT)

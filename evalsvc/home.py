@@ -28,7 +28,7 @@ from evalsvc.evaluation.pages.boards import may_organise
 from evalsvc.evaluation.pages.overviews import overviews
 
 LISTED, TASKS, NEWS = 10, 5, 6  # benchmarks, projects with work of a kind, events
-LOOKED_AT = 10  # projects, of which some may have none for the person
+LABELLED, DECIDED = 50, 10  # projects that are asked for such work, of which some may have none
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,13 @@ def health(request: HttpRequest) -> JsonResponse:
 
 
 def items_left(person: User) -> list[tuple[Project, int]]:
-    """Open projects of an annotator, with the number of available items."""
+    """Open projects of an annotator, with the number of available items.
+
+    A project is listed by what is left to the person alone: whether others leave room would name the
+    hidden checks, and how others answered.
+    """
     mine = Project.objects.filter(members__user=person, members__role=Member.Role.ANNOTATOR)
-    open_ones = mine.filter(state=Project.State.OPEN).alias(room=_items(free__gt=0)).filter(room__gt=0)
-    projects = open_ones.order_by("title")[:LOOKED_AT]  # the person may have answered all of some
+    projects = mine.filter(state=Project.State.OPEN).order_by("-created_at", "pk")[:LABELLED]
     left = ((each, available_items(each, person, role=Member.Role.ANNOTATOR)) for each in projects)
     return list(islice(((project, n) for project, n in left if n), TASKS))
 
@@ -132,7 +135,7 @@ def disputes_to_decide(person: User) -> list[HomeTask]:
     mine = Project.objects.filter(members__user=person, members__role__in=deciding)
     # disputes first; a project without any may have items that nobody can answer
     disputed = Coalesce(_items(state=Item.State.DISPUTED), 0)
-    projects = mine.annotate(disputes=disputed).order_by("-disputes", "title")[:LOOKED_AT]
+    projects = mine.annotate(disputes=disputed).order_by("-disputes", "title")[:DECIDED]
     counts = ((project, dispute_list.count_by_pattern(project).total()) for project in projects)
     return [
         HomeTask(

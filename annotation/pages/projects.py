@@ -183,7 +183,8 @@ def new(request: HttpRequest) -> HttpResponse:
 @page("GET", "POST", open=(), close=(), archive=())
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the project, or to annotators their own work in it."""
-    project, role = project_for(request, slug)
+    # whatever a form holds: the effect of a rule counts sentences that annotators may not count
+    project, role = project_for(request, slug, *([roles.CURATOR] if request.method == "POST" else []))
     form = RuleForm(request.POST if "k" in request.POST else None, project=project)
     title_form = TitleForm(*submitted(request, "rename")[:1], initial={"title": project.title})
     if submit(request, title_form, partial(_rename, project, title_form, by=person(request)), "title"):
@@ -194,7 +195,6 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
             if _act(request, project, form):
                 return redirect("project", slug)
         except Conflict as conflict:
-            roles.require(project, person(request), roles.CURATOR)
             problem = conflict
     if role not in roles.MAY_OVERSEE:
         return my_work_page(request, project, role)

@@ -38,6 +38,18 @@ def test_a_page_is_visible_to_its_roles_only(client: Client, cast: ProjectCast, 
     assert client.get(reverse(page, args=["harbour"])).status_code == ALLOWED[page].get(who, 404)
 
 
+@pytest.mark.parametrize("who", ["ann", "judy", "vera"])
+def test_curators_alone_send_forms_of_a_project_even_with_the_values_in_force(
+    client: Client, cast: ProjectCast, who: str
+) -> None:
+    client.force_login(cast.people[who])
+    rule = {"k": cast.project.k, "policy": cast.project.policy}
+    for form in (rule, {**rule, "do": "show"}, {"action": "rename", "title": cast.project.title}, {}):
+        answer = client.post(reverse("project", args=["harbour"]), form)
+        assert answer.status_code == 403
+        assert "Reopens" not in answer.content.decode()
+
+
 def form_of(client: Client, cast: ProjectCast, who: str) -> tuple[int, str]:
     client.force_login(cast.people[who])
     answer = client.get(reverse("label", args=["harbour"]))

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.models import Annotator, Item, Project
-from annotation.queue import leases, pauses, quality_settings, votes
+from annotation.queue import lease_endings, leases, pauses, quality_settings, votes
 from annotation.reports.progress import answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from tests.cast.basics import sentence
@@ -111,6 +111,19 @@ def test_a_hidden_check_changes_the_remaining_count_like_any_item() -> None:
             assert left_everywhere(project, user) == n - 3
     assert (left(project, user), seen.count("check")) == (0, n - 5)
     assert leases.lease_next(project, user) is None
+
+
+def test_pages_list_a_project_by_what_is_left_to_the_person_alone() -> None:
+    project = project_with_items(2, k=1)
+    add_gold_questions(project, "check", "c0", "c1")
+    (user,) = annotators(project, 1)
+    quality_settings.set_quality_options(project, by=curator(), check_every=2, least_checks=1_000)
+    taken = leases.lease_several(project, user, n=4)  # so that no sentence has room
+    assert {lease.item.use for lease in taken} == {"", "check"}
+    for lease in taken:
+        lease_endings.return_lease(lease.pk, user)
+        assert left_everywhere(project, user) == len(taken)
+        leases.lease_several(project, user, n=4)
 
 
 def test_deferred_items_count_as_remaining_and_not_as_skipped() -> None:

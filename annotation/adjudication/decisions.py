@@ -144,9 +144,17 @@ def may_ask_one_more(item: Item, project: Project) -> bool:
     return within and unanswerable_items.may_be_answered(item)
 
 
+def unread_decisions(item: Item, user: User) -> set[int]:
+    """Return the decisions that the person is to make again unseen, lapsed ones included: these may return."""
+    kept = Q(decision__reopened_at=None) | Q(decision__lapsed=True)
+    readings = SecondReading.objects.filter(kept, decision__item=item).waiting_for(user)
+    return set(readings.values_list("decision", flat=True))
+
+
 def _former_decision(item: Item, user: User, rules: Rules) -> FormerDecision | None:
     """Return the last decision that lapsed, or that the person reopened."""
     shown = item.adjudications.exclude(reopened_at=None).filter(Q(lapsed=True) | Q(by=user))
+    shown = shown.exclude(pk__in=unread_decisions(item, user))
     decision = shown.order_by("-pk").first()
     if decision is None:
         return None

@@ -110,7 +110,7 @@ def _sentence_context(item: Item, role: str, user: User, **forms: Any) -> dict[s
         summary=summary(item, answers, titles),
         events=[
             (event, "" if event.payload is None else text_of(item, event.payload, titles))
-            for event in item_history.history(item, decisions=not hidden)
+            for event in item_history.history(item, decisions=not decisions.unread_decisions(item, user))
         ],
         hidden=hidden,
         may_decide=not item.use and decisions.needs_decision(item),

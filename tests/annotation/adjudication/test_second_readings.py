@@ -16,7 +16,7 @@ from annotation.queue import exclusions
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast.basics import person
-from tests.cast.projects import answered_item, curator, project_with_items
+from tests.cast.projects import answer_item, answered_item, curator, project_with_items
 
 NAMES = ("s0", "s1", "s2", "s3")
 AS_JSON = "application/json"
@@ -129,6 +129,27 @@ def test_whoever_is_to_read_a_decision_again_gets_nothing_of_it_by_api(
     assert replies == {"This sentence is decided, not disputed."}
     client.post(f"/api/v1/items/{decided.key}/second-reading", {"reveal": True}, content_type=AS_JSON)
     assert client.get(dispute).json()["former"]["reason"] == "so clear"
+
+
+def test_a_decision_that_lapses_before_it_is_read_again_stays_hidden(
+    project: Project, judy: User, client: Client
+) -> None:
+    second_readings.ask(project, n=4, seed="x", by=curator())
+    drawn, annotator = item(project, "s0"), person("ann0")
+    answer_item(drawn, annotator, "C", base=1)
+    drawn.refresh_from_db()
+    assert drawn.state == Item.State.DISPUTED
+    client.force_login(judy)
+    assert client.get(f"/api/v1/items/{drawn.key}/dispute").json()["former"] is None
+    assert "so clear" not in client.get(reverse("dispute", args=[project.slug, drawn.key])).content.decode()
+    other = person("celia")
+    projects.set_member(project, user=other, role="curator", by=curator())
+    client.force_login(other)
+    assert "so clear" not in client.get(reverse("sentence", args=[project.slug, drawn.key])).content.decode()
+    answer_item(drawn, annotator, "A", base=2)
+    drawn.refresh_from_db()
+    assert drawn.state == Item.State.ADJUDICATED
+    read(project, "s0", "A", judy)
 
 
 def test_a_curator_sees_no_decision_that_waits_for_their_reading_until_they_leave_it_to_others(

@@ -145,7 +145,7 @@ def may_ask_one_more(item: Item, project: Project) -> bool:
 
 
 def unread_decisions(item: Item, user: User) -> set[int]:
-    """Return the decisions that the person is to make again unseen, lapsed ones included: these may return."""
+    """Return the decisions that the person is to read again unseen, with lapsed ones, which may return."""
     kept = Q(decision__reopened_at=None) | Q(decision__lapsed=True)
     readings = SecondReading.objects.filter(kept, decision__item=item).waiting_for(user)
     return set(readings.values_list("decision", flat=True))

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from evalsvc import guides
 from evalsvc.core.errors.codes import SECTIONS, STATUSES
 from evalsvc.core.formats import registry
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.evaluation.measures import examples
 from evalsvc.evaluation.measures.examples import in_example
 from evalsvc.evaluation.measures.menu import MENU, by_family

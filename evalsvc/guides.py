@@ -19,7 +19,7 @@ from markdown_it.token import Token
 
 from evalsvc.core.errors.codes import SECTIONS
 from evalsvc.core.formats import registry
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.web.markdown import scrolling_tables
 from evalsvc.evaluation.measures.menu import MENU, by_family
 

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.models import Submission
 from tests.cast.basics import jsonl

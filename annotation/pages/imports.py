@@ -23,7 +23,7 @@ from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.formats.problems import KINDS as PROBLEM_KINDS
+from evalsvc.core.formats.problem_kinds import KINDS as PROBLEM_KINDS
 from evalsvc.core.formats.problems import Problem
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.views import page, show_effect

@@ -9,7 +9,7 @@ from typing import Any
 
 from annotation.models.project import RULE_TITLES
 from annotation.testset import Kind, Origin, TestSet, label_titles
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.web.figures import Stat
 from evalsvc.core.web.formatting import DASH, counted
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, Now
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job

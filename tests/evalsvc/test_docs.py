@@ -16,7 +16,7 @@ from django.utils.html import escape
 
 from evalsvc import guides
 from evalsvc.core.errors.codes import SECTIONS, STATUSES
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.web.templatetags.formatting import powers
 from evalsvc.evaluation.measures.menu import MENU

@@ -1,6 +1,6 @@
 """Error codes of responses and failed jobs.
 
-Codes of lines in a file are in `evalsvc.core.formats.problems`.
+Codes of lines in a file are in `evalsvc.core.formats.problem_kinds`.
 """
 
 from __future__ import annotations

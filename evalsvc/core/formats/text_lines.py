@@ -11,7 +11,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from evalsvc.core.formats.problems import KINDS, FileRejected, Problems
+from evalsvc.core.formats.problem_kinds import KINDS
+from evalsvc.core.formats.problems import FileRejected, Problems
 
 Source = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 STEP = 1 << 15  # small enough for the CPU cache and one memory arena

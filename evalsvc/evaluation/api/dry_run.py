@@ -16,7 +16,7 @@ from evalsvc.core.accounts import login_throttle, users
 from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.old_labels import mapped_in_words
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.web.formatting import count
 from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.evaluation import roles

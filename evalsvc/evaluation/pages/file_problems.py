@@ -12,7 +12,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from evalsvc.core.formats.problems import KINDS, FileRejected, Problem, Problems
+from evalsvc.core.formats.problem_kinds import KINDS
+from evalsvc.core.formats.problems import FileRejected, Problem, Problems
 from evalsvc.core.formats.text_lines import read_lines
 from evalsvc.core.web.formatting import count
 

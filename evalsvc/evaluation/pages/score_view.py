@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.core.formats import npy
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import counted, measured, number
 from evalsvc.core.web.templatetags.formatting import lower_first

@@ -18,7 +18,8 @@ from evalsvc.core.accounts import login_throttle, users
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.old_labels import mapped_in_words
-from evalsvc.core.formats.problems import KINDS, FileRejected
+from evalsvc.core.formats.problem_kinds import KINDS
+from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.core.web.forms import add_form_error

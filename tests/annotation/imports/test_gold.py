@@ -14,7 +14,7 @@ from annotation.models import Batch
 from annotation.testset import TestSet, read_rows
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.jobs import queue, transitions
 from tests.cast.basics import person, sentence
 from tests.cast.projects import curator, import_lines, jsonl_file

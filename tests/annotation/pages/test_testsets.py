@@ -16,7 +16,7 @@ from annotation.adjudication import decisions
 from annotation.models import Batch, Vote
 from annotation.pages import testsets
 from annotation.testset import TestSet, export_lines, label_titles
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import ProjectCast, error_codes
 

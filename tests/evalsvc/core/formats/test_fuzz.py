@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from evalsvc.core.formats.duplicates import find_repeats
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.prediction_check import PredictionCheck
-from evalsvc.core.formats.problems import KINDS, FileRejected, Problems
+from evalsvc.core.formats.problem_kinds import KINDS
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import (
     formats,
     open_gold,

@@ -6,7 +6,8 @@ import tracemalloc
 
 import pytest
 
-from evalsvc.core.formats.problems import CLIP, KINDS, FileRejected, Problem, Problems, UnreadLines, near
+from evalsvc.core.formats.problem_kinds import KINDS
+from evalsvc.core.formats.problems import CLIP, FileRejected, Problem, Problems, UnreadLines, near
 
 
 def test_only_the_first_are_kept_and_all_are_counted_by_code():

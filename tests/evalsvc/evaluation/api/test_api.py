@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from evalsvc.core.accounts import tokens
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.accounts.teams import create_team
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Submission
 from tests.cast.basics import jsonl

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.core.accounts.teams import create_team
-from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Setting, Submission
 from evalsvc.evaluation.submissions import model_intake

@@ -27,8 +27,9 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.label_mapping import is_empty
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.readers import open_predictions
 from evalsvc.core.formats.records import LabelPrediction, ScoresPrediction
-from evalsvc.core.formats.registry import formats, open_predictions, recognise_source
+from evalsvc.core.formats.registry import formats, recognise_source
 from evalsvc.core.formats.text_lines import LIMITS, Limits
 from evalsvc.core.jobs.lease import fenced
 from evalsvc.core.web import places

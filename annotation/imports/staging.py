@@ -19,7 +19,8 @@ from evalsvc.core.formats.duplicates import NumberedItem
 from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems, did_you_mean
-from evalsvc.core.formats.registry import formats, open_gold, open_items
+from evalsvc.core.formats.readers import open_gold, open_items
+from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress
 

@@ -15,8 +15,8 @@ from annotation.testset import Kind
 from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.readers import open_predictions
 from evalsvc.core.formats.records import LabelPrediction, PredictionLine, ScoresPrediction
-from evalsvc.core.formats.registry import open_predictions
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store

@@ -10,12 +10,12 @@ from annotation.models import Batch
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.formats.readers import open_items
 from evalsvc.core.formats.registry import (
     Role,
     by_magic,
     foreign_format_hint,
     formats,
-    open_items,
     recognise,
     share_a_reader,
     stated_format,

@@ -19,8 +19,8 @@ from annotation.testset import Kind
 from evalsvc.core.database import insert_many
 from evalsvc.core.formats.label_mapping import Payload, is_empty
 from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.readers import open_votes
 from evalsvc.core.formats.records import VoteLine, token_starts
-from evalsvc.core.formats.registry import open_votes
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.transitions import Store

@@ -13,7 +13,8 @@ from annotation.splits.leakage import Shared
 from annotation.splits.splitting import Unit
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.problems import FileRejected
-from evalsvc.core.formats.registry import formats, read_by_job
+from evalsvc.core.formats.readers import read_by_job
+from evalsvc.core.formats.registry import formats
 from evalsvc.core.web import places
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, percent

@@ -23,7 +23,8 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import jsonl_items
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.registry import formats, open_items, read_by_job, recognise_source
+from evalsvc.core.formats.readers import open_items, read_by_job
+from evalsvc.core.formats.registry import formats, recognise_source
 from evalsvc.core.formats.text_lines import LIMITS, Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress

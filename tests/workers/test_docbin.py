@@ -10,7 +10,8 @@ from spacy.tokens import DocBin
 
 from evalsvc.core.formats.documents import document
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.registry import Export, open_items, recognise_source
+from evalsvc.core.formats.readers import open_items
+from evalsvc.core.formats.registry import Export, recognise_source
 from evalsvc.core.formats.text_lines import Limits
 from tests.evalsvc.core.formats.test_round_trips import DOCUMENTS, in_code_points, of_item
 from workers.docbin import AMBIGUOUS, GROUP, write

@@ -11,8 +11,9 @@ import msgspec
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.readers import open_items, open_votes
 from evalsvc.core.formats.records import ItemLine, VoteLine
-from evalsvc.core.formats.registry import EmptyCell, formats, open_items, open_votes, recognise_source
+from evalsvc.core.formats.registry import EmptyCell, formats, recognise_source
 from evalsvc.core.formats.text_lines import LIMITS
 from evalsvc.core.formats.text_spans import check_bounds
 from workers.cli.arguments import naming

@@ -11,8 +11,9 @@ import numpy as np
 
 from evalsvc.core.formats import jsonl_items
 from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.formats.readers import open_gold
 from evalsvc.core.formats.records import ItemLine, Link
-from evalsvc.core.formats.registry import formats, open_gold
+from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.metrics.counts import Ints

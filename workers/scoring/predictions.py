@@ -18,8 +18,9 @@ from evalsvc.core.formats import jsonl_predictions
 from evalsvc.core.formats.old_labels import OldLabels, Stated
 from evalsvc.core.formats.prediction_check import FORM_OF, TEXT_FORMS, Claim, PredictionCheck
 from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.formats.readers import open_predictions
 from evalsvc.core.formats.records import BagPrediction, Link, PredictionLine
-from evalsvc.core.formats.registry import formats, open_predictions
+from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits
 from workers.metrics.counts import Ints
 

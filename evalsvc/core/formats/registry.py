@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
@@ -18,9 +17,8 @@ import msgspec
 from evalsvc.core import formats as package
 from evalsvc.core.formats.documents import Document, Unit
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.records import ItemLine, PredictionLine, VoteLine
-from evalsvc.core.formats.tag_schemes import ANY_SCHEME, Repair, Scheme, mostly_kept, scheme_hint
-from evalsvc.core.formats.text_lines import LIMITS, LONGEST_MAGIC, Limits, Source, peek, read_lines
+from evalsvc.core.formats.tag_schemes import Scheme
+from evalsvc.core.formats.text_lines import LONGEST_MAGIC, Source, peek, read_lines
 
 SAMPLE = 50
 HTML = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)\b", re.IGNORECASE)
@@ -336,137 +334,3 @@ def share_a_reader(one: str, other: str) -> bool:
         {reader.read or reader.loader for reader in known[key].readers.values()} for key in (one, other)
     ]
     return not readers[0].isdisjoint(readers[1])
-
-
-def read_by_job(format: str, kind: Records) -> bool:
-    """Return whether only jobs and commands read a format."""
-    reader = formats()[format].readers.get(kind)
-    return reader is not None and (reader.by_job or bool(reader.loader))
-
-
-def open_records(
-    source: Source, kind: Records, *, format: str, problems: Problems, limits: Limits, **options: Any
-) -> Iterator[tuple[int, Any]]:
-    """Yield (line, record) of any format that has records of this kind."""
-    known = formats()
-    chosen = known.get(format)
-    reader = chosen.readers.get(kind) if chosen else None
-    if chosen is None or reader is None:
-        expected = ", ".join(key for key, other in known.items() if kind in other.readers)
-        problems.stop("unknown_format", field="format", value=format, expected=f"one of: {expected}")
-    if chosen.first_tags and options.get("scheme") is None:
-        hint = scheme_hint(chosen.first_tags(source))
-        problems.stop("no_scheme", field="scheme", expected=ANY_SCHEME, hint=hint)
-    if kind != "predictions":
-        first_line = chosen.example.splitlines()[0]
-        problems.set_example(lambda code: first_line)
-    used = {name: options[name] for name in reader.options}
-    read = import_module(reader.loader).read if reader.loader else reader.read
-    assert read is not None
-    records = read(source, problems=problems, limits=limits, **used)
-    if used.get("repair", "conlleval") == "conlleval" or kind not in ("items", "gold"):
-        return records
-    return mostly_kept(records, problems, scheme=used["scheme"], repair=used["repair"])
-
-
-def open_items(
-    source: Source,
-    *,
-    format: str,
-    problems: Problems,
-    limits: Limits = LIMITS,
-    scheme: Scheme | None = None,
-    repair: Repair = "conlleval",
-    column: int = -1,
-    require_text: bool = True,
-    unit: Unit | None = None,
-    name: str = "document",
-    names: Sequence[str] = (),
-) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) of any item format; CoNLL needs its tag scheme.
-
-    `unit` is that of offsets, where a file does not say it; `name` the id of a file of one document,
-    `names` those of labels that a file has as numbers.
-    """
-    options: dict[str, Any] = {
-        "scheme": scheme,
-        "repair": repair,
-        "column": column,
-        "require_text": require_text,
-    }
-    options |= {"unit": unit, "name": name, "names": names}
-    return open_records(source, "items", format=format, problems=problems, limits=limits, **options)
-
-
-def open_gold(
-    source: Source,
-    *,
-    format: str,
-    problems: Problems,
-    limits: Limits = LIMITS,
-    scheme: Scheme | None = None,
-    repair: Repair = "conlleval",
-    column: int = -1,
-    with_text: bool = False,
-    unit: Unit | None = None,
-    name: str = "document",
-    names: Sequence[str] = (),
-) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) with gold labels.
-
-    Text and offsets may be missing; `with_text` keeps those of the file.
-    """
-    chosen = formats().get(format)
-    readers = chosen.readers if chosen else {}
-    needs_items = with_text and "items" in readers and not ("gold" in readers and readers["gold"].keeps_text)
-    kind: Records = "gold" if "gold" in readers and not needs_items else "items"
-    options: dict[str, Any] = {"scheme": scheme, "repair": repair, "column": column, "require_text": False}
-    options |= {"unit": unit, "name": name, "names": names}
-    return open_records(source, kind, format=format, problems=problems, limits=limits, **options)
-
-
-def open_predictions(
-    source: Source,
-    *,
-    format: str,
-    problems: Problems,
-    limits: Limits = LIMITS,
-    scheme: Scheme | None = None,
-    column: int = -1,
-    ids: Collection[str] | None = None,
-) -> Iterator[tuple[int, PredictionLine]]:
-    """Yield (line, prediction) of any prediction format; CoNLL needs its tag scheme.
-
-    In a format without ids, the n-th prediction is about the n-th of `ids`.
-    """
-    options = {"scheme": scheme, "column": column}
-    lines = open_records(source, "predictions", format=format, problems=problems, limits=limits, **options)
-    return lines if ids is None or formats()[format].has_ids else _with_ids(lines, list(ids))
-
-
-def _with_ids(lines: Iterator[tuple[int, Any]], ids: list[str]) -> Iterator[tuple[int, PredictionLine]]:
-    for line, prediction in lines:
-        at = int(prediction.id) - 1
-        name = ids[at] if at < len(ids) else f"number {at + 1} of {len(ids):,}"
-        yield line, msgspec.structs.replace(prediction, id=name)
-
-
-def open_votes(
-    source: Source,
-    *,
-    format: str,
-    problems: Problems,
-    limits: Limits = LIMITS,
-    empty: EmptyCell = "no-vote",
-    name: str = "document",
-    item: str = "",
-    unit: Unit | None = None,
-) -> Iterator[tuple[int, VoteLine]]:
-    """Yield (line, vote) of any vote format.
-
-    `empty` is the meaning of an empty cell in a table, or of a document without a label; `unit` that of
-    offsets, where a file does not say it. A file of one person and one document is named after
-    the person (`name`) and is about `item`.
-    """
-    options = {"empty": empty, "name": name, "item": item, "unit": unit}
-    return open_records(source, "votes", format=format, problems=problems, limits=limits, **options)

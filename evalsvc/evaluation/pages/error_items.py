@@ -13,8 +13,8 @@ from django.utils.safestring import SafeString
 from annotation.testset import TestSetRow
 from evalsvc.core.formats import jsonl_items
 from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.readers import open_gold
 from evalsvc.core.formats.records import Entity, ItemLine
-from evalsvc.core.formats.registry import open_gold
 from evalsvc.core.web.formatting import DASH, counted, number
 from evalsvc.core.web.span_lanes import Lane, PlainText, text_with_lanes
 from evalsvc.core.web.svg import element

@@ -17,7 +17,8 @@ from evalsvc.core.formats import jsonl_predictions, npy, npz
 from evalsvc.core.formats.old_labels import OldLabels, Stated
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.registry import Format, formats, open_predictions, recognise, recognise_source
+from evalsvc.core.formats.readers import open_predictions
+from evalsvc.core.formats.registry import Format, formats, recognise, recognise_source
 from evalsvc.core.formats.text_lines import unpacked
 from evalsvc.evaluation.benchmarks.file_contract import FileContract, limit
 from evalsvc.evaluation.benchmarks.inputs import expected_ids

@@ -12,14 +12,8 @@ from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.prediction_check import PredictionCheck
 from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.registry import (
-    formats,
-    open_gold,
-    open_items,
-    open_predictions,
-    open_votes,
-    recognise_source,
-)
+from evalsvc.core.formats.readers import open_gold, open_items, open_predictions, open_votes
+from evalsvc.core.formats.registry import formats, recognise_source
 
 HEADERS = {
     "crowdtruth-judgments": "unit\tworker\trelations\n",

@@ -12,15 +12,8 @@ import pytest
 
 from evalsvc.core.formats import registry
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.registry import (
-    formats,
-    open_gold,
-    open_items,
-    open_predictions,
-    open_votes,
-    recognise,
-    recognise_source,
-)
+from evalsvc.core.formats.readers import open_gold, open_items, open_predictions, open_votes
+from evalsvc.core.formats.registry import formats, recognise, recognise_source
 
 TEXT_FORMATS = [
     key

@@ -15,16 +15,9 @@ from evalsvc.core.formats.brat import join
 from evalsvc.core.formats.documents import Offsets, document, tokenised
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.formats.readers import open_gold, open_items, open_votes
 from evalsvc.core.formats.records import ItemLine, canonical_line, item_object
-from evalsvc.core.formats.registry import (
-    Export,
-    formats,
-    open_gold,
-    open_items,
-    open_votes,
-    recognise_source,
-    written_formats,
-)
+from evalsvc.core.formats.registry import Export, formats, recognise_source, written_formats
 from evalsvc.core.formats.tag_schemes import SCHEMES, decode_tags, encode_tags
 from evalsvc.core.formats.text_lines import Limits
 

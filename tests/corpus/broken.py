@@ -104,7 +104,7 @@ BROKEN = (
     rel("a word too many", b"s1\tborn_in\n2\tborn_in\n", "unknown_format", 1),
     rel("a column too many", b"1\tN/A\n2\tN/A\textra\n", "unknown_id", 1, wrong_columns=1, missing_id=6),
     to("ner", "a tag left out", CONLL.replace(b"met\tO", b"met"), "token_mismatch", 9, wrong_columns=1),
-    to("ner", "a strange tag", CONLL.replace(b"I-LOC", b"X-LOC"), "bad_tag", 4, missing_id=1),
+    to("ner", "a strange tag", CONLL.replace(b"I-LOC", b"X-LOC"), "bad_tag", 4),
     to("ner", "another token", CONLL.replace(b"rained", b"snowed"), "token_mismatch", 7),
     to("ner", "a token left out", CONLL.replace(b"met\tO\n", b""), "token_mismatch", 9),
     to("ner", "a sentence too many", CONLL + b"\nAy\tO\n", "unknown_id", 13),

@@ -6,14 +6,12 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from django.db.models import Exists, OuterRef, Q, QuerySet, TextField, Value
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Coalesce
+from django.db.models import Q
 
 from evalsvc.core.formats.prediction_check import TEXT_FORMS
 from evalsvc.evaluation.benchmarks import quotas, scoring_identity
 from evalsvc.evaluation.disclosure import gold_counts, rules
-from evalsvc.evaluation.disclosure.history import WAITING
+from evalsvc.evaluation.disclosure.history import WAITING, showing
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Evaluation, EvaluationClaims, NearDuplicate, Setting, Submission
 from workers.scoring.case import SCORED_FORMS
@@ -134,7 +132,7 @@ def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
     showed figures keeps its place under a new version, though that may have a lower quota.
     """
     team, most = submission.system.team, quotas.most_in_total(evaluation.setting)
-    shown = _showing().filter(
+    shown = showing().filter(
         Q(evaluation__gold_sha256=evaluation.gold_sha256) | Q(evaluation__setting=evaluation.setting_id),
         submission__scored_at__isnull=False,
         evaluation__setting__disclosure=Setting.Disclosure.HIDDEN,
@@ -149,16 +147,6 @@ def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
     of_gold = {"evaluation__gold_sha256": evaluation.gold_sha256, "only": evaluation.scored_on["only_sha256"]}
     before = own.filter(submission=submission).exclude(**of_gold)
     return not before.exists() or (most is not None and runs.index(submission.pk) >= most)
-
-
-def _showing() -> QuerySet[Any]:
-    """Return the runs with figures of their own, each with its evaluations."""
-    only = Coalesce(KeyTextTransform("only", "evaluation__options"), Value(""), output_field=TextField())
-    names = ("submission", "evaluation__setting", "evaluation__gold_sha256", "only")
-    own = ("submission", "setting", "gold_sha256", "only_sha256")
-    same = dict(zip(own, map(OuterRef, names), strict=True))
-    links = Submission.evaluations.through.objects.annotate(only=only)
-    return links.filter(~Exists(NearDuplicate.objects.filter(**same)))
 
 
 def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:
@@ -232,7 +220,7 @@ def _earlier(submission: Submission, evaluation: Evaluation, *, here: bool) -> I
         if evaluation.setting.share is not None:
             return
     links = (
-        _showing()
+        showing()
         .filter(
             own,
             submission__system__team=submission.system.team_id,

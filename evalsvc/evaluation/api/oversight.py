@@ -42,7 +42,7 @@ class CostSerializer(serializers.Serializer[Cost]):
 class TeamBitsSerializer(serializers.Serializer[TeamBits]):
     team = serializers.CharField(source="team.slug")
     files = serializers.IntegerField(help_text="Files with figures of their own.")
-    bits = serializers.FloatField()
+    bits = serializers.FloatField(help_text="Of these files at most, under each gold of the setting.")
     share = serializers.FloatField(help_text="Share of the bits of the gold, at most 1.")
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, QuerySet, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce
 
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy
@@ -54,6 +56,16 @@ def histories(readings: Sequence[tuple[Policy, Collection[int]]]) -> list[Histor
             waiting[*gold].add(submission)
     ladders = _ladders([each for each in hiding.values() if each.ladder], near)
     return [_history(policy, runs, near, waiting, ladders) for policy, runs in readings]
+
+
+def showing() -> QuerySet[Any]:
+    """Return the runs with figures of their own, each with its evaluations."""
+    only = Coalesce(KeyTextTransform("only", "evaluation__options"), Value(""), output_field=TextField())
+    names = ("submission", "evaluation__setting", "evaluation__gold_sha256", "only")
+    own = ("submission", "setting", "gold_sha256", "only_sha256")
+    same = dict(zip(own, map(OuterRef, names), strict=True))
+    links = Submission.evaluations.through.objects.annotate(only=only)
+    return links.filter(~Exists(NearDuplicate.objects.filter(**same)))
 
 
 def _history(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-
-from django.db.models import Count
+from typing import Any
 
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.history import showing
 from evalsvc.evaluation.disclosure.policy import Policy, has_closed, hidden_among
 from evalsvc.evaluation.measures.computation import f_title
 from evalsvc.evaluation.measures.menu import as_shown, offered
-from evalsvc.evaluation.models import Benchmark, NearDuplicate, Setting, Submission
+from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.roles import is_sealed
 
 
@@ -29,7 +31,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class TeamBits:
-    """Files of a team with figures of their own, and bits."""
+    """Files of a team with figures of their own, and bits of these under all versions."""
 
     team: Team
     files: int
@@ -88,19 +90,26 @@ class Ledger:
 
     @cached_property
     def teams(self) -> list[TeamBits]:
-        """Teams by files; near-duplicates and sealed scores gave no figure away."""
+        """Teams by figures; near-duplicates and sealed scores gave none away.
+
+        Each further gold of the setting shows further figures of a file.
+        """
         if is_sealed(self.setting):
             return []
-        runs = Submission.objects.filter(evaluations__setting=self.setting, scored_at__isnull=False)
-        near = NearDuplicate.objects.filter(setting=self.setting, only_sha256=self.setting.only_sha256)
-        near = near.filter(gold_sha256=self.setting.test_set.sha256)
-        runs = runs.exclude(pk__in=near.values("submission"))
-        files = dict(runs.values_list("system__team").annotate(n=Count("pk", distinct=True)).order_by("-n"))
-        teams = Team.objects.in_bulk(files)
+        shown = showing().filter(evaluation__setting=self.setting, submission__scored_at__isnull=False)
+        columns = ("submission__system__team", "submission", "evaluation__gold_sha256", "only")
+        figures: dict[int, set[tuple[Any, ...]]] = defaultdict(set)
+        for team, *row in shown.values_list(*columns):
+            figures[team].add(tuple(row))
+        teams = Team.objects.in_bulk(figures)
         return [
-            TeamBits(teams[pk], n, n * self.bits_per_file, self.share(n * self.bits_per_file))
-            for pk, n in files.items()
+            self._of_team(teams[pk], of_team)
+            for pk, of_team in sorted(figures.items(), key=lambda each: -len(each[1]))
         ]
+
+    def _of_team(self, team: Team, figures: Collection[tuple[Any, ...]]) -> TeamBits:
+        bits = len(figures) * self.bits_per_file
+        return TeamBits(team, len({run for run, *_ in figures}), bits, self.share(bits))
 
     def share(self, bits: float) -> float:
         """Return the share of the gold's bits, at most 1."""

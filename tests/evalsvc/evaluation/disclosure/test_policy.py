@@ -17,6 +17,7 @@ from evalsvc.evaluation import shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.ledger import Ledger
 from evalsvc.evaluation.disclosure.policy import Policy, is_hidden, policy_for
 from evalsvc.evaluation.models import Setting, SettingVersion, Submission
 from tests.cast.basics import jsonl
@@ -247,6 +248,18 @@ def test_a_run_that_the_ladder_held_back_shows_no_figure_where_the_better_one_is
         assert [scores(client, run.pk)["scores"]["micro_f1"]["value"] for run in runs[1:]] == shown
         rows = client.get(reverse("board-json", args=["hid"])).json()["rows"]
         assert [row["withheld"] for row in rows] == [shown.count(None)]
+
+
+def test_the_ledger_counts_the_figures_of_each_version(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    scored(cast, benchmark, wrong(GOLD, 0.3))
+    before = Ledger(setting_of(benchmark))
+    assert [(team.files, team.bits) for team in before.teams] == [(1, before.bits_per_file)]
+    corrected = freeze("corrected", gold_lines(GOLD | {"s1": "N/A"}), by=cast.olga)
+    creation.revise_setting(setting_of(benchmark), test_set=corrected, by=cast.olga)
+    assert run_next("score")
+    after = Ledger(setting_of(benchmark))
+    assert [(team.files, team.bits) for team in after.teams] == [(1, 2 * after.bits_per_file)]
 
 
 @pytest.mark.parametrize("ladder", [None, 0.05])

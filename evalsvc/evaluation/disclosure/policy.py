@@ -26,7 +26,7 @@ from evalsvc.evaluation.disclosure.sensitivity import (
     GoldCounts,
     largest_change,
 )
-from evalsvc.evaluation.measures.computation import complete_options
+from evalsvc.evaluation.measures.computation import applied, complete_options
 from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion
 from evalsvc.evaluation.roles import Person, organised
@@ -354,7 +354,7 @@ def disclose(
         policy=policy,
         gold_sha256=evaluation.gold_sha256,
         file_id=evaluation.file_id,
-        options=evaluation.options,
+        options=applied(evaluation.options, evaluation.detail.get("counts") or {}),
         scorer=evaluation.scorer,
         libraries=evaluation.libraries,
         created_at=created_at,

@@ -118,6 +118,15 @@ def of_setting(
     return computed | {"missing": by_form[forms[0]], "missing_by_form": by_form}
 
 
+def applied(options: dict[str, Any], counts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as they were applied: sets of labels average no negative class.
+
+    Single labels are sets where the gold has several for an item; sets alone count gold labels.
+    """
+    is_set = bool(options.get("include_negative")) and "gold" in counts
+    return {**options, "include_negative": False} if is_set else options
+
+
 def missing_rule(form: str, missing: str, *, hidden: bool) -> str:
     """Return the treatment of items without a prediction: refuse, wrong or empty."""
     if form in (BAG_ONLY if hidden else SILENT_FORMS):
@@ -184,7 +193,7 @@ def _stated_negative(computed: Mapping[str, Any]) -> str:
     if not computed.get("include_negative"):
         return f"{computed['negative']}, not averaged"
     # a setting takes several forms, and sets of labels have no negative class
-    only = f" for {FORM_TITLES['label']}" if "missing_by_form" in computed else ""
+    only = f" for {FORM_TITLES['label']}, if no item has several" if "missing_by_form" in computed else ""
     return f"{computed['negative']}, averaged{only}"
 
 

@@ -31,7 +31,7 @@ from evalsvc.evaluation.measures.computation import (
 from evalsvc.evaluation.measures.menu import MENU, with_beta
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.basics import jsonl
-from tests.cast.benchmarks import ENTITY_GOLD, JOINT_GOLD, RELATION_GOLD, BenchmarkCast
+from tests.cast.benchmarks import ENTITY_GOLD, JOINT_GOLD, LABELS, RELATION_GOLD, BenchmarkCast, freeze
 from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
 from workers.cli.command import main as command_line
 from workers.runner import run_next
@@ -166,7 +166,22 @@ def test_missing_predictions_are_stated_as_files_are_checked(
 
 def test_scores_of_label_sets_do_not_average_the_negative_class(cast: BenchmarkCast) -> None:
     setting = cast.relations(**F2).settings.get()
-    assert dict(in_words(of_setting(setting)))["Negative class"] == "N/A, averaged for single labels"
+    words = "N/A, averaged for single labels, if no item has several"
+    assert dict(in_words(of_setting(setting)))["Negative class"] == words
+
+
+@pytest.mark.parametrize(("several", "words"), [(False, "N/A, averaged"), (True, "N/A, not averaged")])
+def test_gold_with_several_labels_averages_no_negative_class(
+    client: Client, cast: BenchmarkCast, several: bool, words: str
+) -> None:
+    gold = [line | {"relations": LABELS} if several else line for line in RELATION_GOLD]
+    settings = [("main", freeze("several", gold, by=cast.olga), "sentence", "micro_f1")]
+    benchmark = cast.benchmark(settings=settings, options={"include_negative": True})
+    submission = cast.submit(benchmark, LABEL_LINES)
+    assert run_next("score")
+    client.force_login(submission.by)
+    (scored,) = client.get(reverse("api-scores", args=[submission.pk])).json()["evaluations"]
+    assert dict(in_words(scored["computation"]))["Negative class"] == words
 
 
 # ---- surfaces ----------------------------------------------------------------------------------------

@@ -607,7 +607,7 @@ def show_problems(errors: Sequence[FileProblem], count: int) -> None:
         if others:
             lines = [f"{each.get('line', 0):,}" for each in others[:LINES_NAMED]]
             more = f" and {len(others) - LINES_NAMED:,} more" if len(others) > LINES_NAMED else ""
-            write(f"    likewise line{'s' * (len(others) > 1)} {', '.join(lines)}{more}")
+            write(f"    also in line{'s' * (len(others) > 1)} {', '.join(lines)}{more}")
         example = first.get("example", "")
         if example not in ("", previous):
             write(f"    example: {example}")

@@ -74,7 +74,7 @@ def test_a_problem_of_many_lines_is_printed_once(capsys: pytest.CaptureFixture[s
     program.show_problems([*near[:2], other, *near[2:]], 300)
     assert capsys.readouterr().out.splitlines() == [
         "near_label: Line 1, field label: NA",
-        "    likewise lines 2, 3, 4, 5, 6 and 2 more",
+        "    also in lines 2, 3, 4, 5, 6 and 2 more",
         "missing_id: One id is missing.",
         "    example: {}",
         "… and 291 more.",

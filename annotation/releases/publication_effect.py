@@ -64,7 +64,9 @@ def _accepted(publication: Publication | None) -> set[int]:
 def _whom(publication: Publication) -> str:
     if publication.access == Access.NAMED:
         return counted(publication.readers.count(), "named person", "named people")
-    return {Access.ANYBODY: "Anybody", Access.TERMS: "Whoever accepts the terms"}[Access(publication.access)]
+    return {Access.ANYBODY: "Anybody", Access.TERMS: "People who accept the terms"}[
+        Access(publication.access)
+    ]
 
 
 def _what(publication: Publication) -> str:

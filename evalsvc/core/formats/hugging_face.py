@@ -291,7 +291,7 @@ JSONL = register(
     Format(
         "hf-jsonl",
         "Hugging Face rows (JSONL)",
-        "A row per line; labels are numbers, whose names stand in the card.",
+        "A row per line; labels are numbers, whose names are in the card.",
         '{"id":"d1","tokens":["Ada","lives","in","Turin"],"ner_tags":["B-PER","O","O","B-LOC"]}',
         roles=("items", "gold"),
         rank=17,

@@ -76,7 +76,7 @@ def _lines(documents: Iterable[Document], export: Export) -> Iterator[bytes]:
         sentence = " ".join(words)
         first = [_starts(sentence, name) for name in names]
         at = [sum(len(word) + 1 for word in words[: _shifted(places, side)]) for side in (0, 1)]
-        export.lost["mentions whose words stand earlier in the sentence"] += sum(map(ne, first, at))
+        export.lost["mentions whose words occur earlier in the sentence"] += sum(map(ne, first, at))
         lose_types(export, head, tail)
         ids = [BLANK.sub("_", entity.key) for entity in (head, tail)]
         for label in document.labels or (NEGATIVE,):
@@ -107,7 +107,7 @@ FORMAT = register(
         writer=Writer(
             write,
             ("relations",),
-            "none: names stand in the sentence",
+            "none: names are looked up in the sentence",
             "Ids, offsets, types of entities, overlapping pairs. The text becomes tokens, and "
             "mentions are joined by "
             "underscores.",

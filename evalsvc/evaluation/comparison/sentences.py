@@ -58,7 +58,7 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
         return f"{a.name} and {b.name} have the same {title} to the shown digits."
     if outcome.reason or outcome.low is None or outcome.high is None:
         first, second = (a, b) if (means[0] > means[1]) == measure.higher_is_better else (b, a)
-        above = f"{first.name} stands {measured(abs(means[0] - means[1]), measure)} {title}"
+        above = f"{first.name} is {measured(abs(means[0] - means[1]), measure)} {title}"
         return f"{above} above {second.name}; nothing is claimed: {outcome.reason}."
     shown = means[0] - means[1] if outcome.difference is None else outcome.difference
     interval = f"{points(outcome.low, measure)} to {points(outcome.high, measure)}"

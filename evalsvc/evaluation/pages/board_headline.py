@@ -113,7 +113,7 @@ def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | Non
         return f"{words.sentence(tests, column, *pair)} {remark}".rstrip()
     means = [column.figures[system].mean or 0.0 for system in order[:2]]
     lead = measured(abs(means[0] - means[1]), column.measure)
-    ahead = f"{names[order[0]]} stands {lead} {column.title} above {names[order[1]]}"
+    ahead = f"{names[order[0]]} is {lead} {column.title} above {names[order[1]]}"
     return f"{ahead}; nothing is claimed: {untested}."
 
 

@@ -106,7 +106,7 @@ def last_fault(job: Job) -> str:
     """Return why a job that is in progress was put off last; empty if it never was."""
     put_off = job.events.filter(what="retried") if job.state in IN_PROGRESS else job.events.none()
     event = put_off.order_by("-pk").first()
-    return f"put off after attempt {event.attempt}: {event.detail}" if event else ""
+    return f"retried after attempt {event.attempt}: {event.detail}" if event else ""
 
 
 def chosen(options: dict[str, Any]) -> QuerySet[Job]:

@@ -259,7 +259,7 @@ def test_the_effect_of_publishing_is_shown_and_nothing_changes(client: Client) -
     publishing.accept(publication, sha256=publishing.terms_sha256(publication), by=person("sam"))
     client.force_login(curator())
     new = {"access": "terms", "terms": "Cite us twice.", "with_gold": True}
-    effect = "Whoever accepts the terms may download 3 sentences with gold. 1 person has to accept"
+    effect = "People who accept the terms may download 3 sentences with gold. 1 person has to accept"
     shown = client.post("/test-sets/trial-1-0/publish/", new | {"do": "show"}).content.decode()
     assert effect in shown
     address = "/api/v1/test-sets/trial-1-0/publish"

@@ -328,7 +328,7 @@ def test_jobs_are_listed_retried_and_cancelled_by_filter(cast: BenchmarkCast) ->
     again = queue.claim("score")
     assert again
     transitions.retry(again, reason="The storage is away.")
-    assert "\tput off after attempt 2: The storage is away.\n" in jobs("list", "--state", "queued")
+    assert "\tretried after attempt 2: The storage is away.\n" in jobs("list", "--state", "queued")
     assert jobs("cancel", str(submission.job_id)).startswith("1 job cancelled")
     submission.refresh_from_db()
     assert submission.state == "cancelled"

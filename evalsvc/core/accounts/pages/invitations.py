@@ -81,7 +81,7 @@ def _mail(request: HttpRequest, invitation: OpenInvitation, to: str, secret: str
     if sent:
         messages.info(request, f"Link sent to {to}.")
     elif sent is None:
-        detail = f"The mail server does not answer: {to}, and whoever follows in the list, got no link."
+        detail = f"The mail server does not respond. {to} and all others after it got no link."
         messages.warning(request, f"{detail} Send the links yourself.")
     else:
         messages.warning(request, f"The e-mail to {to} could not be sent. Send the link yourself.")

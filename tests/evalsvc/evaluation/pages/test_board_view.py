@@ -41,7 +41,7 @@ def column(
 @pytest.mark.parametrize("of_alder", [runs(0.70, 0.72), runs(0.71), runs(0.60, 0.82)])
 def test_a_lead_is_named_without_a_claim(of_alder: RunStatistics) -> None:
     text = leader(column(a=of_alder, b=runs(0.60, 0.62)), NAMES)
-    assert text == ("Alder stands 10.0 micro F1 above Birch; nothing is claimed: these two are not tested.")
+    assert text == ("Alder is 10.0 micro F1 above Birch; nothing is claimed: these two are not tested.")
 
 
 def test_figures_that_look_equal_have_no_leader() -> None:

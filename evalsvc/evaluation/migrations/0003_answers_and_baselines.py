@@ -23,6 +23,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='system',
             name='baseline',
-            field=models.BooleanField(default=False, help_text='The organisers marked it as a baseline.'),
+            field=models.BooleanField(default=False, help_text='The organisers call it a baseline.'),
         ),
     ]

@@ -26,7 +26,7 @@ class System(models.Model):
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="systems")
     name = models.CharField(max_length=120)
     tags = models.JSONField(default=dict, help_text="What the team declares: pre-trained, extra data …")
-    baseline = models.BooleanField(default=False, help_text="The organisers marked it as a baseline.")
+    baseline = models.BooleanField(default=False, help_text="The organisers call it a baseline.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -297,6 +297,12 @@ def test_the_readme_has_at_most_120_lines() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
+def test_a_release_has_at_most_300_lines_in_the_changelog() -> None:
+    """More than 600 listed each step between two releases; merges brought them back twice."""
+    releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]
+    assert {text.splitlines()[0]: len(text.splitlines()) for text in releases if text.count("\n") > 300} == {}
+
+
 # ---- security.md ---------------------------------------------------------------------------------
 def named_tests() -> list[str]:
     text = (ROOT / "docs" / "security.md").read_text()

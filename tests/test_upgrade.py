@@ -30,7 +30,8 @@ from tests.cast.basics import run_job
 from tests.cast.service import predicted_scores
 from tests.places.postgres import default_is
 
-DUMP = Path(__file__).parent / "upgrade" / "database.sql.gz"
+UPGRADE = Path(__file__).parent / "upgrade"
+DUMP = UPGRADE / "database.sql.gz"
 TOKEN = "evs__16l8UTketTMc6DbtTxSD_rsy7U7ZT6LoQhB0fEzAoE"
 TEST_SETS = {
     "harbour-1-0": "39828528f3a95ef3ab2c44facc064bd36b0c3fa0c51ec9e585ba36ededbc9de8",
@@ -60,6 +61,15 @@ def upgraded(migrated: Path, django_db_blocker: Any, tmp_path: Path, settings: A
     path = shutil.copy(migrated, tmp_path)
     with django_db_blocker.unblock(), default_is({"NAME": path}):
         yield
+
+
+def test_migrations_that_may_have_been_applied_are_as_they_were() -> None:
+    """The service does not start where one differs from that applied to its data, be it by a word."""
+    root = UPGRADE.parent.parent
+    listed = [line.split() for line in (UPGRADE / "migrations.sha256").read_text().splitlines()]
+    assert [
+        path for digest, path in listed if hashlib.sha256((root / path).read_bytes()).hexdigest() != digest
+    ] == []
 
 
 def figures(submission: Submission) -> dict[tuple[str, str], float | None]:

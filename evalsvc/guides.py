@@ -116,7 +116,7 @@ def _sections(name: str, title: str, lead: str, body: Iterable[Token]) -> Iterat
 
 # ---- search --------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Found:
+class SearchHit:
     """Section that has every word, and the text around the first of them."""
 
     section: Section
@@ -125,7 +125,7 @@ class Found:
     after: str
 
 
-def search(query: str) -> list[Found]:
+def search(query: str) -> list[SearchHit]:
     """Return the sections with every word of the query: headings equal to it, then those with most of them.
 
     A word also counts within a longer one; in a heading it counts ten times.
@@ -142,13 +142,13 @@ def search(query: str) -> list[Found]:
     return [_excerpt(section, words) for *_, section in sorted(ranked)[:MOST_FOUND]]
 
 
-def _excerpt(section: Section, words: list[str]) -> Found:
+def _excerpt(section: Section, words: list[str]) -> SearchHit:
     text = section.text
     lower = text.casefold()
     at, word = min(((lower.find(word), word) for word in words if word in lower), default=(0, ""))
     begin, end = max(0, at - AROUND), at + len(word) + AROUND
     before = ("…" if begin else "") + text[begin:at]
-    return Found(
+    return SearchHit(
         section,
         before,
         text[at : at + len(word)],

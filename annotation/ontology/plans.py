@@ -63,27 +63,27 @@ def _hint() -> str:
 
 
 def _planned(step: Any, number: int) -> PlannedStep:
-    def refuse(detail: str) -> DomainError:
+    def invalid(detail: str) -> DomainError:
         return DomainError("bad_plan", f"Step {number}: {detail}", hint=_hint(), field="plan")
 
     if not isinstance(step, dict) or not set(step) <= _FIELDS:
-        raise refuse(f"expected an object with {', '.join(sorted(_FIELDS))} and nothing else.")
+        raise invalid(f"expected an object with {', '.join(sorted(_FIELDS))} and nothing else.")
     operation, sources, target = step.get("operation"), step.get("sources", []), step.get("target", "")
     targets = step.get("targets", [])
     if operation not in OPERATIONS:
-        raise refuse(f"unknown operation {str(operation)[:60]!r}; use one of: {', '.join(OPERATIONS)}.")
+        raise invalid(f"unknown operation {str(operation)[:60]!r}; use one of: {', '.join(OPERATIONS)}.")
     for names in (sources, targets):
         if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-            raise refuse("sources and targets are lists of names.")
+            raise invalid("sources and targets are lists of names.")
     if not isinstance(target, str):
-        raise refuse("the target is a name.")
+        raise invalid("the target is a name.")
     few = {"add": "target", "delete": "sources", "split": "sources targets"}
     needed = few.get(operation, "sources target")
     given = {"sources": sources, "target": target, "targets": targets}
     if {name for name, value in given.items() if value} != set(needed.split()):
-        raise refuse(f"{operation} takes {needed.replace(' ', ' and ')}.")
+        raise invalid(f"{operation} takes {needed.replace(' ', ' and ')}.")
     if operation in ("rename", "split") and len(sources) > 1:
-        raise refuse("one label is renamed or split at a time.")
+        raise invalid("one label is renamed or split at a time.")
     return PlannedStep(operation, tuple(sources), target, tuple(targets))
 
 

@@ -211,8 +211,8 @@ def summary(item: Item, answers: list[item_history.ItemAnswer], titles: Mapping[
     """Count the answers that are not excluded by what they say."""
     counted = [(choices_in(row.payload), row.payload) for row in answers if not row.answer.set_aside]
     payloads = dict(reversed(counted))
-    said = Counter(choices for choices, _ in counted).most_common()
-    return " · ".join(f"{n} {text_of(item, payloads[choices], titles)}" for choices, n in said)
+    by_choices = Counter(choices for choices, _ in counted).most_common()
+    return " · ".join(f"{n} {text_of(item, payloads[choices], titles)}" for choices, n in by_choices)
 
 
 def outcome(item: Item, titles: Mapping[str, str]) -> str:

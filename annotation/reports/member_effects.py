@@ -37,10 +37,10 @@ class MemberEffect:
     k: int
 
     def __str__(self) -> str:
-        return self._who + self._work + self._people
+        return self._moves + self._work + self._people
 
     @property
-    def _who(self) -> str:
+    def _moves(self) -> str:
         if not self.role:
             return ""
         if not self.changed:

@@ -58,20 +58,20 @@ class Plan:
         for text in parts.split(","):
             name, _, share = text.strip().partition("=")
             if not PART.fullmatch(name) or name in shares:
-                _refuse("parts", f"{name[:60]!r} is not a valid name of a part, or occurs twice.")
+                _reject("parts", f"{name[:60]!r} is not a valid name of a part, or occurs twice.")
             try:
                 shares[name] = float(share)
             except ValueError:
-                _refuse("parts", f"The share of {name} is {share[:20]!r}, not a number.")
+                _reject("parts", f"The share of {name} is {share[:20]!r}, not a number.")
         if not 2 <= len(shares) <= MOST_PARTS:
-            _refuse("parts", f"{len(shares)} parts; expected 2 to {MOST_PARTS}.")
+            _reject("parts", f"{len(shares)} parts; expected 2 to {MOST_PARTS}.")
         if not all(0 < share < 1 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-9:
-            _refuse("parts", "Shares have to lie between 0 and 1 and sum to 1.")
+            _reject("parts", "Shares have to lie between 0 and 1 and sum to 1.")
         if not 1 <= len(seed) <= LONGEST_SEED:
-            _refuse("seed", f"The seed has {len(seed)} characters; expected 1 to {LONGEST_SEED}.")
+            _reject("seed", f"The seed has {len(seed)} characters; expected 1 to {LONGEST_SEED}.")
         if keep_together not in list(Unit):
             detail = f"Unknown value {keep_together[:40]!r}. Use one of: {', '.join(Unit)}."
-            _refuse("keep_together", detail)
+            _reject("keep_together", detail)
         return cls(shares, seed, Unit(keep_together), stratified)
 
     def as_json(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Plan:
         return split(items, self.shares, seed=self.seed, unit=self.unit, stratified=self.stratified)
 
 
-def _refuse(field: str, detail: str) -> None:
+def _reject(field: str, detail: str) -> None:
     raise DomainError("bad_split", detail, hint=f"Write for example {EXAMPLE}.", field=field)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
 HEADER = "X-Request-ID"
-GIVEN = re.compile(r"[A-Za-z0-9._-]{8,64}")
+USABLE = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 _ids: ContextVar[dict[str, str]] = ContextVar("log_ids", default={})  # noqa: B039 - replaced, never changed
 
@@ -45,8 +45,8 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        given = request.headers.get(HEADER, "")
-        name = given if GIVEN.fullmatch(given) else uuid.uuid4().hex
+        sent = request.headers.get(HEADER, "")
+        name = sent if USABLE.fullmatch(sent) else uuid.uuid4().hex
         request.log_id = name  # type: ignore[attr-defined]
         with bound(request=name):
             response = self.get_response(request)

@@ -168,10 +168,10 @@ def visible_submissions(user: Person) -> QuerySet[Submission]:
 
 def submission_for(user: Person, pk: int) -> Submission:
     """Return a submission the user may see, or 404."""
-    return _found(visible_submissions(user).select_related(*RELATED), pk)
+    return _submission_among(visible_submissions(user).select_related(*RELATED), pk)
 
 
-def _found(visible: QuerySet[Submission], pk: int) -> Submission:
+def _submission_among(visible: QuerySet[Submission], pk: int) -> Submission:
     if (submission := visible.filter(pk=pk).first()) is None:
         raise Http404(f"You cannot see submission {pk}: only its team and the organisers can.")
     return submission
@@ -193,7 +193,7 @@ def requested_submission(request: Request, pk: int, *, to_change: bool = False) 
 
     Changing another team's needs a token of full scope.
     """
-    submission = _found(requested_submissions(request), pk)
+    submission = _submission_among(requested_submissions(request), pk)
     token = request.auth
     limited = isinstance(token, ApiToken) and token.scope != ApiToken.Scope.FULL
     if to_change and limited and not teams_of(request.user).filter(pk=submission.system.team_id).exists():

@@ -197,7 +197,7 @@ def comparisons(clients: Clients) -> Iterator[str]:
 
     for pk in StoredComparison.objects.values_list("pk", flat=True):
         row = compare._row(pk)
-        if row.tests != compare._Compared(row, lambda *report: None).tests() or row.parts.exists():
+        if row.tests != compare._Comparison(row, lambda *report: None).tests() or row.parts.exists():
             yield f"comparison {pk}: {row.tests and len(row.tests)} measures, {row.parts.count()} parts"
 
 

@@ -286,7 +286,7 @@ def comparing() -> Work:
 
 def are_tested() -> None:
     row = compare._row(StoredComparison.objects.get().pk)
-    assert row.tests == compare._Compared(row, lambda *report: None).tests()
+    assert row.tests == compare._Comparison(row, lambda *report: None).tests()
     assert not row.parts.exists()
 
 

@@ -67,12 +67,12 @@ def compare(subject: int, progress: Progress) -> Store:
     """
     row = _row(subject)
     with uncollected():
-        compared_ = _Compared(row, progress)
-        while missing := compared_.missing():
-            compared_.store_part(missing[0])
+        comparison = _Comparison(row, progress)
+        while missing := comparison.missing():
+            comparison.store_part(missing[0])
 
     def store() -> None:
-        tests = compared_.merged(dict(row.parts.values_list("number", "tests")))
+        tests = comparison.merged(dict(row.parts.values_list("number", "tests")))
         StoredComparison.objects.filter(pk=row.pk).update(tests=tests)
         row.parts.all().delete()
 
@@ -83,10 +83,10 @@ def compare_parts(subject: int, progress: Progress) -> Store:
     """Test pairs of a comparison, or ranges of their replicates, beside the job `compare`."""
     row = _row(subject)
     with uncollected():
-        compared_ = _Compared(row, progress)
+        comparison = _Comparison(row, progress)
         # what another job computes at this moment is computed twice, to the same figures
-        while missing := compared_.missing()[1:]:
-            if not compared_.store_part(random.choice(missing)):  # noqa: S311 - nothing secret
+        while missing := comparison.missing()[1:]:
+            if not comparison.store_part(random.choice(missing)):  # noqa: S311 - nothing secret
                 break
     return lambda: None
 
@@ -102,14 +102,14 @@ def compare_board(subject: int, progress: Progress) -> Store:
     board_tests.begin(setting)
     row, measures, identity = board_tests.to_test(setting)
     with uncollected():
-        systems = _Compared(row, progress, measures=measures)
+        systems = _Comparison(row, progress, measures=measures)
         found = systems.tests()
     # hidden gold lets out no exact test, and no rounded one against figures that somebody entered
     reported = {} if is_hidden(setting) else systems.tests_against_reported()
     return board_tests.stored_by_job(row, found, identity, reported, systems.macro_flip)
 
 
-class _Compared:
+class _Comparison:
     """Runs of a comparison; their files are read when an item test needs them."""
 
     def __init__(self, row: StoredComparison, progress: Progress, *, measures: Collection[str] = ()) -> None:

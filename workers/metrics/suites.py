@@ -256,8 +256,8 @@ def texts_suite(
     >>> from workers.metrics.spans import spans_of_columns
     >>> gold = spans_of_columns([0], [0], [3], [0], n_documents=1)
     >>> from workers.metrics.text_answers import Answer
-    >>> said = TextAnswers([[Answer(0, ("Ada",))]], 1)
-    >>> report = texts_suite([Document("Ada came .")], gold, said, said, labels=["PER"])
+    >>> answers = TextAnswers([[Answer(0, ("Ada",))]], 1)
+    >>> report = texts_suite([Document("Ada came .")], gold, answers, answers, labels=["PER"])
     >>> report.values["string_micro_f1"].value, report.values["conll_micro_f1"].value
     (1.0, 1.0)
     """
@@ -323,8 +323,8 @@ def triples_suite(
     Examples
     --------
     >>> from workers.metrics.text_answers import Answer
-    >>> said = TextAnswers([[Answer(0, ("Ada", "Acme"))]], 1)
-    >>> report = triples_suite([Document("Ada , Acme")], said, said, relations=["works_for"])
+    >>> answers = TextAnswers([[Answer(0, ("Ada", "Acme"))]], 1)
+    >>> report = triples_suite([Document("Ada , Acme")], answers, answers, relations=["works_for"])
     >>> report.values["triple_micro_f1"].value
     1.0
     """

@@ -158,8 +158,8 @@ def set_counts_of(gold: TextAnswers, predicted: TextAnswers, documents: Iterable
     Examples
     --------
     >>> gold = TextAnswers([[Answer(0, ("Ada",))]], 1)
-    >>> said = TextAnswers([[Answer(0, ("Ada",)), Answer(1, ("Bo",))]], 1)
-    >>> counts = set_counts_of(gold, said, [0])
+    >>> answers = TextAnswers([[Answer(0, ("Ada",)), Answer(1, ("Bo",))]], 1)
+    >>> counts = set_counts_of(gold, answers, [0])
     >>> counts.tp.tolist(), counts.fp.tolist()
     ([1, 0], [0, 1])
     """
@@ -275,8 +275,8 @@ def ground(documents: Sequence[Document], answers: TextAnswers, *, grounding: st
 
     Examples
     --------
-    >>> said = TextAnswers([[Answer(0, ("Gus",)), Answer(0, ("Gus",))]], 1)
-    >>> spans = ground([Document("Gus , Gus and Gus .")], said)
+    >>> answers = TextAnswers([[Answer(0, ("Gus",)), Answer(0, ("Gus",))]], 1)
+    >>> spans = ground([Document("Gus , Gus and Gus .")], answers)
     >>> list(zip(spans.start.tolist(), spans.end.tolist()))
     [(0, 3), (6, 9)]
     """

@@ -26,7 +26,7 @@ from workers.metrics.counts import Ints
 
 Answers = tuple[tuple[str, ...], ...] | None
 Tick = Callable[[int], None]
-Of = TypeVar("Of")
+Value = TypeVar("Value")
 Floats = NDArray[np.float64]
 Columns = tuple[Ints, Ints, Ints, Floats, Ints, Ints]
 NONE, NO_SCORE = np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -101,7 +101,7 @@ class Predictions:
         )
 
 
-def _at_rows(by_owner: Mapping[int, Of], place: Ints) -> dict[int, Of]:
+def _at_rows(by_owner: Mapping[int, Value], place: Ints) -> dict[int, Value]:
     """Return what belongs to the gold's items, by row."""
     return {int(place[owner]): of for owner, of in by_owner.items() if place[owner] >= 0}
 

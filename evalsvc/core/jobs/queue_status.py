@@ -25,7 +25,7 @@ State = Job.State
 RECENT, FEWEST = 50, 3
 AN_HOUR = timedelta(hours=1)
 # The broker may wake the same one of several idle workers again and again: the others are still active.
-ACTIVE_WITHIN, RECORDED_EVERY, KEPT = timedelta(minutes=1), timedelta(seconds=15), timedelta(days=1)
+ACTIVE_WITHIN, RECORDED_EVERY, STORED_FOR = timedelta(minutes=1), timedelta(seconds=15), timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def record_seen(queue: str, *, worker: str = "") -> None:
 def _record(queue: str, name: str) -> None:
     if Worker.objects.filter(queue=queue, name=name, heard_at__gte=Now() - RECORDED_EVERY).exists():
         return  # reading takes no write lock
-    Worker.objects.filter(heard_at__lt=Now() - KEPT).delete()
+    Worker.objects.filter(heard_at__lt=Now() - STORED_FOR).delete()
     Worker.objects.update_or_create(queue=queue, name=name, defaults={"heard_at": Now()})
 
 

@@ -198,7 +198,7 @@ def identity_of(row: StoredBoard) -> Identity:
     return row.pk, row.computed_at
 
 
-class Kept(OrderedDict[Any, Any]):
+class RecentValues(OrderedDict[Any, Any]):
     """Values that a process read last, so many at most."""
 
     def __init__(self, most: int) -> None:
@@ -220,7 +220,7 @@ class Kept(OrderedDict[Any, Any]):
 
 # Reading, decoding and ranking take half of the time of a large board. A process keeps the columns of the
 # boards that it showed last, about 30 MB.
-_columns = Kept(64)
+_columns = RecentValues(64)
 
 
 @dataclass(frozen=True, slots=True)

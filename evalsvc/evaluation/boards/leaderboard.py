@@ -36,7 +36,7 @@ TIES = "auc_under_ties"  # a note tells where ties carry the area under the curv
 
 
 @dataclass(frozen=True)
-class Asked:
+class BoardRequest:
     """Board to read, by default in its usual order and under its last completely scored version.
 
     `measures` limits the scores read to these and the one that orders. With `usual` all that its page shows
@@ -79,19 +79,19 @@ def boards(
 
     `measures` limits the scores read to these and the measure that orders. Large boards are read as stored.
     """
-    asked = [Asked(each, order_by, version, measures, usual) for each in settings]
-    return asked_boards(asked, person)
+    requests = [BoardRequest(each, order_by, version, measures, usual) for each in settings]
+    return requested_boards(requests, person)
 
 
-def asked_boards(asked: Sequence[Asked], person: Person | None) -> list[Board]:
-    """Return several boards, each as asked, in as many queries as one."""
-    settings = [each.setting for each in asked]
+def requested_boards(requests: Sequence[BoardRequest], person: Person | None) -> list[Board]:
+    """Return several boards, each as requested, in as many queries as one."""
+    settings = [each.setting for each in requests]
     hidden, sealed = held_back_from(settings, person), sealed_from(settings, person)
-    numbers = {each.setting.pk: each.version for each in asked}
+    numbers = {each.setting.pk: each.version for each in requests}
     figures = stored_boards.read([each for each in settings if each.pk not in sealed], hidden, numbers)
     shown = versions.shown_by_setting([each for each in settings if each.pk not in figures], numbers)
     policies, readings = {}, []
-    for each in asked:
+    for each in requests:
         setting, pk = each.setting, each.setting.pk
         of_version = figures[pk].version if pk in figures else shown[pk].version
         policies[pk] = Policy(setting, pk in hidden, of_version)
@@ -104,10 +104,10 @@ def asked_boards(asked: Sequence[Asked], person: Person | None) -> list[Board]:
         read_choices(readings)
         read_values(readings)
     figures |= {each.policy.setting.pk: figures_of(each) for each in readings}
-    systems = Systems({each.setting.benchmark_id for each in asked if figures[each.setting.pk].runs})
+    systems = Systems({each.setting.benchmark_id for each in requests if figures[each.setting.pk].runs})
     for reading in readings:
         systems.sort(figures[reading.policy.setting.pk].runs)
-    found = [(each, policies[each.setting.pk], figures[each.setting.pk]) for each in asked]
+    found = [(each, policies[each.setting.pk], figures[each.setting.pk]) for each in requests]
     return _ranked(found, systems, sealed)
 
 
@@ -142,31 +142,31 @@ def _ordering(policy: Policy, key: str) -> str:
     return key
 
 
-def _wanted(asked: Asked, figures: FiguresByMeasure) -> set[str]:
+def _wanted(request: BoardRequest, figures: FiguresByMeasure) -> set[str]:
     """Return the measures of a stored board that are read at once."""
-    keys = {asked.order_by or asked.setting.main, *(asked.measures or ())}
-    if asked.usual:
-        keys |= {each.key for each in board_measures(asked.setting, figures.keys)}
-        keys |= {*scheme_measures(asked.setting, figures.keys), TIES}
+    keys = {request.order_by or request.setting.main, *(request.measures or ())}
+    if request.usual:
+        keys |= {each.key for each in board_measures(request.setting, figures.keys)}
+        keys |= {*scheme_measures(request.setting, figures.keys), TIES}
     return keys
 
 
 def _ranked(
-    boards: Collection[tuple[Asked, Policy, Figures]], systems: Systems, sealed: Collection[int]
+    boards: Collection[tuple[BoardRequest, Policy, Figures]], systems: Systems, sealed: Collection[int]
 ) -> list[Board]:
     """Order the systems of boards by a measure."""
     golds = [(figures.version.test_set, figures.version.only) for _, _, figures in boards]
     teams = gold_exposure.teams_by_gold(golds)
-    wanted = [(figures.by_measure, _wanted(asked, figures.by_measure)) for asked, _, figures in boards]
+    wanted = [(figures.by_measure, _wanted(request, figures.by_measure)) for request, _, figures in boards]
     runs_of = [
-        (figures.by_measure, asked.order_by or asked.setting.main)
-        for asked, _, figures in boards
-        if asked.usual
+        (figures.by_measure, request.order_by or request.setting.main)
+        for request, _, figures in boards
+        if request.usual
     ]
     FiguresByMeasure.load_together(wanted, runs_of=runs_of)
     ranked = []
-    for (asked, policy, figures), teams_with_gold in zip(boards, teams, strict=True):
-        setting, key = policy.setting, asked.order_by or policy.setting.main
+    for (request, policy, figures), teams_with_gold in zip(boards, teams, strict=True):
+        setting, key = policy.setting, request.order_by or policy.setting.main
         columns, measure = Columns(setting, figures), as_shown(setting, key)
         ordering = columns.get(key) or Column(measure, {}, measure.title)
         is_sealed = setting.pk in sealed

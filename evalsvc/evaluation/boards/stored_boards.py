@@ -26,7 +26,7 @@ from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.boards.figures import (
     Figures,
     FiguresByMeasure,
-    Kept,
+    RecentValues,
     SystemRuns,
     identity_of,
 )
@@ -53,7 +53,7 @@ FORMAT = 7  # of stored figures and of the rules on what is shown; a board of an
 FAILURE_PAUSE = timedelta(hours=1)
 Stamp = tuple[Any, ...]
 _RUNS = msgspec.msgpack.Decoder(list[SystemRuns])
-_runs = Kept(16)
+_runs = RecentValues(16)
 _next_look = 0.0
 
 

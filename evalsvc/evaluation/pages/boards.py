@@ -28,7 +28,7 @@ from evalsvc.evaluation.api.boards import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, inputs, versions
 from evalsvc.evaluation.benchmarks.file_contract import public_settings, settings_of
 from evalsvc.evaluation.boards import leaderboard
-from evalsvc.evaluation.boards.leaderboard import Asked, board
+from evalsvc.evaluation.boards.leaderboard import BoardRequest, board
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import board_comparison, compared
 from evalsvc.evaluation.dates import stated
@@ -161,9 +161,9 @@ def requested_view(
     choice = replace(board_choice.requested(request.GET, settings, setting), version=version)
     rest = [each for each in settings if each.pk != setting.pk]
     shared = {choice.order or setting.main, *(measure for _, measure in choice.columns)}
-    asked = [Asked(setting, choice.order, version, usual=True)]
-    asked += [Asked(each, measures=shared | {each.main}) for each in rest]
-    shown, *others = leaderboard.asked_boards(asked, person)
+    requests = [BoardRequest(setting, choice.order, version, usual=True)]
+    requests += [BoardRequest(each, measures=shared | {each.main}) for each in rest]
+    shown, *others = leaderboard.requested_boards(requests, person)
     shown.columns.load(key for of, key in choice.columns if of == setting.key)
     of_board = [each.key for each in board_measures(setting, shown.columns)]
     keys = {*shared, *(each.main for each in rest), *of_board, *scheme_measures(setting, shown.columns)}

@@ -25,7 +25,7 @@ from evalsvc.evaluation.pages.charts import (
 )
 
 LETTER = 7.2  # width of a letter of a label
-ROOM = 508  # right end of the widest drawing that a card shows whole
+CARD_WIDTH = 508  # right end of the widest drawing that a card shows whole
 NARROW_LETTERS, LETTERS = 17, 40  # of the name of a class beside its marks, on phones and elsewhere
 LINE_LETTERS = 37  # of a name above its marks, as on phones where one is longer
 
@@ -152,7 +152,7 @@ def dots(
     letters = LINE_LETTERS if above else NARROW_LETTERS if narrow else min(longest, LETTERS)
     left = 14 + round(LETTER * (len(axis) if above else max(letters, len(axis))))
     row = 36 if above else 22
-    right = 272 if narrow else min(left + 328, ROOM)
+    right = 272 if narrow else min(left + 328, CARD_WIDTH)
     head = legend_height(names, narrow=narrow)
     top = 30 + head + (14 if items else 0)
     bottom = top + row * len(lines)
@@ -210,7 +210,7 @@ def dumbbell(
     class_: str | None = None,
 ) -> SafeString:
     """A line per system between its figures in two settings, in percent."""
-    left, right, row = (110, 272, 26) if narrow else (160, ROOM, 26)
+    left, right, row = (110, 272, 26) if narrow else (160, CARD_WIDTH, 26)
     top = 30 + legend_height(names, narrow=narrow)
     bottom = top + row * len(lines)
     scale = Scale([value for _, *both in lines for value in both], start=left, stop=right)

@@ -1,4 +1,4 @@
-"""Summaries of benchmarks for lists, kept in memory until their rows change."""
+"""Summaries of benchmarks for lists, stored in memory until their rows change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evalsvc.evaluation.models import Benchmark, BoardTests, Setting
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.roles import is_sealed
 
-KEPT = 2_000
+MOST_STORED = 2_000
 NAMED = 3  # systems in front by name
 
 
@@ -40,7 +40,7 @@ class Summary(NamedTuple):
     last: datetime | None = None
 
 
-_kept: dict[int, tuple[Stamp, Summary]] = {}
+_stored: dict[int, tuple[Stamp, Summary]] = {}
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,18 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
     settings = {pk: _newest(own) for pk, own in of_benchmark.items()}
     rows_of, tested = changes(settings.values(), as_stored=True), _tested(settings.values())
     stamps = {pk: (stamp, tested.get(pk)) for pk, stamp in rows_of.items()}
-    kept = {pk: _kept[pk] for pk in stamps.keys() & _kept.keys()}
-    summaries = {pk: summary for pk, (stamp, summary) in kept.items() if stamp == stamps[pk]}
+    stored = {pk: _stored[pk] for pk in stamps.keys() & _stored.keys()}
+    summaries = {pk: summary for pk, (stamp, summary) in stored.items() if stamp == stamps[pk]}
     changed = [each for each in settings.values() if each.pk not in summaries]
-    if len(_kept) > KEPT:
-        _kept.clear()
+    if len(_stored) > MOST_STORED:
+        _stored.clear()
     boards = leaderboard.boards(changed, measures=())
     tests = board_comparison.read(boards, {each.order_by for each in boards}) if boards else {}
     for board in boards:
         pk = board.setting.pk
         summaries[pk] = _summary(board, tests.get(pk))
         if board.computed_at is None:  # a stored board that is outdated changes without its rows
-            _kept[pk] = stamps[pk], summaries[pk]
+            _stored[pk] = stamps[pk], summaries[pk]
     none = Summary("no setting yet")
     return [
         Overview(each, summaries[settings[each.pk].pk] if each.pk in settings else none) for each in listed

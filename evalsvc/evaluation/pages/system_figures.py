@@ -13,7 +13,7 @@ from evalsvc.core.web.formatting import DASH, day, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.boards.compared_runs import compared_runs
-from evalsvc.evaluation.boards.figures import Kept
+from evalsvc.evaluation.boards.figures import RecentValues
 from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.tested_systems import FIRST
@@ -27,7 +27,7 @@ from evalsvc.evaluation.pages.system_request import SystemPage, file_name
 RUN_COLUMNS = 4
 BestClasses = dict[str, dict[str, tuple[float, int]]]
 """Best mean F, and the system that has it, by family and class."""
-_best = Kept(32)
+_best = RecentValues(32)
 
 
 def runs_table(page: SystemPage) -> PaperTable:

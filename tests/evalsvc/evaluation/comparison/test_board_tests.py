@@ -547,7 +547,7 @@ def test_a_change_that_is_committed_after_a_whole_job_is_tested_again(
 def test_tests_that_failed_stay_outdated(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = begin(cast)
     look(board_tests)
-    monkeypatch.setattr(compare_handlers, "_Compared", fault)
+    monkeypatch.setattr(compare_handlers, "_Comparison", fault)
     assert run_next("heavy")
     job = Job.objects.get(kind=board_tests.KIND)
     request_cancel(job)

@@ -340,13 +340,13 @@ def test_any_number_of_jobs_in_any_order_give_the_same_figures(
     cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tested: list[tuple[str, int]] = []
-    original = compare._Compared._part
+    original = compare._Comparison._part
 
     def noted(self: Any, number: int) -> Any:
         tested.append((self.progress._lease.job.kind, number))
         return original(self, number)
 
-    monkeypatch.setattr(compare._Compared, "_part", noted)
+    monkeypatch.setattr(compare._Comparison, "_part", noted)
     with_help = stored_tests(cast, benchmark, first=compared.PARTS)
     assert Job.objects.filter(kind=compared.PARTS).count() == 3
     assert [number for kind, number in tested if kind == compared.KIND] == [0]
@@ -360,13 +360,13 @@ def test_the_replicates_of_a_pair_are_divided_among_jobs_without_changing_a_figu
     cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found, reports = [], []
-    original = compare._Compared._report
+    original = compare._Comparison._report
 
     def noted(self: Any, done: int, total: int, unit: str) -> None:
         original(self, done, total, unit)
         reports.append(self.report[2])
 
-    monkeypatch.setattr(compare._Compared, "_report", noted)
+    monkeypatch.setattr(compare._Comparison, "_report", noted)
     for helpers, systems in ((0, 2), (1, 2), (3, 2), (0, 3), (3, 3)):
         monkeypatch.setattr(compared, "HELPERS", helpers)
         reports.clear()
@@ -385,7 +385,7 @@ def test_an_interrupted_comparison_goes_on_behind_its_last_pair(
     cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tested: list[int] = []
-    original = compare._Compared._part
+    original = compare._Comparison._part
 
     def killed_at_the_third(self: Any, number: int) -> Any:
         tested.append(number)
@@ -397,7 +397,7 @@ def test_an_interrupted_comparison_goes_on_behind_its_last_pair(
     expected = stored_tests(cast, benchmark, first=compared.KIND)
     StoredComparison.objects.all().delete()
     compared.start(of(cast, benchmark, "Net", "Tree", "Rules", "Copy"), by=cast.kim)
-    monkeypatch.setattr(compare._Compared, "_part", killed_at_the_third)
+    monkeypatch.setattr(compare._Comparison, "_part", killed_at_the_third)
     job = Job.objects.filter(kind=compared.KIND).latest("pk")
     assert run_inline(job).state == Job.State.QUEUED
     Job.objects.update(run_after=job.run_after)
@@ -409,7 +409,7 @@ def test_an_interrupted_comparison_goes_on_behind_its_last_pair(
 def test_a_helper_that_comes_late_stores_nothing(cast: BenchmarkCast, benchmark: Benchmark) -> None:
     compared.start(of(cast, benchmark, "Net", "Tree", "Rules"), by=cast.kim)
     row = StoredComparison.objects.get()
-    late = compare._Compared(row, lambda *report: None)
+    late = compare._Comparison(row, lambda *report: None)
     for job in Job.objects.filter(kind=compared.KIND):
         run_inline(job)
     assert late.store_part(0) is False

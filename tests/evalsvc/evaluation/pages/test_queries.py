@@ -71,7 +71,7 @@ def add_run(cast: BenchmarkCast, system: System, run: int) -> Submission:
 def queries(client: Client, url: str) -> list[int]:
     """Queries of a page, without and with summaries in memory."""
     client.get(url)  # sizes of gold are read once per process
-    overviews._kept.clear()
+    overviews._stored.clear()
     counts = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as captured:

@@ -59,11 +59,11 @@ def _detectable(ends: tuple[float, float], measure: Measure) -> str:
     """State the smallest difference that tests mostly detect; no two systems differ by more than 1."""
     if ends[0] >= 1:
         return "so few runs or items that a test would mostly miss any difference"
-    least = measured(ends[0], measure)
-    most = f"{measured(ends[1], measure)} {measure.title}"
+    least, most = (measured(end, measure) for end in ends)
+    between = most if least == most else f"{least} to {most}"
     if ends[1] >= 1:
-        most = f"more than any {measure.title}"
-    return f"the smallest difference that a test mostly detects is {least} to {most}"
+        between = f"{least} to more than any"
+    return f"the smallest difference that a test mostly detects is {between} {measure.title}"
 
 
 def why_untested(board: Board) -> str:

@@ -20,6 +20,7 @@ from evalsvc.evaluation.comparison import board_comparison, board_tests, compare
 from evalsvc.evaluation.comparison.board_comparison import Band
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import ONE_TEAM
+from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import (
     Benchmark,
     BoardTests,
@@ -39,6 +40,7 @@ from evalsvc.evaluation.pages.board_columns import (
     ONLY_SYSTEM,
     UNTESTED,
 )
+from evalsvc.evaluation.pages.board_headline import _detectable
 from evalsvc.evaluation.pages.board_reversals import UNTESTED as NO_P
 from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import BenchmarkCast
@@ -591,3 +593,17 @@ def test_one_board_that_waits_keeps_no_other_back(
         first.pk,
         second.pk,
     }
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0.045, 0.0451), "is 4.5 micro F1"),
+        ((0.02, 0.045), "is 2.0 to 4.5 micro F1"),
+        ((0.02, 1.5), "is 2.0 to more than any micro F1"),
+    ],
+)
+def test_the_smallest_difference_is_one_figure_where_its_ends_are_shown_alike(
+    ends: tuple[float, float], words: str
+) -> None:
+    assert _detectable(ends, MENU["micro_f1"]).endswith(words)

@@ -404,7 +404,6 @@ register(
         "Rank by average precision, `ap`.",
         board={"bag": 2},
         submission={"bag": 2},
-        comparison=11,
     ),
     Measure(
         "auc_under_ties",

@@ -127,7 +127,7 @@ class Identity(models.Model):
 
 
 class PasswordTry(models.Model):
-    """Failed or pending password attempt; user name and network are keyed digests."""
+    """Attempt that is limited, such as a password; person and network are keyed digests."""
 
     name = models.CharField(max_length=64)
     network = models.CharField(max_length=64)

@@ -67,9 +67,9 @@ class Places:
 
     def _take(self, holder: Hashable) -> None:
         with self.changed:
-            if not (self.reserved and self._is_next(holder)) and (
-                self._shared_in_use() >= shared(settings.WEB_THREADS) or holder in self.waiting
-            ):
+            at_once = self.reserved and self._is_next(holder)
+            is_full = self._shared_in_use() >= shared(settings.WEB_THREADS)
+            if not at_once and (is_full or holder in self.waiting):
                 raise self._error()
             self.waiting.append(holder)
             try:

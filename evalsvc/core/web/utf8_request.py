@@ -26,4 +26,4 @@ class Utf8Request(WSGIRequest):
 
 def is_utf8(request: HttpRequest) -> bool:
     """Return whether a request means to be read as UTF-8."""
-    return (request.content_params or {}).get("charset", "utf-8").lower() in NAMES
+    return ((request.content_params or {}).get("charset") or "utf-8").lower() in NAMES

@@ -20,6 +20,7 @@ from evalsvc.core.errors.handlers import problem
 from evalsvc.evaluation.submissions.request_body import FORM_OVERHEAD
 from tests.places.proxy import NGINX, Proxy, render
 from tests.places.skipping import skip_or_fail
+from tests.places.workers import until
 
 LIMIT = 1_000_000
 
@@ -153,5 +154,5 @@ def test_a_web_server_that_is_away_is_503_and_its_addresses_stay_out_of_logs(
     finally:
         alone.run("-s", "stop")
     assert (status, body) == (503, problem(503, detail=body["detail"]))
-    assert " 503 " in alone.logs
+    until(lambda: " 503 " in alone.logs, seconds=60, details=lambda: alone.logs)
     assert "sesame" not in alone.logs

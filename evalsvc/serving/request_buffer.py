@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -143,4 +144,5 @@ class RequestBuffer:
 
     def close(self) -> None:
         self.size = 0
-        self.spool.close()
+        with suppress(OSError):  # on a full disk
+            self.spool.close()

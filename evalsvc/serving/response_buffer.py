@@ -121,9 +121,10 @@ class ResponseBuffer:
         """Free the space."""
         self.responses.waiting.pop(self, None)
         self.read = self.unread = 0
-        if self.spool is not None:
-            self.spool.close()
-            self.spool = None
+        spool, self.spool = self.spool, None
+        if spool is not None:
+            with suppress(OSError):  # on a full disk
+                spool.close()
 
     def _hold(self, data: memoryview) -> None:
         if self.spool is None:

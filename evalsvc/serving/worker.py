@@ -272,6 +272,7 @@ class BufferingWorker(ThreadWorker):
             if request.overdue(now) or not (self.alive or request.received):
                 self.on_overdue(conn, request)
 
+    @guarded
     def on_overdue(self, conn: Connection, request: RequestBuffer) -> None:
         if request.missing is None and not request.head:
             return self.drop(conn)

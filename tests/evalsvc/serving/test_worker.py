@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import selectors
 import socket
 from collections.abc import Iterator
@@ -51,4 +53,26 @@ def test_an_error_of_one_connection_is_logged_and_drops_it(
     monkeypatch.setattr(worker, "feed", fail)
     worker.expect(conn)
     assert (worker.nr_conns, conn.dropped, worker.requests) == (0, True, {})
+    theirs.close()
+
+
+def test_an_unfinished_request_ends_no_process_while_the_disk_is_full(worker: BufferingWorker) -> None:
+    ours, theirs = socket.socketpair()
+    conn = Connection(worker.cfg, ClientSocket(ours, worker.responses, network="a"), ("a", 1), ("b", 2))
+    worker.nr_conns = 1
+    theirs.sendall(b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\na")
+    worker.expect(conn)
+    request = worker.arriving[conn]
+    request.slice_started -= 1_000
+
+    class Full(io.BytesIO):
+        def close(self) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    request.spool.close()
+    request.spool = conn.sock.response.spool = Full()
+    worker.murder_pending()
+    assert theirs.recv(12) == b"HTTP/1.1 408"
+    worker.drop(conn)
+    assert (worker.nr_conns, worker.arriving, worker.closing, worker.requests) == (0, {}, {}, {})
     theirs.close()

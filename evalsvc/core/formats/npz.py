@@ -19,6 +19,7 @@ from evalsvc.core.formats.text_lines import STEP, reject_binary
 MAGIC = b"PK\x03\x04"
 SCORES, COLUMNS = "scores.npy", "columns.npy"
 END_RECORD, END_MAGIC = 22, b"PK\x05\x06"
+LOCATOR, LOCATOR_MAGIC = 20, b"PK\x06\x07"  # of an end record for 4 GB, which takes precedence
 DIRECTORY_BYTES = 4_096  # two arrays take about 100
 NAMES_BYTES = 4_000_000
 LONGEST_NAME = 1_000
@@ -94,10 +95,10 @@ def _require_small_directory(file: BinaryIO, size: int, problems: Problems) -> N
 
     It may list millions of members.
     """
-    file.seek(max(0, size - END_RECORD))
-    end = file.read()
+    file.seek(max(0, size - END_RECORD - LOCATOR))
+    locator, end = file.read(LOCATOR), file.read()
     listed = int.from_bytes(end[12:16], "little")
-    if end[:4] != END_MAGIC or listed > DIRECTORY_BYTES:
+    if end[:4] != END_MAGIC or locator[:4] == LOCATOR_MAGIC or listed > DIRECTORY_BYTES:
         reject_binary(MAGIC, problems)
     file.seek(size - END_RECORD - min(listed, size - END_RECORD))
     directory = file.read(listed)

@@ -22,7 +22,8 @@ from evalsvc.core.formats.text_lines import LONGEST_MAGIC, Source, peek, read_li
 
 SAMPLE = 50
 HTML = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)\b", re.IGNORECASE)
-JSON_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:]')
+# a string without an end is one part, or each of its quotes would be looked at as the beginning of one
+JSON_PARTS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}:]', re.DOTALL)
 COMMAS = re.compile(r"[^\s,]+,[^\s,]*")
 
 Role = Literal["items", "gold", "predictions", "suggestions", "votes", "labels", "models"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -33,6 +32,8 @@ REGISTERED = {
 }
 CALLBACKS = ("before_creation", "after_creation", "after_pipeline_creation")
 LANGUAGE = re.compile(r"[a-z]{2,3}")
+SECTION, OPTION = re.compile(r"\[(.+)\]"), re.compile(r"([^\s\[#;=:][^=:]*)[=:](.*)")
+MAX_DEPTH = 20
 
 
 class BadPipeline(Exception):
@@ -127,23 +128,37 @@ def _config(file: BinaryIO, members: list[tar_reader.Member]) -> tuple[str, str]
 
 
 def parse_config(text: str) -> dict[str, Any]:
-    """Return the configuration as nested values, without resolving or building anything."""
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
-    try:
-        parser.read_string(text)
-    except configparser.Error as error:
-        raise BadPipeline(f"{CONFIG} is not valid.", "the file written by to_disk") from error
-    if parser.defaults():
-        raise BadPipeline(f"{CONFIG} has a section DEFAULT.", "the file written by to_disk")
+    """Return the configuration as nested values, without resolving or building anything.
+
+    Lines are as `to_disk` writes them. What spaCy would read otherwise, such as a value that goes on in the
+    next line, is rejected.
+    """
     nested: dict[str, Any] = {}
-    for section in parser.sections():
-        values = nested
-        for part in section.split("."):
-            values = values.setdefault(part, {})
-            if not isinstance(values, dict):
-                raise BadPipeline(f"{CONFIG} has {section} twice.", "each section once")
-        values.update((name, _value(value)) for name, value in parser.items(section))
+    values: dict[str, Any] | None = None
+    sections: set[str] = set()
+    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        section, option = SECTION.fullmatch(line), OPTION.fullmatch(line)
+        if not line.strip() or line[0] in "#;":
+            continue
+        if section and section[1] not in sections:
+            sections.add(section[1])
+            values = _section(nested, section[1])
+        elif option and values is not None and option[1].rstrip() not in values:
+            values[option[1].rstrip()] = _value(option[2].strip())
+        else:
+            raise BadPipeline(f"{CONFIG} has the line {line[:50]!r}.", "the file written by to_disk")
+    return nested
+
+
+def _section(nested: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the values of a section, in those of the sections around it."""
+    parts = name.split(".")
+    if name == "DEFAULT" or len(parts) > MAX_DEPTH:
+        raise BadPipeline(f"{CONFIG} has a section {name[:50]}.", "the file written by to_disk")
+    for part in parts:
+        nested = nested.setdefault(part, {})
+        if not isinstance(nested, dict):
+            raise BadPipeline(f"{CONFIG} has {name} twice.", "each section once")
     return nested
 
 

@@ -164,6 +164,25 @@ def test_a_configuration_that_would_build_anything_else_is_rejected(old: str, ne
         check_config(parse_config(CONFIG.replace(old, new)))
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"x{' ' * 1_000_000}y",
+        "x\n" * 500_000,
+        "a = 1\n b = 2",
+        "a = 1\na = 2",
+        "a = [\n1]",
+        'a = 1\r@scorers = "other.v1"',
+        "[nlp]",
+        f"[{'a.' * 500_000}a]",
+    ],
+)
+def test_lines_of_a_configuration_but_those_of_to_disk_are_rejected(lines: str) -> None:
+    """Blanks and lines without a value took hours; spaCy reads a carriage return as the end of a line."""
+    with pytest.raises(BadPipeline):
+        check_config(parse_config(f"{CONFIG}\n[nlp.b]\n{lines}\n"))
+
+
 def test_training_settings_are_not_checked() -> None:
     check_config(parse_config(CONFIG))
     with pytest.raises(BadPipeline):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import struct
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -169,6 +170,15 @@ def zipped(
     return file.getvalue()
 
 
+def with_larger_end(content: bytes) -> bytes:
+    """An archive with an end record for 4 GB as well, whose directory may have any length."""
+    count, size, offset = struct.unpack("<8x2xHLL", content[-22:-2])
+    end = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, offset)
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, len(content) - 22, 1)
+    seen = struct.pack("<L", size + len(end) + len(locator))
+    return content[:-22] + end + locator + content[-22:-10] + seen + content[-6:]
+
+
 SCORES = dense(np.full((6, 3), 0.5))
 
 
@@ -178,6 +188,7 @@ SCORES = dense(np.full((6, 3), 0.5))
         (zipped({"predictions.jsonl": b"{}"}), "not_utf8"),
         (zipped({f"{at}.npy": b"" for at in range(200)} | {"scores.npy": SCORES}), "not_utf8"),
         (zipped({"scores.npy": SCORES}, comment=b"long"), "not_utf8"),
+        (with_larger_end(zipped({"scores.npy": SCORES})), "not_utf8"),
         (zipped({"scores.npy": SCORES}, compression=zipfile.ZIP_LZMA), "bad_npy"),
         (zipped({"scores.npy": b"no array"}), "bad_npy"),
         (zipped({"scores.npy": SCORES[:-8]}), "bad_npy"),

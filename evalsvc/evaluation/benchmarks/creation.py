@@ -13,6 +13,7 @@ from annotation.testset import Kind, TestSet
 from annotation.testset_overlap import published_gold
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.text_validation import require_unreserved
 from evalsvc.evaluation import submission_states
@@ -156,15 +157,22 @@ def revise_setting(
     require(setting.benchmark, by, ORGANISER)
     check_test_sets(setting.benchmark, test_set, only, by=by)
     _require_unpublished(test_set, disclosure=setting.disclosure, closes_at=setting.closes_at)
-    with transaction.atomic():
-        row = versions.locked(setting)
-        _require_no_rest(row, field="test_set")
-        if (row.test_set_id, row.only_id) == (test_set.pk, only.pk if only else None):
-            raise Conflict("no_change", f"“{row.title}” is already scored against {test_set}.")
-        version = _revise(row, test_set, only, by=by, note=note[:200])
-        for rest in Setting.objects.filter(rest_of=row):
-            _revise(versions.locked(rest), test_set, only, by=by, note=note[:200])
+    version = _begin_version(setting, test_set, only, by=by, note=note[:200])
     setting.refresh_from_db()
+    return version
+
+
+@atomic_again  # runs that are scored meanwhile lock their jobs first
+def _begin_version(
+    setting: Setting, test_set: TestSet, only: TestSet | None, *, by: User, note: str
+) -> SettingVersion:
+    row = versions.locked(setting)
+    _require_no_rest(row, field="test_set")
+    if (row.test_set_id, row.only_id) == (test_set.pk, only.pk if only else None):
+        raise Conflict("no_change", f"“{row.title}” is already scored against {test_set}.")
+    version = _revise(row, test_set, only, by=by, note=note)
+    for rest in Setting.objects.filter(rest_of=row):
+        _revise(versions.locked(rest), test_set, only, by=by, note=note)
     return version
 
 

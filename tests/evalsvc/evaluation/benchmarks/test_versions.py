@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
+from psycopg.errors import DeadlockDetected
 
+from evalsvc.core import database
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, QuotaExceeded
 from evalsvc.core.formats.problems import FileRejected
@@ -90,6 +94,24 @@ def test_a_board_never_mixes_versions(cast: BenchmarkCast) -> None:
     assert not board(setting, version=2).rows
     assert board(setting).version.number == 1
     assert len(board(setting).rows) == 1
+
+
+def test_a_version_whose_transaction_ended_as_a_deadlock_begins_again(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, setting = scored(cast)
+    score_anew, tries = versions.score_anew, list[Setting]()
+
+    def once_deadlocked(row: Setting) -> int:
+        tries.append(row)
+        if len(tries) == 1:
+            raise OperationalError("deadlock detected") from DeadlockDetected()
+        return score_anew(row)
+
+    monkeypatch.setattr(versions, "score_anew", once_deadlocked)
+    monkeypatch.setattr(database, "connection", SimpleNamespace(in_atomic_block=False))  # but the test's
+    creation.revise_setting(setting, test_set=freeze("other", OTHER_GOLD, by=cast.olga), by=cast.olga)
+    assert len(tries) == setting.versions.count() == 2
 
 
 def test_the_same_gold_is_no_new_version(cast: BenchmarkCast) -> None:

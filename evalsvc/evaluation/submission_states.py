@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Max, Q
 from django.db.models.functions import Coalesce, Now
 
 from evalsvc.core.accounts.models import Team, User
@@ -238,9 +239,16 @@ def final_under(submission: Submission, user: Person) -> Setting | None:
     return closed.select_related("benchmark").order_by("closes_at").first()
 
 
-def has_made_final(setting: Setting) -> bool:
-    """True for an ended setting whose runs are final."""
-    return Setting.objects.filter(MAKES_FINAL, pk=setting.pk).exists()
+def final_before(setting: Setting) -> datetime | None:
+    """Return before when runs were sent that stay final as the setting changes.
+
+    Runs may have come after its end, if that was moved to the past.
+    """
+    if not Setting.objects.filter(MAKES_FINAL, pk=setting.pk).exists():
+        return setting.final_before
+    newest = Submission.objects.filter(evaluations__setting=setting).aggregate(at=Max("created_at"))["at"]
+    after = newest and newest + timedelta(microseconds=1)
+    return max(filter(None, (setting.closes_at, setting.final_before, after)))
 
 
 def _require_not_final(submission: Submission, by: User) -> None:

@@ -224,7 +224,7 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             for values in ({name: getattr(row, name) for name in changed}, changed)
         )
         record(row.benchmark, "setting", by=by, about=row.key, before=before, after=after)
-        final_before = row.closes_at if submission_states.has_made_final(row) else row.final_before
+        final_before = submission_states.final_before(row)
         Setting.objects.filter(pk=row.pk).update(**changed, final_before=final_before)
         if row.benchmark.contributed:  # replaced versions are shown only where they rank
             submission_states.show_measures(row.benchmark_id)

@@ -235,6 +235,16 @@ def test_runs_of_an_ended_phase_stay_final_whatever_it_becomes(
         submission_states.withdraw(fresh(submission), by=cast.kim)
 
 
+def test_runs_stay_final_that_were_sent_after_the_end_that_organisers_set_later(cast: BenchmarkCast) -> None:
+    """All their figures were shown; a new end made them as free as runs of the new time."""
+    submission = sealed_run(cast, ended=True)
+    for days in (-3, 3):
+        closes_at = timezone.now() + timedelta(days=days)
+        creation.change_setting(submission.benchmark.settings.get(), by=cast.olga, closes_at=closes_at)
+    with pytest.raises(Conflict, match="final: it ended on"):
+        submission_states.withdraw(fresh(submission), by=cast.kim)
+
+
 def test_organisers_withdraw_a_run_after_a_sealed_phase(cast: BenchmarkCast) -> None:
     submission_states.withdraw(sealed_run(cast, ended=True), by=cast.olga)
     assert Submission.objects.get().withdrawn_at is not None

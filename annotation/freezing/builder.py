@@ -11,7 +11,13 @@ from django.db.models import Q, Sum
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import recomputation
 from annotation.freezing import writer
-from annotation.freezing.content import AnnotatedLines, SourceLines, common_manifest, label_texts
+from annotation.freezing.content import (
+    UNDECIDED,
+    AnnotatedLines,
+    SourceLines,
+    common_manifest,
+    label_texts,
+)
 from annotation.models import Item, ItemCount, Project, SourceLabels
 from annotation.ontology.inventory import inventory, mapping_of, parts_of, require_not_choosing
 from annotation.roles import CURATOR, require_to_change
@@ -25,7 +31,6 @@ from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.web.formatting import counted
 
-UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
 VERSION = re.compile(r"\d{1,5}\.\d{1,5}(\.\d{1,5})?(-[0-9A-Za-z.-]+)?", re.ASCII)
 RULES = ("inventory_stamp", "policy", "k", "spans_may_overlap")
 

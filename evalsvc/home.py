@@ -28,7 +28,7 @@ from evalsvc.evaluation.pages.boards import may_organise
 from evalsvc.evaluation.pages.overviews import overviews
 
 LISTED, TASKS, NEWS = 10, 5, 6  # benchmarks, projects with work of a kind, events
-LABELLED, DECIDED = 50, 10  # projects that are asked for such work, of which some may have none
+LABELLED, DECIDED = 20, 10  # projects that are asked for such work, of which some may have none
 
 
 @dataclass(frozen=True)

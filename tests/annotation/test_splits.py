@@ -34,6 +34,12 @@ def item(name: str, head: str, tail: str, *relations: str, text: str = "") -> Sp
     return SplitItem(name, normalised(text or f"sentence {name}"), head, tail, relations, (head, tail))
 
 
+def test_any_number_of_marks_on_a_letter_is_compared_as_it_is() -> None:
+    """Putting a million marks in their order takes an hour, of which the web does nothing else."""
+    marked = "a" + "\u0315" * 500_000 + "\u0316" * 500_000
+    assert normalised(f"A\u030a  {marked}") == f"å {marked}"
+
+
 def chain(n: int) -> list[SplitItem]:
     """Each sentence has two pairs, each pair two sentences: all of it is one component."""
     return [item(f"i{at}", f"e{at // 2}", "x", "r", text=f"text {(at + 1) // 2}") for at in range(n)]

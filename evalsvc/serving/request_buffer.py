@@ -15,6 +15,7 @@ BODY_GRACE_SECONDS, BODY_BYTES_PER_SECOND, SLICE_BYTES = 10, 10_000, 100_000
 MEMORY_BYTES = 65_536  # of a body; a longer one goes to a temporary file
 END_OF_HEAD = b"\r\n\r\n"
 LENGTH = re.compile(rb"\r\ncontent-length:([^\r\n]*)", re.IGNORECASE)
+COOKIE = re.compile(rb"\r\ncookie:", re.IGNORECASE)
 CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
 EXPECT = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -111,6 +112,8 @@ class RequestBuffer:
             self.refusal = Refusal(
                 414, f"The address has more than {LINE_BYTES:,} bytes. Send long fields in a form."
             )
+        elif len(COOKIE.findall(head)) > 1:  # each has a bound, but they would be read as one
+            self.refusal = Refusal(400, "Send all cookies in one header.")
         elif CHUNKED.search(head):
             self.refusal = Refusal(411, "Send the body with Content-Length, not in chunks.")
         elif len(lengths) == 1 and lengths[0].isdigit() and len(lengths[0]) < 20:

@@ -119,7 +119,7 @@ def _taken(session: SessionBase, what: str) -> Any:
 
 def _text(claims: Claims, name: str) -> str:
     value = claims.get(name)
-    return unicodedata.normalize("NFKC", value).strip() if isinstance(value, str) else ""
+    return unicodedata.normalize("NFKC", value[:1_000]).strip() if isinstance(value, str) else ""
 
 
 def _name(claims: Claims, name: str) -> str:

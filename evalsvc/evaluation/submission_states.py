@@ -218,6 +218,8 @@ def retry(submission: Submission, *, by: User) -> None:
         raise Conflict(
             "not_failed", f"This submission is {submission.state} and cannot be retried.", hint=hint
         )
+    if submission.scored_at is None:  # of runs that failed, a team would retry the good ones alone
+        _require_not_final(submission, by)
     with transaction.atomic():
         system = System.objects.select_for_update().get(pk=submission.system_id)  # as a new file does
         runs = system.runs.filter(ACTIVE, same_phase(submission.benchmark, submission.phase))
@@ -252,7 +254,7 @@ def final_before(setting: Setting) -> datetime | None:
 
 
 def _require_not_final(submission: Submission, by: User) -> None:
-    """Reject dropping a run once its held-back scores are out."""
+    """Reject dropping a run, or adding one that failed, once held-back scores are out."""
     setting = final_under(submission, by)
     if setting is None:
         return
@@ -260,15 +262,14 @@ def _require_not_final(submission: Submission, by: User) -> None:
     raise Conflict(
         "phase_ended",
         f"Runs on “{setting.title}” are final: it ended on {ended} and its scores are public.",
-        hint="If the run is a mistake, ask the organisers to withdraw it.",
+        hint="Organisers can still withdraw, cancel or retry a run. Ask them.",
     )
 
 
 def cancel(submission: Submission, *, by: User) -> None:
     """Cancel a waiting submission now, a running one at its next report."""
     require_own(by, submission)
-    if submission.scored_at:  # without its new score it would leave the board of a new version
-        _require_not_final(submission, by)
+    _require_not_final(submission, by)  # nor one that waits: its file tells the team how it would score
     if submission.job is None or S.CANCELLED not in MOVES[submission.state]:
         raise Conflict("ended", f"This submission is {submission.state} and cannot be cancelled.")
     queueing.request_cancel(submission.job)

@@ -104,7 +104,6 @@ def _waiting(submission: Submission) -> dict[str, Any]:
     return {
         "submission": submission,
         "in_progress": submission.state in run_list.IN_PROGRESS,
-        "can_be_retried": submission_states.can_be_retried(submission),
         "steps": timeline(submission),
         "notice": _notice(submission),
         "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
@@ -190,6 +189,8 @@ def _left_out(submission: Submission) -> Notice | None:
 def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     final = submission_states.final_under(submission, request.user)
     context = _waiting(submission) | {"lead": _lead_of(submission, []), "final": final}
+    may_retry = final is None or submission.scored_at is not None
+    context["can_be_retried"] = may_retry and submission_states.can_be_retried(submission)
     context["shown_on"] = _setting_to_show(submission, request)
     context["mapped"] = mapped_in_words(submission.old_labels, negative=submission.benchmark.negative)
     if submission.state != State.SCORED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import nullcontext
 from datetime import timedelta
 from itertools import product
 from typing import Any
@@ -233,6 +234,28 @@ def test_runs_of_an_ended_phase_stay_final_whatever_it_becomes(
         Submission.objects.update(created_at=timezone.now())
         assert final_entries.choosable(fresh(submission)) != []
         submission_states.withdraw(fresh(submission), by=cast.kim)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_team_that_knows_exact_scores_chooses_none_of_its_runs_that_still_wait_or_failed(
+    cast: BenchmarkCast, client: Client, ended: bool
+) -> None:
+    """It scored them itself by the open errors, cancelled the bad ones, and retried the good ones alone."""
+    benchmark = cast.relations()
+    submission, page = cast.submit(benchmark, LINES), f"/submissions/{Submission.objects.get().pk}/"
+    closes_at = timezone.now() + timedelta(days=-1 if ended else 1)
+    benchmark.settings.update(disclosure="hidden", closes_at=closes_at)
+    client.force_login(cast.kim)
+    for act, state in ((submission_states.cancel, None), (submission_states.retry, "failed")):
+        if state:
+            Job.objects.update(state=state)
+            Submission.objects.update(state=state)
+        assert ("Retry run" in client.get(page).content.decode()) == bool(state and not ended)
+        with pytest.raises(Conflict, match="are final") if ended else nullcontext():
+            act(fresh(submission), by=cast.kim)
+    if ended:
+        submission_states.retry(fresh(submission), by=cast.olga)
+    assert fresh(submission).state == "queued"
 
 
 def test_runs_stay_final_that_were_sent_after_the_end_that_organisers_set_later(cast: BenchmarkCast) -> None:

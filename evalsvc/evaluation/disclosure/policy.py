@@ -14,6 +14,7 @@ from math import inf
 from typing import Any, Protocol
 
 from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from evalsvc.core.web.formatting import listed, number, percent
@@ -81,16 +82,15 @@ def hidden_among(settings: Iterable[Setting], now: datetime | None = None) -> se
     """Return the settings whose exact figures would give their gold away.
 
     A closed setting stays hidden while the gold of any version of it is secret elsewhere: of the same set, or
-    of a copy that was in use before it closed, as anybody may have the gold since.
+    of a copy that was in use before the setting closed or the version began. Anybody may have the gold since.
     """
     at = now or timezone.now()
     hiding = [each for each in settings if each.disclosure == Setting.Disclosure.HIDDEN]
     hidden = {each.pk for each in hiding if not has_closed(each, at)}
     if closed := {each.pk for each in hiding} - hidden:
         secret = gold_digest.secret_versions(at)
-        copies = secret.filter(
-            gold_sha256=OuterRef("gold_sha256"), created_at__lt=OuterRef("setting__closes_at")
-        )
+        open_since = Greatest(OuterRef("setting__closes_at"), OuterRef("created_at"))
+        copies = secret.filter(gold_sha256=OuterRef("gold_sha256"), created_at__lt=open_since)
         still = SettingVersion.objects.filter(
             Q(test_set__in=secret.values("test_set")) | Exists(copies), setting__in=closed
         )

@@ -154,7 +154,9 @@ def test_a_closed_phase_stays_hidden_while_another_hides_the_gold_of_any_of_its_
     assert not is_hidden(setting)
 
 
-@pytest.mark.parametrize(("imported", "hidden"), [("before", True), ("after", False)])
+@pytest.mark.parametrize(
+    ("imported", "hidden"), [("before", True), ("before its version", True), ("after", False)]
+)
 def test_a_closed_phase_stays_hidden_for_a_copy_of_its_gold_from_before_it_closed(
     cast: BenchmarkCast, imported: str, hidden: bool
 ) -> None:
@@ -166,8 +168,10 @@ def test_a_closed_phase_stays_hidden_for_a_copy_of_its_gold_from_before_it_close
         other, key="a", title="A", test_set=copy, unit="bag", main="micro_f1", phase="test", by=cast.olga
     )
     began, moment = SettingVersion.objects.get(setting__benchmark=other).created_at, timedelta(milliseconds=1)
-    change = {"closes_at": began + moment if imported == "before" else began - moment}
-    Setting.objects.filter(pk=setting.pk).update(**change)
+    closes_at = began + moment if imported == "before" else began - moment
+    Setting.objects.filter(pk=setting.pk).update(closes_at=closes_at)
+    if imported == "before its version":  # of the closed setting, whose gold was another one before
+        SettingVersion.objects.filter(setting=setting).update(created_at=began + moment)
     setting.refresh_from_db()
     time.sleep(0.002)
     assert is_hidden(setting) == hidden

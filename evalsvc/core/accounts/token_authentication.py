@@ -57,6 +57,7 @@ class PageSession(SessionAuthentication):
 
     def enforce_csrf(self, request: Any) -> None:
         is_form = (request.content_type or "").startswith("multipart/form-data")
+        is_form = is_form and any(parser.media_type == "multipart/form-data" for parser in request.parsers)
         super().enforce_csrf(request if is_form else request._request)
 
 

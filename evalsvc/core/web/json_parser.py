@@ -5,13 +5,17 @@ Apart from `text_validation`, so that commands and workers start without the RES
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.parsers import JSONParser
 
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.errors.exceptions import DomainError, TooLarge
 from evalsvc.core.web.text_validation import TOO_DEEP, check_storable
+
+STARTS = (b",", b"[", b"{")  # each value but the first follows one of them
+MAX_VALUES = 200_000
 
 
 class StorableJSONParser(JSONParser):
@@ -20,8 +24,12 @@ class StorableJSONParser(JSONParser):
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
+        body = stream.read()
+        if sum(map(body.count, STARTS)) > MAX_VALUES:
+            detail = f"The JSON may have at most {MAX_VALUES:,} commas and opening brackets."
+            raise TooLarge("too_large", detail, limit=MAX_VALUES)
         try:
-            value = super().parse(stream, media_type, parser_context)
+            value = super().parse(io.BytesIO(body), media_type, parser_context)
         except RecursionError as error:
             raise DomainError("too_deep", TOO_DEEP) from error
         check_storable(value)

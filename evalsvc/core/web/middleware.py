@@ -14,7 +14,6 @@ from rest_framework.exceptions import ValidationError
 
 from evalsvc.core.errors.handlers import describe, is_api, problem, problem_page
 from evalsvc.core.web.request_validation import (
-    body_errors,
     page_query_errors,
     posted_errors,
     query_errors,
@@ -140,7 +139,7 @@ def _rejected(request: HttpRequest) -> HttpResponse:
 
 
 class UnknownNamesMiddleware:
-    """Reject query parameters and fields unknown to an endpoint or page."""
+    """Reject unknown query parameters, and fields unknown to a page; endpoints check bodies themselves."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -156,9 +155,7 @@ class UnknownNamesMiddleware:
         endpoint = getattr(view, "cls", None) if request.path.startswith(API) else None
         errors: dict[str, str] = {}
         if endpoint:
-            errors = query_errors(endpoint, request.method or "", request.GET) or body_errors(
-                endpoint, request
-            )
+            errors = query_errors(endpoint, request.method or "", request.GET)
         elif request.method == "POST" and not is_api(request):
             errors = posted_errors(view, request)
         elif request.method in ("GET", "HEAD") and not is_api(request):

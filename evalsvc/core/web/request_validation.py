@@ -13,7 +13,7 @@ from datetime import date
 from functools import cache
 from itertools import islice
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.core.exceptions import ValidationError as FormError
 from django.db import DataError
@@ -23,14 +23,18 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, NotFound, ValidationError
 from rest_framework.pagination import Cursor, CursorPagination
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.formats.whole_numbers import whole_number_of
 
+if TYPE_CHECKING:  # rest_framework.views loads the permission by the settings: a cycle
+    from rest_framework.views import APIView
+
 MAX_NAMED, MAX_ENTRIES = 20, 10_000
+UNKNOWN_BYTES = 10_000  # of a body that is read only to name its fields in an error
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 WITH_EVERY_FORM = frozenset({"csrfmiddlewaretoken"})
 # of buttons and pages
@@ -170,6 +174,15 @@ def _described(view: Callable[[], APIView], method: str) -> Described:
     return Described(frozenset(names), several, has_body)
 
 
+class NoUnknownBody(BasePermission):
+    """Last of the permissions: no body of a stranger is read to name its fields."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if errors := body_errors(type(view), request._request):
+            raise ValidationError(errors)
+        return True
+
+
 def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, str]:
     """Return an error per field sent to an endpoint that takes none.
 
@@ -179,14 +192,21 @@ def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, 
         return {}
     if _described(view, request.method).has_body:
         return {}
+    return unknown_names(map(str, _sent_names(request)), (), "field")
+
+
+def _sent_names(request: HttpRequest) -> Iterable[str]:
+    length = whole_number_of(request.META.get("CONTENT_LENGTH") or "0")
+    if length is None or length > UNKNOWN_BYTES:
+        return ["body"]
     names: Iterable[str] = [*request.POST, *request.FILES]
     is_read = request.content_type == "multipart/form-data"  # by then, it has no other body than fields
     if not names and not is_read and request.body.strip() not in (b"", b"{}"):
         try:
-            names = dict(json.loads(request.body)) or ["body"]
+            return dict(json.loads(request.body)) or ["body"]
         except (ValueError, TypeError, RecursionError):
-            names = ["body"]
-    return unknown_names(map(str, names), (), "field")
+            return ["body"]
+    return names
 
 
 # Query names of pages by route; None takes any. Each app adds its own.

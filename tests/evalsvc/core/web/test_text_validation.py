@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.errors.exceptions import DomainError, TooLarge
+from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.core.web.text_validation import MAX_DEPTH, check_storable
 from evalsvc.evaluation.models import Submission
 from tests.cast.basics import jsonl
@@ -93,6 +95,14 @@ def test_a_form_with_invalid_text_is_rejected(ask: Ask, field: str, value: str, 
 def test_json_nested_too_deeply_or_with_invalid_text_is_rejected(ask: Ask, body: str, code: str) -> None:
     answer = ask("post", "/api/v1/benchmarks", body, content_type="application/json")
     assert (answer.status_code, answer.json()["code"]) == (400, code)
+
+
+@pytest.mark.parametrize("part", [b"[],", b"{},", b"1,", b'{"a":[]},'])
+def test_json_with_a_great_many_values_is_rejected_unread(part: bytes) -> None:
+    stream = io.BytesIO(b"[" + part * 250_000 + b"{")
+    with pytest.raises(TooLarge) as error:
+        StorableJSONParser().parse(stream, parser_context={"encoding": "utf-8"})
+    assert error.value.extra == {"limit": 200_000}
 
 
 def test_a_page_form_with_a_nul_is_rejected(ask: Ask) -> None:

@@ -10,6 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.web.request_validation import PostedNames, _described
 from evalsvc.openapi import Generator
 from tests.cast.basics import jsonl
@@ -166,7 +167,31 @@ def test_an_endpoint_without_fields_takes_an_empty_object_alone(
 def test_an_endpoint_without_fields_takes_an_empty_form(root: Client, cast: ServiceCast) -> None:
     address = f"/api/v1/submissions/{cast.queued.pk}/cancel"
     assert "made_up" in errors(root.post(address, {"made_up": "1"}))
-    assert root.post(address, {}).status_code == 200
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(cast["root"])
+    browser.cookies["csrftoken"] = token = "t" * 32
+    assert browser.post(address, {}, headers={"X-CSRFToken": token}).status_code == 200
+
+
+def test_a_body_is_read_for_nobody_without_a_valid_token(
+    client: Client, cast: ServiceCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalsvc.core.web.request_validation.json", None)
+    address = f"/api/v1/submissions/{cast.queued.pk}/cancel"
+    _, secret = issue(cast["mia"], name="reading", scope="read")
+    for header, status in (({}, 401), ({"Authorization": f"Bearer {secret}"}, 403)):
+        answer = client.post(address, [[]], content_type="application/json", headers=header)
+        assert answer.status_code == status
+        assert client.post(address, {"made_up": "1"}, headers=header).status_code == status
+
+
+def test_a_large_body_for_an_endpoint_without_fields_is_rejected_unread(
+    root: Client, cast: ServiceCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalsvc.core.web.request_validation.json", None)
+    address = f"/api/v1/submissions/{cast.queued.pk}/cancel"
+    assert "body" in errors(root.post(address, "[" + "[]," * 4_000 + "1]", content_type="application/json"))
+    assert "body" in errors(root.post(address, {"made_up": "1" * 12_000}))
 
 
 @pytest.mark.parametrize("row", POSTED)

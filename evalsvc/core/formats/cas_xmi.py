@@ -8,6 +8,7 @@ have, one of each kind. Offsets in the file count UTF-16 units; cassis turns the
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -30,6 +31,7 @@ SEGMENTATION = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type"
 METADATA = "de.tudarmstadt.ukp.dkpro.core.api.metadata.type.DocumentMetaData"
 NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 MOST_TAGS = 50_000  # of a document; the parser takes a fifth of a millisecond for each
+ENCODING = re.compile(r"""\sencoding\s*=\s*["']([^"']*)""")
 NO_LAYERS = ("uima.", "de.tudarmstadt.", "org.dkpro.")  # tokens, sentences, metadata, parses
 ENDS = {"Governor", "Dependent"}
 NO_FEATURES = ENDS | {"{http://www.omg.org/XMI}id", "sofa", "begin", "end", "order"}
@@ -101,16 +103,14 @@ def read(
     require_extra("cas-xmi")
     data = read_whole(source, problems=problems, limits=limits)
     item_id = identifier(name, line=1, field="name", problems=problems)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        problems.stop("not_utf8", value=f"byte 0x{data[error.start]:02x}", expected="UTF-8")
+    text = _text(data, problems)
     if (tags := text.count("<")) > MOST_TAGS:
         problems.stop("too_large", value=f"{tags:,} tags", expected=f"at most {MOST_TAGS:,} tags")
     for word in ("<!DOCTYPE", "<!ENTITY"):
         if word in text:
             line = text.count("\n", 0, text.index(word)) + 1
             problems.stop("bad_xml", line=line, value=word, expected="XML without document type and entities")
+    data = text.encode()
     cassis = import_module("cassis")
     try:
         layers = _layers(data, problems)
@@ -140,6 +140,21 @@ def read(
         )
     elif checked is not None and item_id is not None:
         yield 1, ItemLine(item_id, sofa, spans=checked[0], relations=checked[1])
+
+
+def _text(data: bytes, problems: Problems) -> str:
+    """Return the text with a declaration of UTF-8, so that the parser reads what is checked here."""
+    try:
+        text = data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        problems.stop("not_utf8", value=f"byte 0x{data[error.start]:02x}", expected="UTF-8")
+    if "\0" in text:
+        problems.stop("nul_character", value="NUL", expected="text without NUL")
+    declared, end, rest = text.partition("?>") if text.startswith("<?xml") else ("", "", text)
+    encoding = ENCODING.search(declared[:1_000])
+    if encoding and encoding[1].lower() not in ("utf-8", "us-ascii"):
+        problems.stop("not_utf8", value=f"encoding={encoding[1][:50]!r}", expected="UTF-8")
+    return f'<?xml version="1.0" encoding="UTF-8"?>{rest if end else text}'
 
 
 def _layers(data: bytes, problems: Problems) -> Layers:

@@ -31,7 +31,12 @@ REGISTERED = {
     ),
 }
 CALLBACKS = ("before_creation", "after_creation", "after_pipeline_creation")
-LANGUAGE = re.compile(r"[a-z]{2,3}")
+# those of spaCy, each a module
+LANGUAGE = re.compile(
+    r"af|am|ar|az|bg|bn|bo|ca|cs|da|de|dsb|el|en|es|et|eu|fa|fi|fo|fr|ga|gd|grc|gu|he|hi|hr|"
+    r"hsb|ht|hu|hy|id|is|it|ja|kmr|kn|ko|ky|la|lb|lg|lij|lt|lv|mk|ml|mr|ms|nb|ne|nl|nn|pl|pt|"
+    r"ro|ru|sa|si|sk|sl|sq|sr|sv|ta|te|th|ti|tl|tn|tr|tt|uk|ur|vi|xx|yo|zh"
+)
 SECTION, OPTION = re.compile(r"\[(.+)\]"), re.compile(r"([^\s\[#;=:][^=:]*)[=:](.*)")
 MAX_DEPTH = 20
 
@@ -99,7 +104,7 @@ def _members(file: BinaryIO, limits: PipelineLimits) -> Iterator[tar_reader.Memb
             raise BadPipeline("The unpacked files are too large.", f"at most {limits.bytes:,} bytes")
         path = PurePosixPath(member.name)
         invalid = path.is_absolute() or ".." in path.parts or "\\" in member.name
-        if invalid or not member.name.isprintable() or len(member.name) > NAME_LENGTH:
+        if invalid or not member.name.isprintable() or len(member.name.encode()) > NAME_LENGTH:
             shown = f"{member.name[:NAME_LENGTH]!r} is not a valid name."
             raise BadPipeline(shown, "a relative name such as ner/model")
         if member.is_folder:
@@ -176,7 +181,7 @@ def check_config(config: Mapping[str, Any]) -> None:
     if not isinstance(nlp, Mapping) or not isinstance(components, Mapping):
         raise BadPipeline(f"{CONFIG} has no section nlp.", "the file written by to_disk")
     if not isinstance(nlp.get("lang"), str) or not LANGUAGE.fullmatch(nlp["lang"]):
-        raise BadPipeline(f"lang is {nlp.get('lang')!r}.", "a language code such as en, or xx")
+        raise BadPipeline(f"lang is {nlp.get('lang')!r}.", "a language of spaCy, such as en, or xx")
     for name in CALLBACKS:
         if nlp.get(name) is not None:
             raise BadPipeline(f"nlp.{name} is set.", "null, because pipelines must not bring code")

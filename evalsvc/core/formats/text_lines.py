@@ -17,6 +17,7 @@ from evalsvc.core.formats.problems import FileRejected, Problems
 Source = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 STEP = 1 << 15  # small enough for the CPU cache and one memory arena
 GZIP = b"\x1f\x8b"
+GZIP_PARTS = 100_000  # bgzip begins another every 64 kB
 TAR_MARK = slice(257, 262)
 LONGEST_MAGIC = TAR_MARK.stop
 BINARY_FILES = {
@@ -238,9 +239,13 @@ def reject_binary(head: bytes, problems: Problems, *, accepted: bytes = b"") -> 
 
 
 def _gunzip(pieces: Iterable[bytes], problems: Problems) -> Iterator[bytes]:
-    """Unpack in small steps, so that the limits stop a decompression bomb."""
-    unzip, started, padding = zlib.decompressobj(31), False, b""
-    for piece in pieces:
+    """Unpack in small steps, so that the limits stop a decompression bomb.
+
+    What follows a part is copied for each part, so steps are small going in, too.
+    """
+    unzip, started, padding, parts = zlib.decompressobj(31), False, b"", 0
+    steps = (piece[at : at + STEP] for piece in pieces for at in range(0, len(piece), STEP))
+    for piece in steps:
         rest = piece if started else piece.lstrip(padding)
         while rest:
             started = True
@@ -250,6 +255,12 @@ def _gunzip(pieces: Iterable[bytes], problems: Problems) -> Iterator[bytes]:
                 # Several members may follow each other, and zeros may pad the end.
                 unzip, started, padding, rest = zlib.decompressobj(31), False, b"\0", unzip.unused_data
                 rest = rest.lstrip(padding)
+                if (parts := parts + 1) > GZIP_PARTS:
+                    expected = f"at most {GZIP_PARTS:,} parts, each packed by itself"
+                    hint = "Unpack the file and pack it again."
+                    problems.stop(
+                        "bad_gzip", value=f"more than {GZIP_PARTS:,} parts", expected=expected, hint=hint
+                    )
     if started:
         yield unzip.flush()
         hint = "The file is truncated. Send it again."

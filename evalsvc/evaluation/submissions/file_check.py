@@ -102,7 +102,8 @@ def check_stream(
     """
     problems = Problems()
     most = limit(contract.benchmark, "upload_bytes")
-    pieces = timed(unpacked(bounded(chunks, most=most), problems, accepted=npz.MAGIC), problems)
+    sent = timed(bounded(chunks, most=most), problems)
+    pieces = timed(unpacked(sent, problems, accepted=npz.MAGIC), problems)
     head = _head(pieces)
     complete = chain([head], pieces)
     if head.startswith(npz.MAGIC):

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import spacy.lang
 from django.test import Client
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
@@ -226,6 +228,13 @@ def test_models_are_rejected_without_a_worker_that_can_run_them(
 def test_models_are_rejected_by_relation_benchmarks(cast: BenchmarkCast, on: Any, model: Path) -> None:
     with pytest.raises(DomainError, match="ranks relations"):
         send(cast, cast.relations(), tiny.packed(model))
+
+
+def test_every_language_of_a_pipeline_is_a_module_of_spacy() -> None:
+    modules = {
+        path.name for path in Path(spacy.lang.__file__).parent.iterdir() if (path / "__init__.py").exists()
+    }
+    assert set(spacy_pipeline.LANGUAGE.pattern.split("|")) == modules
 
 
 def test_error_messages_of_a_model_are_not_repeated() -> None:

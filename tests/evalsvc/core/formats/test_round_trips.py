@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from evalsvc.core.formats import extras
+from evalsvc.core.formats import cas_xmi, extras
 from evalsvc.core.formats.brat import join
 from evalsvc.core.formats.documents import Offsets, document, tokenised
 from evalsvc.core.formats.label_list import read_labels
@@ -555,3 +556,20 @@ def test_the_web_loads_no_optional_package_for_the_table_of_formats() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda text: text.encode("utf-16-le"),
+        lambda text: text.encode("utf-16-be"),
+        lambda text: text.encode("utf-32-le"),
+        lambda text: f'<?xml version="1.0" encoding="UTF-7"?>{text.replace("<!", "+ADwAIQ-")}'.encode(),
+        lambda text: f"<?xml version='1.0' encoding = 'utf-16'?>{text}".encode(),
+    ],
+)
+def test_xmi_in_another_encoding_is_rejected_before_it_is_parsed(pack: Callable[[str], bytes]) -> None:
+    problems = Problems()
+    with pytest.raises(FileRejected):
+        list(cas_xmi.read(pack('<!DOCTYPE a [<!ENTITY x "inside">]><a>&x;</a>'), problems=problems))
+    assert set(problems.by_code) <= {"not_utf8", "nul_character"}

@@ -130,3 +130,11 @@ def test_lines_survive_any_cut_into_pieces(lines, data):
     cut = data.draw(st.integers(0, len(whole)))
     if any(line.strip() for line in lines) and not whole.startswith(b"\xef\xbb\xbf"):
         assert texts([whole[:cut], whole[cut:]]) == lines
+
+
+def test_gzip_of_a_great_many_parts_is_rejected_and_of_many_is_read() -> None:
+    part, line = gzip.compress(b"", mtime=0), gzip.compress(b"a\n", mtime=0)
+    assert list(read_lines([part * 90_000 + line])) == [(1, "a")]
+    with pytest.raises(FileRejected) as error:
+        list(read_lines([part * 110_000 + line]))
+    assert error.value.problems.by_code == {"bad_gzip": 1}

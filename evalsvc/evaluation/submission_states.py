@@ -237,7 +237,10 @@ def final_under(submission: Submission, user: Person) -> Setting | None:
         return None
     sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
     ended = MAKES_FINAL | Q(final_before__gt=submission.created_at)
-    closed = Setting.objects.filter(sent_to, ended, benchmark=submission.benchmark)
+    own = Setting.objects.filter(sent_to, benchmark=submission.benchmark)
+    chosen_by = [f"best:{key}" for key in own.values_list("key", flat=True)]
+    chosen = Q(row_rule__in=chosen_by, closes_at__gt=submission.created_at)  # by the figures of this file
+    closed = Setting.objects.filter(sent_to | chosen, ended, benchmark=submission.benchmark)
     return closed.select_related("benchmark").order_by("closes_at").first()
 
 

@@ -22,6 +22,7 @@ from evalsvc.evaluation.disclosure.history import histories
 from evalsvc.evaluation.disclosure.policy import (
     Policy,
     ShownValue,
+    has_closed,
     held_back_from,
     needs_claims,
     shown_values,
@@ -201,7 +202,7 @@ def read_choices(readings: Collection[Reading]) -> None:
     read_values(list(theirs.values()))
     for reading, key in rules.items():
         if other := theirs.get((reading.policy.setting.benchmark_id, key)):
-            reading.elsewhere = _main_values(other)
+            reading.elsewhere = _main_values(other, before=_choice_end(reading.policy.setting))
 
 
 def _read_finals(readings: Collection[Reading]) -> None:
@@ -224,8 +225,14 @@ def _read_finals(readings: Collection[Reading]) -> None:
         reading.teams = teams[setting.benchmark_id] if setting.row_rule == ENTRY else {}
 
 
-def _main_values(reading: Reading) -> dict[int | tuple[int, str], float]:
-    """Return the main figure of every run, the higher the better.
+def _choice_end(setting: Setting) -> datetime | None:
+    """Return the end of a setting that held figures back; a team could choose by files sent later."""
+    held_back = setting.sealed or setting.disclosure == Setting.Disclosure.HIDDEN or setting.final_before
+    return setting.closes_at if held_back and has_closed(setting) else None
+
+
+def _main_values(reading: Reading, *, before: datetime | None) -> dict[int | tuple[int, str], float]:
+    """Return the main figure of every run sent before some time, the higher the better.
 
     By names, too: a run may have a file for each phase.
     """
@@ -234,8 +241,9 @@ def _main_values(reading: Reading) -> dict[int | tuple[int, str], float]:
     shown = {pk: of_run[key].value for pk, of_run in reading.values.items() if key in of_run}
     for pairs in reading.equal.values():
         shown |= {run.pk: shown.get(first.pk) for run, first in pairs}
-    names = {each.run.pk: (each.run.system_id, each.run.run) for each in reading.shown.runs}
-    values = {pk: sign * value for pk, value in shown.items() if value is not None}
+    runs = [each.run for each in reading.shown.runs if before is None or each.run.created_at < before]
+    names = {run.pk: (run.system_id, run.run) for run in runs}
+    values = {pk: sign * value for pk, value in shown.items() if value is not None and pk in names}
     return {names[pk]: value for pk, value in values.items()} | values
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import spacy
@@ -14,6 +14,7 @@ from evalsvc.core.formats.records import ItemLine
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
 LONGEST = 100_000  # characters of a paragraph
+LONGEST_WORD = 1_000  # longer ones are split at marks inside them alone
 
 
 def read(
@@ -44,7 +45,13 @@ def _splitter() -> Language:
     infixes = compile_infix_regex([*(nlp.Defaults.infixes or ()), r"[。｡！？]"])
     tokenizer: Any = nlp.tokenizer
     tokenizer.infix_finditer = infixes.finditer
+    for name in ("prefix_search", "suffix_search", "url_match"):  # each takes quadratic time
+        setattr(tokenizer, name, _unless_long(getattr(tokenizer, name)))
     return nlp
+
+
+def _unless_long(search: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda word: None if len(word) > LONGEST_WORD else search(word)
 
 
 def _paragraphs(source: Source, problems: Problems, limits: Limits) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Read damaged files: `python -m tests.fuzz FIRST COUNT`; prints one JSON line per failure.
+"""Read damaged files: `python -m tests.fuzz FIRST COUNT [STEP]`; prints one JSON line per failure.
 
 Each file goes to one reader, in turn, all in this process. A reader may refuse it, within 2 seconds of
 processor time and 256 MB more than at the start; anything else is a failure. The number alone makes the file
@@ -33,7 +33,7 @@ def report(fields: dict[str, object]) -> None:
     sys.stdout.flush()
 
 
-def main(first: int, count: int) -> int:
+def main(first: int, count: int, step: int = 1) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each thread would take address space
     import django
@@ -50,7 +50,7 @@ def main(first: int, count: int) -> int:
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + BYTES, size + BYTES))
     signal.signal(signal.SIGPROF, stop)
-    for number in range(first, first + count):
+    for number in range(first, first + count * step, step):
         name, read = table[number % len(table)]
         data = damaged(known, number, fitting=fitting.get(name.rpartition(" ")[2], b""))
         start, error = time.process_time(), ""
@@ -74,4 +74,4 @@ def main(first: int, count: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -39,6 +39,49 @@ PROVENANCE = (
     b'"k":2,"labels":[{"against":1,"for":1,"label":"A"}],"pattern":"1-1","state":"disputed","decision":{"relations":["A"]}}\n'
 )
 LONGEST = 20_000
+EACH = 101  # inputs to one of a repeated token
+REPEATED = (
+    *(
+        b'"""',
+        b'\\"',
+        b"\\",
+        b"a",
+        b"a=",
+        b"a,",
+        b"a\t",
+        b"{}",
+        b"[]",
+        b"[],",
+        b"{},",
+        b'{"a":',
+        b"<a>",
+        b"<a",
+        b"&a;",
+    ),
+    *(
+        b"1.",
+        b"\xc3\xa9",
+        b"'",
+        b"#",
+        b"- ",
+        b"a\n",
+        b"\n\n",
+        b"{}\n",
+        b"1\ta\tO\n",
+        b"T1\tA 0 1\ta\n",
+        b'"\n',
+        b'"a\n',
+    ),
+    *(
+        b'{"id":"a"}\n',
+        b'{"id":"a","label":"b"},',
+        gzip.compress(b"", mtime=0),
+        b"a O\n",
+        b"(",
+        b"\x0b",
+        b"\xc2\xa0",
+    ),
+)
 
 
 def tar() -> bytes:
@@ -118,9 +161,19 @@ KINDS: tuple[Callable[[bytes, bytes, random.Random], bytes], ...] = (
 )
 
 
+def repeated(chance: random.Random, fitting: bytes) -> bytes:
+    """One token over and over, alone, inside a string, or in place of the rest of a file."""
+    token, size = chance.choice((*TOKENS, *REPEATED)), chance.choice((100_000, 1_000_000))
+    start = chance.choice((b"", b"", b"x", b'["', b'{"id":"', fitting[: chance.randint(0, len(fitting))]))
+    data = start + token * (size // len(token)) + chance.choice((b"", b"", b"\n", b"!", b'"}\n'))
+    return gzip.compress(data, 1) if chance.random() < 0.1 else data
+
+
 def damaged(known: list[bytes], number: int, *, fitting: bytes = b"") -> bytes:
     """The input of this number; half of them come of the file that fits its reader, if there is one."""
     chance = random.Random(number)
+    if number % EACH == EACH - 1:
+        return repeated(chance, fitting)
     data = fitting if fitting and chance.random() < 0.5 else chance.choice(known)
     for _ in range(chance.choice((0, 1, 1, 2, 3, 6))):
         data = chance.choice(KINDS)(data, chance.choice(known), chance)[:LONGEST]

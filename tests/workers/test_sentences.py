@@ -31,6 +31,12 @@ def test_a_paragraph_without_end_is_reported() -> None:
     assert problems.first[0].code == "line_too_long"
 
 
+@pytest.mark.parametrize("mark", [b"[", b"http://"])
+def test_a_long_word_of_marks_is_one_sentence(mark: bytes) -> None:
+    """spaCy alone takes minutes: it strips a mark, and searches the rest again."""
+    assert [len(item.text) for _, item in read(mark * 14_000, problems=Problems())] == [len(mark) * 14_000]
+
+
 @pytest.mark.django_db
 def test_the_command_imports_sentences_of_a_text(tmp_path: Path) -> None:
     cast = ProjectCast.create(kind="entities", labels=())

@@ -29,6 +29,7 @@ from rest_framework.response import Response
 
 from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.formats.whole_numbers import whole_number_of
+from evalsvc.core.web.text_validation import is_storable
 
 if TYPE_CHECKING:  # rest_framework.views loads the permission by the settings: a cycle
     from rest_framework.views import APIView
@@ -192,7 +193,8 @@ def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, 
         return {}
     if _described(view, request.method).has_body:
         return {}
-    return unknown_names(map(str, _sent_names(request)), (), "field")
+    names = (name if is_storable(name) else "body" for name in map(str, _sent_names(request)))
+    return unknown_names(names, (), "field")
 
 
 def _sent_names(request: HttpRequest) -> Iterable[str]:

@@ -155,7 +155,7 @@ def test_no_endpoint_ignores_a_field(requester: Requester, row: tuple[str, str])
     assert not reply.writes
 
 
-@pytest.mark.parametrize("content", ["1", "[]", "{", '{"a": 1, "a": 2}', "[" * 90_000])
+@pytest.mark.parametrize("content", ["1", "[]", "{", '{"a": 1, "a": 2}', '{"\\ud800": 1}', "[" * 90_000])
 def test_an_endpoint_without_fields_takes_an_empty_object_alone(
     root: Client, cast: ServiceCast, content: str
 ) -> None:

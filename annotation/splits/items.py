@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ class SplitItem:
     """Keys of an item; equal keys are the same thing.
 
     `pair` is empty for items without head and tail. Sentences are compared normalised: NFKC, without case,
-    runs of white space as one blank.
+    runs of white space as one blank. Entities of 1,000 characters or more are digests of their exact words.
     """
 
     id: str
@@ -63,7 +64,14 @@ def _entities(item: ItemLine, text: str) -> list[str]:
     """Return the words of the entities, normalised."""
     ends = [end for end in (item.head, item.tail) if isinstance(end, Entity)]
     if ends:
-        return [normalised(end.name or "") for end in ends]
+        return [_entity_key(end.name or "") for end in ends]
     units: Sequence[str] = text if item.tokens is None else item.tokens
     words = (units[start:end] for start, end, _ in item.spans or ())
-    return [normalised(part if isinstance(part, str) else " ".join(part)) for part in words]
+    return [_entity_key(part if isinstance(part, str) else " ".join(part)) for part in words]
+
+
+def _entity_key(words: str) -> str:
+    """Return the words normalised, or a digest of long ones: 20 spans may cover a text of megabytes."""
+    if len(words) < LONG_WORD:
+        return normalised(words)
+    return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -18,12 +18,13 @@ from annotation.releases.checksums import open_folder
 from annotation.releases.folder import files as release_files
 from annotation.releases.folder import write_folder
 from annotation.splits import making
-from annotation.splits.items import SEPARATOR, SplitItem, normalised
+from annotation.splits.items import SEPARATOR, SplitItem, normalised, split_item
 from annotation.splits.leakage import leakage
 from annotation.splits.making import Plan
 from annotation.splits.splitting import Unit, groups, split, uniform, worst_deviation
 from annotation.testset import TestSet, read_rows
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.formats.records import ItemLine
 from tests.cast.basics import run_job
 from tests.cast.service import ServiceCast
 
@@ -275,3 +276,13 @@ def test_commands_split_a_set_and_compare_a_file_with_it(
     file.write_text("".join(json.dumps(line) + "\n" for line in read_rows(whole)))
     call_command("leakage", whole.slug, str(file), *by)
     assert "shared 2 (100.0 %), in 2 test items" in capsys.readouterr().out
+
+
+def test_entities_that_cover_a_long_text_many_times_keep_no_copies_of_it() -> None:
+    text = "a b " * 1_000
+    spans = [(0, at, "person") for at in range(3_000, 3_020)]
+    long, short = (split_item(ItemLine("d", text=text, spans=each)) for each in (spans, [(0, 3, "person")]))
+    assert len(set(long.entities)) == 20
+    assert sum(map(len, long.entities)) <= 20 * 32
+    assert short.entities == ("a b",)
+    assert split_item(ItemLine("e", text=text, spans=spans)).entities == long.entities

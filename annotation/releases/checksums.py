@@ -12,6 +12,7 @@ from annotation.releases.layout import SUMS
 
 Opened = Callable[[], Iterable[bytes]]
 """Opens a file anew and yields its lines with their ends."""
+MOST_LINES = 20  # of one kind that are named
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
@@ -55,13 +56,7 @@ def compare_sums(files: Mapping[str, Opened]) -> Sums:
         sums.differs(SUMS, "It is missing, so nothing states what the other files should be.")
         sums.suspects = set(files)
         return sums
-    stated: dict[str, str] = {}
-    for number, line in enumerate(files[SUMS](), 1):
-        match = SUM_LINE.fullmatch(line.decode(errors="replace").rstrip("\r\n"))
-        if match is None:
-            sums.differences.append((SUMS, f"Line {number} is not a SHA-256, two spaces and a name."))
-        else:
-            stated[match[2]] = match[1]
+    stated = _stated(files[SUMS](), sums)
     missing = {digest: name for name, digest in stated.items() if name not in files}
     for name, digest in stated.items():
         if name not in files:
@@ -76,6 +71,22 @@ def compare_sums(files: Mapping[str, Opened]) -> Sums:
         renamed = missing.get(sums.digests[name])
         sums.differs(name, f"{SUMS} does not list it." + (f" Its content is {renamed}." if renamed else ""))
     return sums
+
+
+def _stated(lines: Iterable[bytes], sums: Sums) -> dict[str, str]:
+    """Return the digests by name that a list of checksums states, and name its wrong lines."""
+    stated, wrong = dict[str, str](), 0
+    for number, line in enumerate(lines, 1):
+        match = SUM_LINE.fullmatch(line.decode(errors="replace").rstrip("\r\n"))
+        if match is not None:
+            stated[match[2]] = match[1]
+            continue
+        wrong += 1
+        if wrong <= MOST_LINES:
+            sums.differences.append((SUMS, f"Line {number} is not a SHA-256, two spaces and a name."))
+    if wrong > MOST_LINES:
+        sums.differences.append((SUMS, f"{wrong - MOST_LINES:,} more lines are not either."))
+    return stated
 
 
 def _with_unix_ends(lines: Iterable[bytes]) -> Iterator[bytes]:

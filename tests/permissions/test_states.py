@@ -144,6 +144,8 @@ def test_an_archived_project_changes_in_nothing_but_its_members_until_it_is_rest
             for row, method in EXPECTED
             if method != "GET" and row.partition(":")[0] in LABELLING_ROUTES
         }
-    changed = {row for row, reply in replies.items() if reply.writes and reply.outcome[0] in "23"}
+    done = {row: reply.writes for row, reply in replies.items() if reply.outcome[0] in "23"}
+    # requests are counted wherever they are limited
+    changed = {row for row, writes in done.items() if any("teams_passwordtry" not in each for each in writes)}
     assert changed == CHANGES_WHEN_ARCHIVED
     assert "project_archived" in replies["api-freeze"].content

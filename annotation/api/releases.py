@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -285,10 +285,21 @@ class ReleaseFile(APIView):
         return zip_file(f"{test_set.slug}.zip", parts)
 
 
+@extend_schema_field({"type": "string", "maxLength": 20, "pattern": f"^{cards.LANGUAGE.pattern}$"})
+class LanguageField(serializers.CharField):
+    """Code of a language; `cards.change` checks it."""
+
+
+@extend_schema_field({"type": "string", "maxLength": 60, "pattern": f"^{cards.IDENTIFIER.pattern}$"})
+class LicenceField(serializers.CharField):
+    """Identifier of a licence, or nothing; `cards.change` checks it."""
+
+
 class CardSerializer(serializers.ModelSerializer[Card]):
     words = serializers.CharField(required=False, allow_blank=True, max_length=cards.MAX_WORDS)
     authors = serializers.ListField(child=serializers.CharField(max_length=200), required=False)
-    languages = serializers.ListField(child=serializers.CharField(max_length=20), required=False)
+    licence = LicenceField(required=False, allow_blank=True, max_length=60)
+    languages = serializers.ListField(child=LanguageField(max_length=20), required=False)
 
     class Meta:
         model = Card

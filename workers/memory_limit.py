@@ -17,11 +17,11 @@ def memory_limit(most: int) -> Iterator[None]:
     They count from what the process had before its first job, and what that left is freed before the next
     one, so that each job has the same. 0: no limit. A narrower one that is set already stays.
     """
-    gc.collect()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     limits = [each for each in (soft, hard) if each != resource.RLIM_INFINITY]
     if most:
         limits.append(before_jobs() + most)
+        gc.collect()
     resource.setrlimit(resource.RLIMIT_AS, (min(limits, default=resource.RLIM_INFINITY), hard))
     try:
         yield
@@ -31,5 +31,9 @@ def memory_limit(most: int) -> Iterator[None]:
 
 @cache
 def before_jobs() -> int:
-    """Return the bytes of address space that this process had before its first job."""
+    """Return the bytes of address space that this process had before its first job.
+
+    What it has then stays, so that no later collection looks through it.
+    """
+    gc.freeze()
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -52,9 +52,9 @@ MODEL_FAULTS = frozenset({"bad_model", "model_failed", "model_too_big", "model_t
 # What needs more than a job may take has cost as much as a scored run: it counts, and is not retried.
 LIMITS = frozenset({"memory_limit", "time_limit"})
 RETRIES = 3
-# A dense file stays `received` until a job has checked its numbers and queued the scoring.
 _BINDING = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN) | Q(row_rule__in=("entry", "final"))
 MAKES_FINAL = _BINDING & Q(closes_at__lte=Now())
+# A dense file stays `received` until a job has checked its numbers and queued the scoring.
 STATE_OF_CHECK: dict[str, str] = {
     Job.State.QUEUED: S.RECEIVED,
     Job.State.RUNNING: S.RECEIVED,

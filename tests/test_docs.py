@@ -298,7 +298,7 @@ def test_the_readme_has_at_most_120_lines() -> None:
 
 
 def test_a_release_has_at_most_300_lines_in_the_changelog() -> None:
-    """More than 600 listed each step between two releases; merges brought them back twice."""
+    """More than 600 listed each step between two releases, and merges repeated them twice."""
     releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]
     assert {text.splitlines()[0]: len(text.splitlines()) for text in releases if text.count("\n") > 300} == {}
 

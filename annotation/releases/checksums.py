@@ -85,7 +85,7 @@ def _stated(lines: Iterable[bytes], sums: Sums) -> dict[str, str]:
         if wrong <= MOST_LINES:
             sums.differences.append((SUMS, f"Line {number} is not a SHA-256, two spaces and a name."))
     if wrong > MOST_LINES:
-        sums.differences.append((SUMS, f"{wrong - MOST_LINES:,} more lines are not either."))
+        sums.differences.append((SUMS, f"{wrong - MOST_LINES:,} more lines are wrong in the same way."))
     return stated
 
 

@@ -24,5 +24,5 @@ for megabytes in (150, 250, 150, 250):
 
 def test_what_a_job_may_take_does_not_depend_on_earlier_jobs() -> None:
     """What these left was freed in the midst of the next one, which could take that besides."""
-    said = subprocess.run([sys.executable, "-c", JOBS], capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines() == ["150 fits", "250 is too much"] * 2
+    ended = subprocess.run([sys.executable, "-c", JOBS], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines() == ["150 fits", "250 is too much"] * 2

@@ -71,7 +71,7 @@ def test_a_changed_text_is_named_with_both_digests(copy: Path, name: str) -> Non
 def test_of_a_list_of_checksums_twenty_wrong_lines_are_named() -> None:
     sums = checksums.compare_sums({"SHA256SUMS": lambda: [b"\n"] * 1_000})
     assert len(sums.differences) == 21
-    assert sums.differences[-1] == ("SHA256SUMS", "980 more lines are not either.")
+    assert sums.differences[-1] == ("SHA256SUMS", "980 more lines are wrong in the same way.")
 
 
 def test_a_changed_label_is_named_with_what_the_answers_give(copy: Path) -> None:

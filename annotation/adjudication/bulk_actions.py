@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from annotation.adjudication import decisions
 from annotation.adjudication.unanswerable_items import answerable
 from annotation.consensus import item_state, recomputation
+from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Item, Project
 from annotation.queue import quality_settings
 from annotation.roles import CURATOR, require_to_change
@@ -113,43 +115,74 @@ def _why(action: str, values: Mapping[str, Any]) -> str:
     return f": {'; '.join(filter(None, words))}"
 
 
-@atomic_again
 def preview(project: Project, keys: Collection[UUID], action: str, *, by: User) -> list[ItemEffect]:
-    """Change the items, return what changed, and roll it back."""
-    effects = _apply(project, keys, action, by, PREVIEW_VALUES.get(action, {}))
-    transaction.set_rollback(True)
-    return effects
+    """Return what an action would change, decided on copies; gold questions are made and rolled back."""
+    if action == GOLD:
+        with transaction.atomic():
+            effects = _apply(project, keys, action, by, PREVIEW_VALUES[action])
+            transaction.set_rollback(True)
+        return effects
+    items = list(_chosen(project, keys, action, by))
+    problems = _problems(project, items, action)
+    changing = [item for item in items if item.pk not in problems]
+    return _effects(items, _states_after(project, changing, action), problems)
 
 
-def _apply(
-    project: Project, keys: Collection[UUID], action: str, by: User, values: dict[str, Any]
-) -> list[ItemEffect]:
+def _states_after(project: Project, items: Sequence[Item], action: str) -> dict[int, str]:
+    """Return the states that `_change` would give to items; stores nothing."""
+    if action == EXCLUDE:
+        return {item.pk: UNUSABLE for item in items}
+    states, rules = {}, Rules(project.pk)
+    for start in range(0, len(items), recomputation.CHUNK):
+        chunk = [copy(item) for item in items[start : start + recomputation.CHUNK]]
+        records = recomputation.load_records([item.pk for item in chunk])
+        for item in chunk:
+            records[item.pk].decisions = [each for each in records[item.pk].decisions if each.lapsed]
+            item.asked = item.extra + 1 if item.state == SETTLED else item.asked
+            item_state.derive_state(item, records[item.pk], rules, item_state.DecisionChanges())
+            states[item.pk] = item.state
+    return states
+
+
+def _chosen(project: Project, keys: Collection[UUID], action: str, by: User) -> QuerySet[Item]:
+    """Return the items that are so many and so long that one action can change them, in order."""
     require_to_change(project, by, CURATOR)
     limit = limit_of(action)
     if len(keys) > limit:
         detail = f"{len(keys):,} sentences are selected; the limit is {limit:,}."
         raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=limit)
     present = Item.objects.present().filter(project=project, key__in=keys)
-    # locked in one order, so that two curators never wait for each other
     pks = list(present.order_by("pk").values_list("pk", flat=True))
     if (fitting := len(recomputation.for_one_request(pks))) < len(pks):
         detail = f"The answers of {len(pks):,} sentences are too long to be decided again at once."
         raise TooLarge("too_many_items", detail, hint="Select fewer.", field="item", limit=fitting)
-    items = list(Item.objects.filter(pk__in=pks).order_by("pk").select_for_update(no_key=True))
-    if not items:
+    if not pks:
         raise DomainError("nothing_chosen", "No sentence is selected.", hint="Select some.", field="item")
+    return Item.objects.filter(pk__in=pks).order_by("pk")
+
+
+def _apply(
+    project: Project, keys: Collection[UUID], action: str, by: User, values: dict[str, Any]
+) -> list[ItemEffect]:
+    # locked in one order, so that two curators never wait for each other
+    items = list(_chosen(project, keys, action, by).select_for_update(no_key=True))
     problems = _problems(project, items, action)
     changing = [item for item in items if item.pk not in problems]
     if action == GOLD:
         problems |= _make_gold_questions(changing, by, values)
     elif changing:
         _change(project, changing, action, by, values)
-    now = Item.objects.in_bulk(pks)
+    rows = Item.objects.filter(pk__in=[item.pk for item in items]).values_list("pk", "use", "state")
+    return _effects(items, {pk: use or state for pk, use, state in rows}, problems)
+
+
+def _effects(
+    items: Sequence[Item], after: Mapping[int, str], problems: Mapping[int, str]
+) -> list[ItemEffect]:
+    states = ((item, item.use or item.state) for item in sorted(items, key=lambda item: (item.rank, item.pk)))
     return [
-        ItemEffect(
-            item, item.use or item.state, now[item.pk].use or now[item.pk].state, problems.get(item.pk, "")
-        )
-        for item in sorted(items, key=lambda item: (item.rank, item.pk))
+        ItemEffect(item, before, after.get(item.pk, before), problems.get(item.pk, ""))
+        for item, before in states
     ]
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol
 
 from django.db import transaction
 
 from annotation.consensus import recomputation
-from annotation.models import Adjudication, Item, ItemCount, Project
+from annotation.consensus.item_state import DecisionChanges, ItemRecords, derive_state
+from annotation.consensus.rules import Rules
+from annotation.models import Adjudication, Answer, Item, ItemCount, Project
 from annotation.models.item import ItemQuerySet
 
 MAX_ITEMS = 5_000
@@ -45,25 +49,6 @@ class Effect:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcomes:
-    items: dict[int, tuple[str, object]]
-    active: set[int]
-    stored: set[int]
-
-    @classmethod
-    def of(cls, keys: Sequence[int]) -> _Outcomes:
-        items: dict[int, tuple[str, object]] = {}
-        decisions: dict[int, bool] = {}
-        for start in range(0, len(keys), recomputation.CHUNK):
-            chunk = keys[start : start + recomputation.CHUNK]
-            rows = Item.objects.filter(pk__in=chunk).values_list("pk", "state", "gold")
-            items |= {pk: (state, gold) for pk, state, gold in rows}
-            made = Adjudication.objects.filter(item__in=chunk).values_list("pk", "reopened_at")
-            decisions |= {pk: reopened_at is None for pk, reopened_at in made}
-        return cls(items, {pk for pk, active in decisions.items() if active}, {*decisions})
-
-
 def _sample(items: ItemQuerySet) -> list[int]:
     """Return at most 5,000 items, decided ones first, spread evenly over the order of work."""
     keys: list[int] = []
@@ -75,41 +60,102 @@ def _sample(items: ItemQuerySet) -> list[int]:
     return keys
 
 
+class Look(Protocol):
+    """Figures of all items at one time, to which a preview adds some items after others."""
+
+    def add(self, items: Sequence[Item], records: Mapping[int, ItemRecords]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """What decides the items once a change is made: rules, answers excluded, k of items, decisions kept."""
+
+    rules: Rules
+    excluded: set[int]
+    k: dict[int, int | None]
+    decisions: set[int]
+
+    @classmethod
+    def of(cls, project: Project, keys: Sequence[int]) -> _Changed:
+        rules = Rules(project.pk)
+        rules.labels = rules.mapping, rules.names  # for use when the change is rolled back
+        excluded, k = set[int](), dict[int, int | None]()
+        for chunk in _chunks(keys):
+            answers = Answer.objects.filter(item__in=chunk, set_aside=True).order_by()
+            excluded.update(answers.values_list("pk", flat=True))
+            k |= dict(Item.objects.filter(pk__in=chunk, k__isnull=False).values_list("pk", "k"))
+        return cls(rules, excluded, k, _decisions(keys))
+
+    def decide(self, items: Sequence[Item], records: Mapping[int, ItemRecords]) -> DecisionChanges:
+        """Decide copies of the items; stores nothing."""
+        changes = DecisionChanges()
+        for item in items:
+            item.k = self.k.get(item.pk)
+            for answer in records[item.pk].answers:
+                answer.set_aside = answer.pk in self.excluded
+            derive_state(item, records[item.pk], self.rules, changes)
+        return changes
+
+
+def _chunks(keys: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (keys[at : at + recomputation.CHUNK] for at in range(0, len(keys), recomputation.CHUNK))
+
+
+def _decisions(keys: Sequence[int]) -> set[int]:
+    made = (
+        Adjudication.objects.filter(item__in=chunk).values_list("pk", flat=True) for chunk in _chunks(keys)
+    )
+    return {pk for rows in made for pk in rows}
+
+
 def preview(
     project: Project,
     change: Callable[[Project], object],
-    look: Callable[[Project, Sequence[int]], object] | None = None,
+    look: Callable[[Project, Sequence[int]], Look] | None = None,
 ) -> Effect:
-    """Make a change, count what it changes, and roll it back.
+    """Make a change, roll it back, and count what it changes.
 
-    `look` is called with the items before the change, and again after it. What was before is read before the
+    `look` is called with the items before the change, and again after it. The items are decided after the
     transaction, in which others wait on SQLite.
     """
-    look = look or (lambda project, keys: None)
     keys = _sample(project.items.live())
     fitting = len(recomputation.for_one_request(keys))  # few where answers have many spans
     keys = [keys[at * len(keys) // fitting] for at in range(fitting)]
-    before, changed = _Outcomes.of(keys), Project.objects.get(pk=project.pk)
-    look(changed, keys)
-    with transaction.atomic():
-        change(changed)
-        for start in range(0, len(keys), recomputation.CHUNK):
-            recomputation.recompute_items(project, keys[start : start + recomputation.CHUNK])
-        after = _Outcomes.of(keys)
-        look(Project.objects.get(pk=project.pk), keys)
+    stored, state = _decisions(keys), Project.objects.get(pk=project.pk)
+    looks = [look(state, keys)] if look else []
+    with transaction.atomic(), recomputation.left_out():
+        change(state)
+        changed = _Changed.of(project, keys)
+        looks += [look(Project.objects.get(pk=project.pk), keys)] if look else []
         transaction.set_rollback(True)
-    pairs = [(before.items[pk], after.items[pk]) for pk in keys]
-    waits = [(old[0] in WAITING, new[0] in WAITING) for old, new in pairs]
-    return Effect(
-        items=len(keys),
-        of=ItemCount.objects.live(project).total(),
-        reopened=waits.count((False, True)),
-        ended=waits.count((True, False)),
-        changed=sum(old[0] not in WAITING and new[0] not in WAITING and old != new for old, new in pairs),
-        decisions_lapsed=len(before.active - after.active),
-        decisions_restored=len(after.active - before.active),
-        decisions_dropped=len(before.stored - after.stored),
-    )
+    counts = Counter({"decisions_dropped": len(stored - changed.decisions)})
+    for chunk in _chunks(keys):
+        counts.update(_count(chunk, changed, looks))
+    names = [field.name for field in fields(Effect)]
+    return Effect(**({name: counts[name] for name in names} | {"items": len(keys), "of": _live(project)}))
+
+
+def _live(project: Project) -> int:
+    return ItemCount.objects.live(project).total()
+
+
+def _count(keys: Sequence[int], changed: _Changed, looks: Sequence[Look]) -> Counter[str]:
+    """Decide some items, and count what becomes of them and their decisions."""
+    items, records = list(Item.objects.filter(pk__in=keys)), recomputation.load_records(keys)
+    before = {item.pk: (item.state, item.gold) for item in items}
+    for look in looks[:1]:
+        look.add(items, records)
+    changes = changed.decide(items, records)
+    for look in looks[1:]:
+        look.add(items, records)
+    counts = Counter(decisions_lapsed=len(changes.lapsed), decisions_restored=len(changes.restored))
+    for item in items:
+        old, new = before[item.pk], (item.state, item.gold)
+        waited, waits = old[0] in WAITING, new[0] in WAITING
+        counts["ended"] += waited and not waits
+        counts["reopened"] += waits and not waited
+        counts["changed"] += not waited and not waits and old != new
+    return counts
 
 
 def other_policy_changes(project: Project) -> int:

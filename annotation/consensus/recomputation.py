@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from django.db import transaction
@@ -21,10 +23,23 @@ from evalsvc.core.jobs.queue import enqueue
 RECOMPUTE_AT_ONCE = 1_000
 MOST_IN_REQUEST = 1_500_000  # characters of answers, about 40 texts of 2 × 1,000 spans or 9,000 sentences
 CHUNK = 500
+_left_out = ContextVar("recomputation is left out", default=False)
+
+
+@contextmanager
+def left_out() -> Iterator[None]:
+    """Let changes leave the items as they are: a preview decides copies of them, after its transaction."""
+    token = _left_out.set(True)
+    try:
+        yield
+    finally:
+        _left_out.reset(token)
 
 
 def recompute_after_change(project: Project) -> None:
     """Recompute the items at once, or in large projects by a job."""
+    if _left_out.get():
+        return
     if is_recomputed_at_once(project):
         recompute(project)
     elif not is_recompute_queued(project):
@@ -71,6 +86,8 @@ def _in_order(project: Project) -> list[int]:
 @transaction.atomic
 def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
     """Lock and recompute these items."""
+    if _left_out.get():
+        return []
     items = list(Item.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk"))
     rules = Rules(project.pk)
     records = load_records(keys)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from annotation.consensus import recomputation
 from annotation.consensus.alpha import nominal_alpha
 from annotation.consensus.choices import choices_of
 from annotation.consensus.effects import WAITING, Effect, preview
 from annotation.consensus.facts import WITH_GOLD, Fact, facts_of
-from annotation.models import Answer, Item, Project, SourceLabels
+from annotation.consensus.item_state import ItemRecords
+from annotation.models import Item, Project, SourceLabels
 from annotation.ontology.labels import label_titles, mapping_of
 from annotation.ontology.plans import PlannedStep, apply_plan, step_of
 from annotation.reports.step_effects import StepEffects, effects_of_steps
@@ -40,75 +41,58 @@ class Quality:
         return self.both / self.gold if self.gold else None
 
 
-@dataclass(frozen=True)
 class Snapshot:
     """Outcomes of the items, and the inventory, at one time."""
 
-    labels: Mapping[str, str]
-    """Titles of the current labels by name."""
-    states: Mapping[int, str]
-    na: int
-    facts: int
-    by_label: Counter[str] = field(default_factory=Counter)
-    quality: Quality | None = None
-    alpha: float | None = None
-    """Krippendorff's α of complete answers that count."""
+    def __init__(self, project: Project, frozen: set[int]) -> None:
+        self.labels = label_titles(project)
+        """Titles of the current labels by name."""
+        self.states: dict[int, str] = {}
+        self.na = 0
+        self.by_label = Counter[str]()
+        self._mapping, self._frozen = mapping_of(project), frozen
+        self._facts, self._source, self._gold = set[Fact](), set[Fact](), set[Fact]()
+        self._answers: list[list[Any]] = []
 
-    @classmethod
-    def of(cls, project: Project, keys: Sequence[int], frozen: set[int]) -> Snapshot:
-        states: dict[int, str] = {}
-        by_label: Counter[str] = Counter()
-        facts: set[Fact] = set()
-        na, gold_of = 0, dict[int, set[Fact]]()
-        for start in range(0, len(keys), recomputation.CHUNK):
-            for item in Item.objects.filter(pk__in=keys[start : start + recomputation.CHUNK]):
-                states[item.pk] = item.state
-                if item.state not in WITH_GOLD or item.gold is None:
-                    continue
-                own = facts_of(item, item.gold)
-                na += not own
-                by_label.update({fact[-2] for fact in own})
-                facts |= own
-                if item.pk in frozen:
-                    gold_of[item.pk] = own
-        quality = _quality(project, gold_of) if frozen else None
-        return cls(
-            label_titles(project),
-            states,
-            na,
-            len(facts),
-            by_label,
-            quality,
-            nominal_alpha(_answers(project, keys)),
-        )
+    def add(self, items: Sequence[Item], records: Mapping[int, ItemRecords]) -> None:
+        """Add the outcomes of some items, with their answers in current labels."""
+        gold_of: dict[int, set[Fact]] = {}
+        for item in items:
+            self.states[item.pk] = item.state
+            given = [each.payload for each in records[item.pk].answers if not (each.set_aside or each.again)]
+            current = (self._mapping.payload(payload).payload for payload in given)
+            self._answers.append([frozenset(choices_of(payload)) for payload in current])
+            if item.state not in WITH_GOLD or item.gold is None:
+                continue
+            own = facts_of(item, item.gold)
+            self.na += not own
+            self.by_label.update({fact[-2] for fact in own})
+            self._facts |= own
+            if item.pk in self._frozen:
+                gold_of[item.pk] = own
+        for row in SourceLabels.objects.filter(item__in=[*gold_of]).select_related("item"):
+            self._source |= facts_of(row.item, self._mapping.payload(row.labels).payload)
+            self._gold |= gold_of[row.item_id]
+
+    @property
+    def facts(self) -> int:
+        return len(self._facts)
+
+    @property
+    def quality(self) -> Quality | None:
+        if not self._frozen:
+            return None
+        return Quality(len(self._source & self._gold), len(self._source), len(self._gold))
+
+    @cached_property
+    def alpha(self) -> float | None:
+        """Krippendorff's α of complete answers that count."""
+        return nominal_alpha(self._answers)
 
     @property
     def counts(self) -> Counter[str]:
         """Numbers of items by state."""
         return Counter(self.states.values())
-
-
-def _answers(project: Project, keys: Sequence[int]) -> Iterator[list[Any]]:
-    """Yield the answers to each item in current labels, without those excluded or asked again."""
-    mapping = mapping_of(project)
-    for start in range(0, len(keys), recomputation.CHUNK):
-        counting = Answer.objects.filter(item__in=keys[start : start + recomputation.CHUNK]).active()
-        by_item: dict[int, list[Any]] = {}
-        for item, payload in counting.filter(set_aside=False, again=False).values_list("item", "payload"):
-            answer = frozenset(choices_of(mapping.payload(payload).payload))
-            by_item.setdefault(item, []).append(answer)
-        yield from by_item.values()
-
-
-def _quality(project: Project, gold_of: Mapping[int, set[Fact]]) -> Quality:
-    mapping, source, gold = mapping_of(project), set[Fact](), set[Fact]()
-    keys = list(gold_of)
-    for start in range(0, len(keys), recomputation.CHUNK):
-        sealed = SourceLabels.objects.filter(item__in=keys[start : start + recomputation.CHUNK])
-        for row in sealed.select_related("item"):
-            source |= facts_of(row.item, mapping.payload(row.labels).payload)
-            gold |= gold_of[row.item_id]
-    return Quality(len(source & gold), len(source), len(gold))
 
 
 def frozen_items(project: Project, keys: Sequence[int]) -> set[int]:
@@ -175,22 +159,23 @@ class PlanEffects:
 
 
 def effects_of(project: Project, plan: Sequence[PlannedStep], *, by: User) -> PlanEffects:
-    """Make a plan, compare before and after, and roll it back."""
+    """Make a plan, roll it back, and compare before and after."""
     return effects_of_change(project, lambda copy: apply_plan(copy, plan, by=by), plan=plan, by=by)
 
 
 def effects_of_change(
     project: Project, change: Callable[[Project], object], *, by: User, plan: Sequence[PlannedStep] = ()
 ) -> PlanEffects:
-    """Make a change, compare before and after, and roll it back."""
+    """Make a change, roll it back, and compare before and after."""
     require(project, by, CURATOR)
     seen: list[Snapshot] = []
     frozen: set[int] = set()
 
-    def look(state: Project, keys: Sequence[int]) -> None:
+    def look(state: Project, keys: Sequence[int]) -> Snapshot:
         if not seen:
             frozen.update(frozen_items(state, keys))
-        seen.append(Snapshot.of(state, keys, frozen))
+        seen.append(Snapshot(state, frozen))
+        return seen[-1]
 
     effect, (before, after) = preview(project, change, look), seen
     steps = effects_of_steps(project, plan, list(before.states)) if plan else None

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from rest_framework.test import APIClient
 
-from annotation.adjudication import bulk_actions
+from annotation import projects
+from annotation.adjudication import bulk_actions, decisions
 from annotation.consensus import recomputation
 from annotation.models import KnownAnswer
+from annotation.queue import quality_settings
 from evalsvc.core.activity.models import entries
-from tests.cast.basics import sentence
+from tests.cast.basics import person, sentence
 from tests.cast.projects import ProjectCast
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +65,29 @@ def test_items_are_excluded_and_included_together_once_the_effect_was_read(cast:
     assert (back["changed"], back["kept"]) == (2, 1)
     assert back["effects"][2]["problem"] == "This sentence is not excluded."
     assert states(cast) == ["disputed", "open", "open"]
+
+
+def test_a_preview_writes_nothing_and_states_what_the_action_then_does(
+    cast: ProjectCast, django_assert_max_num_queries: Any
+) -> None:
+    """On SQLite a write keeps all other writers waiting until its transaction ends."""
+    disputed = cast.item(1)
+    payload, key = {"relations": ["born_in"]}, disputed.votes_key
+    decisions.decide(disputed, by=cast.curator, payload=payload, client_id=uuid4(), votes_key=key)
+    for who in ("ann", "bob"):
+        cast.answer(who, 2, "born_in")
+    quality_settings.set_quality_options(cast.project, most_extra=1, by=cast.curator)
+    projects.set_member(cast.project, user=person("cat"), role="annotator", by=cast.curator)
+    for action in ("reopen", "exclude", "include"):
+        keys = [item.key for item in cast.project.items.all()]
+        with django_assert_max_num_queries(30) as queries:
+            seen = bulk_actions.preview(cast.project, keys, action, by=cast.curator)
+        assert {query["sql"].split()[0] for query in queries.captured_queries} == {"SELECT"}, action
+        values = {"finding": "broken"} if action == "exclude" else {}
+        done = bulk_actions.apply(
+            cast.project, keys, action, by=cast.curator, previewed=bulk_actions.digest(seen), **values
+        )
+        assert sum(effect.before != effect.after for effect in done) >= 2, action
 
 
 def test_all_that_match_change_with_the_filters_of_the_list(

@@ -18,6 +18,7 @@ from annotation.consensus.effects import preview
 from annotation.models import Item, OntologyStep, Oversight, Project
 from annotation.ontology import inventory
 from annotation.queue import exclusions
+from annotation.reports.plan_effects import Snapshot
 from evalsvc.core.activity.models import entries
 from tests.cast.projects import answered_item, curator, project_with_items
 
@@ -47,11 +48,20 @@ def raise_k(project: Project) -> None:
     projects.set_k(project, k=3, by=curator())
 
 
-def test_what_was_before_a_change_is_read_before_others_have_to_wait() -> None:
+@pytest.mark.parametrize("change", [merge, exclude, raise_k])
+def test_nothing_is_decided_while_others_have_to_wait(
+    monkeypatch: pytest.MonkeyPatch, change: Callable[[Project], None]
+) -> None:
     """On SQLite a transaction keeps all writers waiting."""
-    outside, depths = len(connection.savepoint_ids), list[int]()
-    preview(two_items(), merge, lambda *_: depths.append(len(connection.savepoint_ids) - outside))
-    assert depths == [0, 1]
+    project, outside, depths = two_items(), len(connection.savepoint_ids), list[int]()
+
+    def decide(*values: Any) -> None:
+        depths.append(len(connection.savepoint_ids) - outside)
+
+    for module in (effects, recomputation):
+        monkeypatch.setattr(module, "derive_state", decide)
+    preview(project, change)
+    assert depths == [0, 0]
 
 
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
@@ -116,8 +126,9 @@ def test_a_preview_of_a_large_project_counts_a_sample_of_its_whole_order_decided
         decisions.decide(item, by=curator(), client_id=uuid4(), **values)
     counted: list[list[str]] = []
 
-    def look(state: Project, keys: Sequence[int]) -> None:
+    def look(state: Project, keys: Sequence[int]) -> Snapshot:
         counted.append([Item.objects.get(pk=pk).external_id for pk in keys])
+        return Snapshot(state, set())
 
     effect = preview(project, lambda copy: None, look)
     assert counted[0] == ["s6", "s7", "s0", "s3"]

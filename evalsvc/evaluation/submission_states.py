@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, Q
+from django.db.models import Q
 from django.db.models.functions import Coalesce, Now
 
 from evalsvc.core.accounts.models import Team, User
@@ -16,7 +15,7 @@ from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation.dates import stated
+from evalsvc.evaluation.final_runs import require_not_final
 from evalsvc.evaluation.models import (
     Benchmark,
     BoardTests,
@@ -27,7 +26,7 @@ from evalsvc.evaluation.models import (
     Submission,
     System,
 )
-from evalsvc.evaluation.roles import ORGANISER, Person, require_own, role_in
+from evalsvc.evaluation.roles import require_own
 
 S = Submission.State
 MOVES: dict[str, frozenset[str]] = {
@@ -52,8 +51,6 @@ MODEL_FAULTS = frozenset({"bad_model", "model_failed", "model_too_big", "model_t
 # What needs more than a job may take has cost as much as a scored run: it counts, and is not retried.
 LIMITS = frozenset({"memory_limit", "time_limit"})
 RETRIES = 3
-_BINDING = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN) | Q(row_rule__in=("entry", "final"))
-MAKES_FINAL = _BINDING & Q(closes_at__lte=Now())
 # A dense file stays `received` until a job has checked its numbers and queued the scoring.
 STATE_OF_CHECK: dict[str, str] = {
     Job.State.QUEUED: S.RECEIVED,
@@ -219,7 +216,7 @@ def retry(submission: Submission, *, by: User) -> None:
             "not_failed", f"This submission is {submission.state} and cannot be retried.", hint=hint
         )
     if submission.scored_at is None:  # of runs that failed, a team would retry the good ones alone
-        _require_not_final(submission, by)
+        require_not_final(submission, by)
     with transaction.atomic():
         system = System.objects.select_for_update().get(pk=submission.system_id)  # as a new file does
         runs = system.runs.filter(ACTIVE, same_phase(submission.benchmark, submission.phase))
@@ -228,51 +225,10 @@ def retry(submission: Submission, *, by: User) -> None:
         queueing.restart(submission.job, by=by.shown_name)
 
 
-def final_under(submission: Submission, user: Person) -> Setting | None:
-    """Return an ended setting that makes the run final: sealed, hidden, or showing final runs.
-
-    It stays final where that has been changed since the end.
-    """
-    if role_in(submission.benchmark, user) == ORGANISER:
-        return None
-    sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
-    ended = MAKES_FINAL | Q(final_before__gt=submission.created_at)
-    own = Setting.objects.filter(sent_to, benchmark=submission.benchmark)
-    chosen_by = [f"best:{key}" for key in own.values_list("key", flat=True)]
-    chosen = Q(row_rule__in=chosen_by, closes_at__gt=submission.created_at)  # by the figures of this file
-    closed = Setting.objects.filter(sent_to | chosen, ended, benchmark=submission.benchmark)
-    return closed.select_related("benchmark").order_by("closes_at").first()
-
-
-def final_before(setting: Setting) -> datetime | None:
-    """Return before when runs were sent that stay final as the setting changes.
-
-    Runs may have come after its end, if that was moved to the past.
-    """
-    if not Setting.objects.filter(MAKES_FINAL, pk=setting.pk).exists():
-        return setting.final_before
-    newest = Submission.objects.filter(evaluations__setting=setting).aggregate(at=Max("created_at"))["at"]
-    after = newest and newest + timedelta(microseconds=1)
-    return max(filter(None, (setting.closes_at, setting.final_before, after)))
-
-
-def _require_not_final(submission: Submission, by: User) -> None:
-    """Reject dropping a run, or adding one that failed, once held-back scores are out."""
-    setting = final_under(submission, by)
-    if setting is None:
-        return
-    ended = stated(setting.ended_at, setting.benchmark) if setting.ended_at else ""
-    raise Conflict(
-        "phase_ended",
-        f"Runs on “{setting.title}” are final: it ended on {ended} and its scores are public.",
-        hint="Organisers can still withdraw, cancel or retry a run. Ask them.",
-    )
-
-
 def cancel(submission: Submission, *, by: User) -> None:
     """Cancel a waiting submission now, a running one at its next report."""
     require_own(by, submission)
-    _require_not_final(submission, by)  # nor one that waits: its file tells the team how it would score
+    require_not_final(submission, by)  # nor one that waits: its file tells the team how it would score
     if submission.job is None or S.CANCELLED not in MOVES[submission.state]:
         raise Conflict("ended", f"This submission is {submission.state} and cannot be cancelled.")
     queueing.request_cancel(submission.job)
@@ -285,7 +241,7 @@ def withdraw(submission: Submission, *, by: User) -> None:
     Its run may be submitted again. Final once a sealed or hidden phase has ended.
     """
     require_own(by, submission)
-    _require_not_final(submission, by)
+    require_not_final(submission, by)
     # workers lock the job before the submission too
     if submission.job:
         queueing.request_cancel(submission.job)

@@ -28,7 +28,7 @@ from evalsvc.evaluation.benchmarks import creation, inputs, revision_effect
 from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.dates import is_doubtful, is_in_calendar, moment, stated
 from evalsvc.evaluation.disclosure import gold_digest, split
-from evalsvc.evaluation.disclosure.policy import Disclosed, has_closed
+from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.computation import of_setting
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 
@@ -88,7 +88,7 @@ class SplitSerializer(serializers.Serializer[Setting]):
         return split.seed_sha256(setting)
 
     def get_seed(self, setting: Setting) -> str:
-        return setting.share_seed if has_closed(setting) else ""
+        return setting.share_seed if setting.has_closed() else ""
 
 
 class WithGold(serializers.Serializer[Any]):

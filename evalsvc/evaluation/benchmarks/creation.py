@@ -16,7 +16,7 @@ from evalsvc.core.activity.models import record
 from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.text_validation import require_unreserved
-from evalsvc.evaluation import submission_states
+from evalsvc.evaluation import final_runs, submission_states
 from evalsvc.evaluation.benchmarks import row_rules, versions
 from evalsvc.evaluation.benchmarks.label_inventory import inventory_of, labels_of_set
 from evalsvc.evaluation.benchmarks.rules import checked_rules
@@ -224,7 +224,7 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             for values in ({name: getattr(row, name) for name in changed}, changed)
         )
         record(row.benchmark, "setting", by=by, about=row.key, before=before, after=after)
-        final_before = submission_states.final_before(row)
+        final_before = final_runs.final_before(row)
         Setting.objects.filter(pk=row.pk).update(**changed, final_before=final_before)
         if row.benchmark.contributed:  # replaced versions are shown only where they rank
             submission_states.show_measures(row.benchmark_id)

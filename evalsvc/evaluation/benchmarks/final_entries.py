@@ -14,8 +14,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation.benchmarks.file_contract import BOTH
 from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY
-from evalsvc.evaluation.dates import stated
-from evalsvc.evaluation.disclosure.policy import has_closed
+from evalsvc.evaluation.final_runs import makes_final, phase_ended
 from evalsvc.evaluation.models import Benchmark, FinalEntry, Setting, Submission
 from evalsvc.evaluation.roles import ORGANISER, require_own, role_in
 from evalsvc.evaluation.submission_states import mark_boards
@@ -53,13 +52,7 @@ def choose(submission: Submission, *, by: User, phase: str = "") -> None:
     if not chosen and role_in(submission.benchmark, by) == ORGANISER:
         chosen = list(phases)
     if not chosen:
-        setting = next(ended for ended in phases.values() if ended)
-        at = stated(setting.ended_at, submission.benchmark) if setting.ended_at else ""
-        raise Conflict(
-            "phase_ended",
-            f"“{setting.title}” ended on {at}, so its final runs cannot change.",
-            hint="If the choice is a mistake, ask the organisers to change it.",
-        )
+        raise phase_ended(next(ended for ended in phases.values() if ended))
     with transaction.atomic():
         for each in chosen:
             FinalEntry.objects.update_or_create(submission=submission, phase=each, defaults={"at": Now()})
@@ -68,17 +61,14 @@ def choose(submission: Submission, *, by: User, phase: str = "") -> None:
 
 
 def _phases(submission: Submission) -> dict[str, Setting | None]:
-    """Return the phases of a run in which it can be final, each with a setting that ended it, if one has.
-
-    A run of a setting that ended and goes on could be chosen by its figures.
-    """
+    """Return the phases of a run in which it can be chosen, each with a setting that made it final."""
     settings = Setting.objects.filter(row_rule__in=BY_CHOICE, evaluations__submissions=submission)
     phases: dict[str, Setting | None] = {}
     for setting in settings.distinct().order_by("closes_at"):
         for phase in phases_of(submission):
             if setting.phase in ("", phase) or not phase:
-                seen = setting.final_before is not None and submission.created_at < setting.final_before
-                phases[phase] = phases.get(phase) or (setting if has_closed(setting) or seen else None)
+                final = makes_final(setting, submission.created_at)
+                phases[phase] = phases.get(phase) or (setting if final else None)
     return phases
 
 

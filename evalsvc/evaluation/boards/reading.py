@@ -22,13 +22,13 @@ from evalsvc.evaluation.disclosure.history import histories
 from evalsvc.evaluation.disclosure.policy import (
     Policy,
     ShownValue,
-    has_closed,
     held_back_from,
     needs_claims,
     shown_values,
     withheld_values,
 )
 from evalsvc.evaluation.disclosure.sensitivity import TAU
+from evalsvc.evaluation.final_runs import choice_end
 from evalsvc.evaluation.measures.menu import (
     as_shown,
     shown_measures,
@@ -202,7 +202,7 @@ def read_choices(readings: Collection[Reading]) -> None:
     read_values(list(theirs.values()))
     for reading, key in rules.items():
         if other := theirs.get((reading.policy.setting.benchmark_id, key)):
-            reading.elsewhere = _main_values(other, before=_choice_end(reading.policy.setting))
+            reading.elsewhere = _main_values(other, before=choice_end(reading.policy.setting))
 
 
 def _read_finals(readings: Collection[Reading]) -> None:
@@ -223,12 +223,6 @@ def _read_finals(readings: Collection[Reading]) -> None:
             run: at for run, phase, at in chosen if not setting.phase or phase in ("", setting.phase)
         }
         reading.teams = teams[setting.benchmark_id] if setting.row_rule == ENTRY else {}
-
-
-def _choice_end(setting: Setting) -> datetime | None:
-    """Return the end of a setting that held figures back; a team could choose by files sent later."""
-    held_back = setting.sealed or setting.disclosure == Setting.Disclosure.HIDDEN or setting.final_before
-    return setting.closes_at if held_back and has_closed(setting) else None
 
 
 def _main_values(reading: Reading, *, before: datetime | None) -> dict[int | tuple[int, str], float]:

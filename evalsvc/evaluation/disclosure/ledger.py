@@ -12,7 +12,7 @@ from evalsvc.core.accounts.models import Team
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.history import showing
-from evalsvc.evaluation.disclosure.policy import Policy, has_closed, hidden_among
+from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.measures.computation import f_title
 from evalsvc.evaluation.measures.menu import as_shown, offered
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -119,7 +119,7 @@ class Ledger:
         """True if a team knows too much of the gold, or may with the files it has (None: without limit)."""
         if any(team.share > rules.WARN_ABOVE for team in self.teams):
             return True
-        if has_closed(self.setting) or not self.bits_per_file:
+        if self.setting.has_closed() or not self.bits_per_file:
             return False
         return most is None or self.share(most * self.bits_per_file) > rules.WARN_ABOVE
 
@@ -133,4 +133,4 @@ def ledgers(benchmark: Benchmark) -> list[Ledger]:
 
 def did_hide(setting: Setting) -> bool:
     """True for a hidden setting that has closed: what its figures gave away before stays on record."""
-    return setting.disclosure == Setting.Disclosure.HIDDEN and has_closed(setting)
+    return setting.disclosure == Setting.Disclosure.HIDDEN and setting.has_closed()

@@ -74,10 +74,6 @@ def undefined(reason: str) -> str:
     return reason if reason.startswith(WITHHELD) else f"undefined: {reason}"
 
 
-def has_closed(setting: Setting, now: datetime | None = None) -> bool:
-    return setting.closes_at is not None and setting.closes_at <= (now or timezone.now())
-
-
 def hidden_among(settings: Iterable[Setting], now: datetime | None = None) -> set[int]:
     """Return the settings whose exact figures would give their gold away.
 
@@ -86,7 +82,7 @@ def hidden_among(settings: Iterable[Setting], now: datetime | None = None) -> se
     """
     at = now or timezone.now()
     hiding = [each for each in settings if each.disclosure == Setting.Disclosure.HIDDEN]
-    hidden = {each.pk for each in hiding if not has_closed(each, at)}
+    hidden = {each.pk for each in hiding if not each.has_closed(at)}
     if closed := {each.pk for each in hiding} - hidden:
         secret = gold_digest.secret_versions(at)
         open_since = Greatest(OuterRef("setting__closes_at"), OuterRef("created_at"))
@@ -211,7 +207,7 @@ class Policy:
     @property
     def until(self) -> str:
         closes = self.setting.closes_at
-        if has_closed(self.setting):
+        if self.setting.has_closed():
             return "while another setting hides this gold"
         at = stated(closes, self.setting.benchmark) if closes else ""
         return f"until {at}" if at else "while the setting is open"

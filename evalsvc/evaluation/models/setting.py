@@ -83,11 +83,8 @@ class Setting(models.Model):
     def __str__(self) -> str:
         return f"{self.benchmark}: {self.title}"
 
-    @property
-    def ended_at(self) -> datetime | None:
-        """When it ended; before a change of its dates, the last time."""
-        at = self.closes_at
-        return at if at and at <= timezone.now() else self.final_before
+    def has_closed(self, now: datetime | None = None) -> bool:
+        return self.closes_at is not None and self.closes_at <= (now or timezone.now())
 
     @property
     def kind(self) -> str:

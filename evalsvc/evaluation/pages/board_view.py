@@ -17,7 +17,6 @@ from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
 from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import as_shown
@@ -143,9 +142,9 @@ def _part(setting: Setting) -> str:
     part = f"{share}, drawn once for all teams"
     if setting.rest_of is not None:
         part = f"the rest beside the {share} of “{setting.rest_of.title}”"
-    elif has_closed(setting):
+    elif setting.has_closed():
         part += f", final figures under “{setting.rest.title}”"
-    seed = f"seed {setting.share_seed}" if has_closed(setting) else "seed shown at closing"
+    seed = f"seed {setting.share_seed}" if setting.has_closed() else "seed shown at closing"
     return f"{part}; {seed}, SHA-256 {seed_sha256(setting)[:12]}…"
 
 

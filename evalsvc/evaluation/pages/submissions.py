@@ -23,7 +23,7 @@ from evalsvc.core.web import views
 from evalsvc.core.web.downloads import STORED_NOWHERE, csv_file, svg_file
 from evalsvc.core.web.figures import Figure
 from evalsvc.core.web.formatting import counted, day, listed
-from evalsvc.evaluation import roles, shown_scores, submission_states
+from evalsvc.evaluation import final_runs, roles, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, final_entries, row_rules, scoring_identity
 from evalsvc.evaluation.disclosure.history import WAITING
 from evalsvc.evaluation.disclosure.outcomes import outcomes_of
@@ -187,7 +187,7 @@ def _left_out(submission: Submission) -> Notice | None:
 
 
 def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
-    final = submission_states.final_under(submission, request.user)
+    final = final_runs.final_under(submission, request.user)
     context = _waiting(submission) | {"lead": _lead_of(submission, []), "final": final}
     may_retry = final is None or submission.scored_at is not None
     context["can_be_retried"] = may_retry and submission_states.can_be_retried(submission)

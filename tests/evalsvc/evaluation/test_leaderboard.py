@@ -159,7 +159,7 @@ def test_the_team_chooses_its_final_run_until_the_setting_closes(cast: Benchmark
     [row] = board(setting, "accuracy").rows
     assert (row.runs.chosen, row.figures["accuracy"].mean) == ("1", 1.0)
     Setting.objects.update(closes_at=timezone.now())
-    with pytest.raises(Conflict, match="so its final runs cannot change"):
+    with pytest.raises(Conflict, match="are final: it ended on"):
         final_entries.choose(first, by=cast.kim)
     submission_states.withdraw(first, by=cast.olga)
     with pytest.raises(Conflict, match="on no leaderboard"):
@@ -230,7 +230,7 @@ def test_a_final_entry_stands_when_its_phase_has_ended_and_another_begins(cast: 
     Setting.objects.filter(key="dev").update(closes_at=timezone.now())
     final_entries.choose(other, by=cast.kim)
     assert final_entries.final_phases([benchmark.pk]) == {both.pk: ["dev"], other.pk: ["test"]}
-    with pytest.raises(Conflict, match="final runs cannot change"):
+    with pytest.raises(Conflict, match="are final: it ended on"):
         final_entries.choose(other, by=cast.kim, phase="dev")
     settings = {each.key: each for each in benchmark.settings.all()}
     first = {key: board(each, "accuracy").rows[0].system.name for key, each in settings.items()}

@@ -1,0 +1,79 @@
+"""Final runs: those that a team can no longer drop, retry or choose, as it knows their figures.
+
+A setting binds its runs if it seals or hides figures, or shows the runs that teams choose. A run is final
+under it
+
+- from the moment it closes; or
+- if it had closed before and was changed since, in whatever way: `Setting.final_before` says before when such
+  runs were sent. Others are as free as those of any setting.
+
+Both hold for the setting that a run was sent to, and for one that chooses its runs by their figures there, if
+the run was sent before that one closed. A run sent later is not final, but is not chosen either.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models import Max, Q
+
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.evaluation.dates import stated
+from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.evaluation.roles import ORGANISER, Person, role_in
+
+
+def makes_final(setting: Setting, sent: datetime) -> bool:
+    """True if the setting makes a run final that was sent at a time."""
+    if _binds(setting) and setting.has_closed():
+        return True
+    return setting.final_before is not None and sent < setting.final_before
+
+
+def choice_end(setting: Setting) -> datetime | None:
+    """Return before when the runs were sent that a setting chooses among; none: it chooses among all."""
+    bound = _binds(setting) or setting.final_before is not None
+    return setting.closes_at if bound and setting.has_closed() else None
+
+
+def final_under(submission: Submission, user: Person) -> Setting | None:
+    """Return the setting that makes the run final for a person; for organisers none does."""
+    if role_in(submission.benchmark, user) == ORGANISER:
+        return None
+    sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
+    of_benchmark = Setting.objects.filter(benchmark=submission.benchmark)
+    choosing = [f"best:{key}" for key in of_benchmark.filter(sent_to).values_list("key", flat=True)]
+    chosen = Q(row_rule__in=choosing, closes_at__gt=submission.created_at)
+    settings = of_benchmark.filter(sent_to | chosen).select_related("benchmark").order_by("closes_at")
+    return next((each for each in settings if makes_final(each, submission.created_at)), None)
+
+
+def require_not_final(submission: Submission, by: Person) -> None:
+    """Reject dropping a run, or adding one that failed, once its figures are out."""
+    if setting := final_under(submission, by):
+        raise phase_ended(setting)
+
+
+def phase_ended(setting: Setting) -> Conflict:
+    at = setting.closes_at if setting.has_closed() else setting.final_before
+    ended = f"ended on {stated(at, setting.benchmark)}" if at else "has ended"
+    detail = f"Runs on “{setting.title}” are final: it {ended} and its scores are public."
+    hint = "Organisers can still choose, withdraw, cancel or retry a run. Ask them."
+    return Conflict("phase_ended", detail, hint=hint)
+
+
+def final_before(setting: Setting) -> datetime | None:
+    """Return the `final_before` that a setting needs when it is changed now.
+
+    Runs may have come after its end, if that was moved to the past.
+    """
+    if not (_binds(setting) and setting.has_closed()):
+        return setting.final_before
+    newest = Submission.objects.filter(evaluations__setting=setting).aggregate(at=Max("created_at"))["at"]
+    after = newest and newest + timedelta(microseconds=1)
+    return max(filter(None, (setting.closes_at, setting.final_before, after)))
+
+
+def _binds(setting: Setting) -> bool:
+    held_back = setting.sealed or setting.disclosure == Setting.Disclosure.HIDDEN
+    return held_back or setting.row_rule in ("entry", "final")

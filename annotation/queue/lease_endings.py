@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http import Http404
 
@@ -62,18 +63,23 @@ def _own(pk: int, user: User) -> Lease:
 
 
 def return_all(annotator: Annotator) -> None:
-    """Return every active lease of this annotator, in the order they were given.
-
-    Whoever watches them end must not see in which order the items were imported: checks mostly come last.
-    """
-    for lease in annotator.leases.filter(ending="").order_by("pk"):
+    """Return every active lease of this annotator."""
+    for lease in _in_order(annotator.leases.filter(ending="")):
         _end(lease, Lease.Ending.RETURNED)
 
 
 def expire_overdue() -> int:
     """End overdue leases and return their number."""
-    overdue = Lease.objects.filter(ending="", expires_at__lte=Now()).order_by("item_id")[:500]
-    return sum(_end(lease, Lease.Ending.EXPIRED) for lease in list(overdue))
+    overdue = Lease.objects.filter(ending="", expires_at__lte=Now())
+    return sum(_end(lease, Lease.Ending.EXPIRED) for lease in _in_order(overdue))
+
+
+def _in_order(leases: QuerySet[Lease]) -> list[Lease]:
+    """Return the first of the leases to end, in the order they were given.
+
+    Whoever watches them end must not see in which order the items were imported: checks mostly come last.
+    """
+    return list(leases.order_by("pk")[:500])
 
 
 @transaction.atomic

@@ -400,15 +400,25 @@ def test_a_label_in_the_qualification_round_is_not_split(project: Project) -> No
         inventory.split(project, "B", targets=["B1", "B2"], by=curator())
 
 
-def test_leases_of_a_paused_person_end_in_the_order_they_were_given(
-    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("how", ["paused", "expired"])
+def test_leases_that_end_together_end_in_the_order_they_were_given(
+    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     given = [lease.pk for lease in leases.lease_several(project, people[0], n=8)]
     by_item = sorted(given, key=lambda pk: Lease.objects.get(pk=pk).item_id)
     assert by_item != sorted(given)  # as the checks were imported last
     ended = list[int]()
-    monkeypatch.setattr(lease_endings, "_end", lambda lease, ending: ended.append(lease.pk))
-    lease_endings.return_all(project.annotators.get(user=people[0]))
+
+    def end(lease: Lease, ending: str) -> bool:
+        ended.append(lease.pk)
+        return True
+
+    monkeypatch.setattr(lease_endings, "_end", end)
+    if how == "paused":
+        lease_endings.return_all(project.annotators.get(user=people[0]))
+    else:
+        Lease.objects.update(expires_at=Now() - timedelta(minutes=1))
+        assert lease_endings.expire_overdue() == len(given)
     assert ended == sorted(given)
 
 

@@ -25,7 +25,7 @@ from annotation.models import Answer, Item, Lease, Project, Vote
 from annotation.queue import leases, votes
 from annotation.reports import vote_log
 from annotation.testset import TestSet, export_lines
-from bench.pages import filling, measuring
+from bench.pages import copies, filling, measuring
 from evalsvc.core.accounts.models import User
 from tests.places.extent import FULL
 
@@ -127,7 +127,7 @@ def test_no_list_and_no_step_of_the_queue_reads_a_large_table_whole(
     either_database: str, items: int, tmp_path: Any
 ) -> None:
     settings.MEDIA_ROOT = tmp_path / "files"
-    filling.fill(filling.size_of(items))
+    filling.fill(copies.size_of(items))
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")

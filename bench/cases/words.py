@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench.cases.inputs import SEED
 from bench.harness import Case, Goal, Side
 from workers.metrics.spans import Spans, spans_of_columns
-from workers.metrics.wrf import tokens_of_lists, words_of_spans, wrf_counts
+from workers.metrics.words import tokens_of_lists, words_of_spans, wrf_counts
 
 PAIRS = 20_000
 LENGTH = 24

@@ -49,7 +49,7 @@ def measure_here(items: int, only: list[str]) -> list[Row]:
     logging.disable()
     from django.core.management import call_command
 
-    from bench.pages import filling, measuring
+    from bench.pages import copies, filling, measuring
 
     filled = Path(os.environ["EVALSVC_DATA"]) / "filled"
     # also where the folder is filled, perhaps by an earlier build
@@ -57,7 +57,7 @@ def measure_here(items: int, only: list[str]) -> list[Row]:
     call_command("migrate", verbosity=0)
     if not filled.exists():
         tell(f"filling {items:,} items")
-        filling.fill(filling.size_of(items))
+        filling.fill(copies.size_of(items))
         filled.touch()
     rows = []
     for page in measuring.pages():

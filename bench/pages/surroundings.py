@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.models import Batch, Download, OntologyStep, Project, Publication
 from annotation.testset import Companion, Release, TestSet
-from bench.pages.filling import Filler
+from bench.pages.copies import Filler
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.activity.models import LogEntry, record
 from evalsvc.evaluation.benchmarks import contributed, entrants

@@ -96,7 +96,7 @@ def _labels(data: bytes) -> None:
 def _imported(key: str, kind: str, data: bytes) -> None:
     """Lines of an import as its job takes them."""
     problems = Problems()
-    options = {"format": key, "scheme": "IOB2", "require_text": False}
+    options = {"format": key, "scheme": "IOB2"}
     batch = Batch(project=Project(kind=kind), format=key, options={"known": "check"})
     with suppress(FileRejected):
         for _ in fitting_lines(open_items(data, problems=problems, **options), batch, problems):

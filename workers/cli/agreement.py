@@ -18,7 +18,8 @@ from evalsvc.core.formats.text_lines import LIMITS
 from evalsvc.core.formats.text_spans import check_bounds
 from workers.cli.arguments import naming
 from workers.cli.report_output import number, table
-from workers.scoring.agreement import AnswerColumns, agreement_figures
+from workers.scoring.agreement import agreement_figures
+from workers.scoring.answer_columns import AnswerColumns
 
 Figures = dict[str, Any]
 COEFFICIENTS = {"observed": "observed", "fleiss": "Fleiss κ", "alpha": "Krippendorff α", "ac1": "Gwet AC1"}

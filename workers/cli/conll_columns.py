@@ -22,7 +22,7 @@ from workers.metrics.encoding import Vocabulary, distinct, encode, expand
 from workers.metrics.report import Report
 from workers.metrics.spans import Spans
 from workers.metrics.tags import spans_of_tag_codes
-from workers.metrics.wrf import Tokens
+from workers.metrics.words import Tokens
 
 Codes = NDArray[np.int32]
 

@@ -16,7 +16,8 @@ from annotation.testset import Companion, Kind, TestSet
 from evalsvc.core.database import in_batches
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
-from workers.scoring.agreement import AnswerColumns, agreement_figures
+from workers.scoring.agreement import agreement_figures
+from workers.scoring.answer_columns import AnswerColumns
 
 STEP = 2_000
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from workers.metrics.counts import Counts
 from workers.metrics.ratios import Floats, divide, scores
-
-if TYPE_CHECKING:
-    from workers.metrics.wrf import WordCounts
+from workers.metrics.words import WordCounts
 
 
 class SpanOutcome(NamedTuple):

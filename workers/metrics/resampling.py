@@ -13,7 +13,8 @@ from workers.metrics.counts import Ints, integers
 from workers.metrics.ratios import Floats, divide
 from workers.metrics.relations import Links, compared_links
 from workers.metrics.spans import Spans, matches
-from workers.metrics.wrf import Words, WrfCounts, wrf, wrf_counts
+from workers.metrics.words import Words, WrfCounts, wrf_counts
+from workers.metrics.wrf import wrf
 
 REPLICATES = 1_000
 Figure = Callable[[Floats], float]

@@ -31,14 +31,8 @@ from workers.metrics.text_answers import (
     words_of_answers,
 )
 from workers.metrics.weights import averages, macro_flip, micro_averages
-from workers.metrics.wrf import (
-    Tokens,
-    figures_of_words,
-    mean_word_rows,
-    word_counts,
-    word_rows,
-    words_of_spans,
-)
+from workers.metrics.words import Tokens, word_counts, words_of_spans
+from workers.metrics.wrf import figures_of_words, mean_word_rows, word_rows
 
 ENTITY_FAMILIES = ("conll", "muc", "wrf")
 NO_RELATIONS = "there are no gold relations"
@@ -187,7 +181,7 @@ def entities_suite(
     Examples
     --------
     >>> from workers.metrics.spans import spans_of_lists
-    >>> from workers.metrics.wrf import tokens_of_lists
+    >>> from workers.metrics.words import tokens_of_lists
     >>> spans = spans_of_lists([[(0, 1, "PER")]], labels=["PER"])
     >>> report = entities_suite(spans, spans, labels=["PER"], tokens=tokens_of_lists([["Ada", "came"]]))
     >>> report.values["conll_micro_f1"].value, report.values["wrf_strict"].value

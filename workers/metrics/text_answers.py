@@ -18,7 +18,7 @@ from workers.metrics.ratios import divide
 from workers.metrics.report import Value, value_of
 from workers.metrics.spans import Spans, exact_counts, spans_of_columns
 from workers.metrics.weights import micro_averages, scheme_averages
-from workers.metrics.wrf import Words, words_of_columns
+from workers.metrics.words import Words, words_of_columns
 
 GROUNDINGS = ("ordered", "first", "all")
 ARTICLE = re.compile(r"(?:the|a|an) ", re.IGNORECASE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,8 +27,8 @@ from workers.metrics.counts import Ints
 from workers.metrics.masi import MOST_SETS, MasiAlpha, SetAnswers
 from workers.metrics.ratios import Floats
 from workers.metrics.resampling import draw, percentile_interval
-from workers.metrics.spans import Spans, spans_of_columns
-from workers.scoring.span_agreement import TokenBounds, span_figures
+from workers.scoring.answer_columns import BLANK, AnswerColumns
+from workers.scoring.span_agreement import span_figures
 
 REPLICATES = 1_000
 CELLS_AT_ONCE = 12_000_000  # items times questions in memory at once: less than 200 MB of groups
@@ -37,51 +37,6 @@ Figure = dict[str, Any]
 Weighted = Callable[[Floats], float]
 Progress = Callable[[int, int, str], None]
 SHOWN = 40
-BLANK = ""  # stands for an answer submitted without a label: no relation has this name
-
-
-@dataclass
-class AnswerColumns:
-    """All answers as columns: item, annotator, chosen labels and spans."""
-
-    item: list[int] = field(default_factory=list)
-    annotator: list[int] = field(default_factory=list)
-    chosen: list[frozenset[str]] = field(default_factory=list)
-    spans: list[list[tuple[int, int, str]]] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    items: dict[Hashable, int] = field(default_factory=dict)
-    people: dict[Hashable, int] = field(default_factory=dict)
-    bounds: dict[int, TokenBounds] = field(default_factory=dict)
-
-    @property
-    def n_items(self) -> int:
-        return len(self.items)
-
-    def add(
-        self, item: Hashable, annotator: Hashable, name: str, payload: Mapping[str, Any], *, blank: bool
-    ) -> None:
-        """Add an answer; a `blank` one has no label, not even N/A."""
-        if annotator not in self.people:
-            self.people[annotator] = len(self.people)
-            self.names.append(name)
-        self.item.append(self.items.setdefault(item, len(self.items)))
-        self.annotator.append(self.people[annotator])
-        names = [link if isinstance(link, str) else link[1] for link in payload["relations"]]
-        self.chosen.append(frozenset([BLANK] if blank else names))
-        self.spans.append([(start, end, label) for start, end, label in payload["spans"]])
-
-    def add_text(self, item: Hashable, text: str, tokens: Sequence[str] | None) -> None:
-        """Add the text of an item that has an answer; agreement on tokens needs all of them."""
-        self.bounds[self.items[item]] = TokenBounds.of(text, tokens)
-
-    def span_columns(self) -> tuple[Spans, list[str]]:
-        """Return the spans, with their answers as documents, and their labels."""
-        rows = [(at, *span) for at, spans in enumerate(self.spans) for span in spans]
-        labels = sorted({row[3] for row in rows})
-        place = {label: at for at, label in enumerate(labels)}
-        answer, start, end, name = zip(*rows, strict=True) if rows else ((), (), (), ())
-        codes = [place[each] for each in name]
-        return spans_of_columns(answer, start, end, codes, n_documents=len(self.item)), labels
 
 
 def agreement_figures(

@@ -29,7 +29,7 @@ from workers.metrics.text_answers import (
     ground,
     undirected,
 )
-from workers.metrics.wrf import Tokens
+from workers.metrics.words import Tokens
 from workers.scoring.gold import Gold
 from workers.scoring.predictions import Placed, Predictions
 

@@ -31,7 +31,8 @@ from workers.metrics.ratios import Floats
 from workers.metrics.relations import Links, distinct_links, kinds_of_claims
 from workers.metrics.spans import Spans
 from workers.metrics.text_answers import Answer
-from workers.metrics.wrf import gammas, words_of_spans, wrf, wrf_counts
+from workers.metrics.words import words_of_spans, wrf_counts
+from workers.metrics.wrf import gammas, wrf
 from workers.scoring.case import ScoringCase
 
 ENDS = ("(e1,e2)", "(e2,e1)")

@@ -15,7 +15,8 @@ from annotation.releases.outcome import Judge, ProvenanceRow
 from annotation.releases.sides import rules_of
 from annotation.testset import Kind, TestSet, export_lines, provenance_lines
 from evalsvc.core.jobs.lease import Progress
-from workers.scoring.agreement import AnswerColumns, overall_agreement
+from workers.scoring.agreement import overall_agreement
+from workers.scoring.answer_columns import AnswerColumns
 
 Figure = dict[str, Any]
 

@@ -38,7 +38,7 @@ from workers.metrics.text_answers import (
     words_of_answers,
 )
 from workers.metrics.weights import averages
-from workers.metrics.wrf import words_of_spans
+from workers.metrics.words import words_of_spans
 from workers.scoring.case import ScoringCase, ScoringOptions
 from workers.scoring.composed import ClassCounts
 from workers.scoring.replicates import Replicates

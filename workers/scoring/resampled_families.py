@@ -10,7 +10,8 @@ import numpy as np
 from workers.metrics.counts import Ints
 from workers.metrics.ratios import Floats
 from workers.metrics.resampling import Tallies, word_tallies, wrf_of_sums
-from workers.metrics.wrf import MODES, Words, gammas
+from workers.metrics.words import Words
+from workers.metrics.wrf import MODES, gammas
 from workers.scoring.case import ScoringCase
 from workers.scoring.composed import ClassCounts, averaged, gammas_of, of_counts
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from workers.metrics import suites
 from workers.metrics.report import Report
-from workers.metrics.wrf import Tokens
+from workers.metrics.words import Tokens
 from workers.scoring.case import ScoringCase
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,35 +14,11 @@ from workers.metrics.ratios import Floats
 from workers.metrics.resampling import draw, percentile_interval
 from workers.metrics.span_agreement import TokenCounter, TokenLabels, confused_labels, shared_spans
 from workers.metrics.spans import Spans
-
-if TYPE_CHECKING:
-    from workers.scoring.agreement import AnswerColumns
+from workers.scoring.answer_columns import AnswerColumns, TokenBounds
 
 NO_TEXTS = "a file of answers has no texts: state them (--texts) to count tokens"
 NOT_MARKED = "nobody marked it where two people answered"
-# words, punctuation one by one, and each character of scripts without spaces
-TOKEN = re.compile(r"[぀-ヿ㐀-鿿豈-﫿]|[^\W぀-ヿ㐀-鿿豈-﫿]+|[^\w\s]")
 Figure = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class TokenBounds:
-    """Starts and ends of the tokens of a text, in its unit of offsets."""
-
-    starts: Sequence[int]
-    ends: Sequence[int]
-
-    @classmethod
-    def of(cls, text: str, tokens: Sequence[str] | None) -> TokenBounds:
-        """Take the tokens that came with the text, or split it into words and punctuation."""
-        if tokens is not None:
-            return cls(range(len(tokens)), range(1, len(tokens) + 1))
-        found = [match.span() for match in TOKEN.finditer(text)]
-        return cls([start for start, _ in found], [end for _, end in found])
-
-    def covered(self, start: int, end: int) -> range:
-        """Return the tokens that a span overlaps."""
-        return range(bisect_right(self.ends, start), bisect_left(self.starts, end))
 
 
 def span_figures(

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from workers.metrics.encoding import Vocabulary, encode
-from workers.metrics.wrf import Tokens, tokens_of_lists
+from workers.metrics.words import Tokens, tokens_of_lists
 from workers.scoring.gold import Gold
 
 if TYPE_CHECKING:

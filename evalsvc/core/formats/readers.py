@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import msgspec
 
@@ -14,6 +14,25 @@ from evalsvc.core.formats.records import ItemLine, PredictionLine, VoteLine
 from evalsvc.core.formats.registry import EmptyCell, Records, formats
 from evalsvc.core.formats.tag_schemes import ANY_SCHEME, Repair, Scheme, mostly_kept, scheme_hint
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
+
+
+class ItemOptions(TypedDict, total=False):
+    """Facts about a file of items that it does not state itself.
+
+    `unit` is that of offsets; `name` the id of a file of one document, `names` those of labels that a file
+    has as numbers.
+    """
+
+    scheme: Scheme | None
+    repair: Repair
+    column: int
+    unit: Unit | None
+    name: str
+    names: Sequence[str]
+
+
+UNSTATED: dict[str, Any] = {"scheme": None, "repair": "conlleval", "column": -1}
+UNSTATED |= {"unit": None, "name": "document", "names": ()}
 
 
 def read_by_job(format: str, kind: Records) -> bool:
@@ -53,27 +72,11 @@ def open_items(
     format: str,
     problems: Problems,
     limits: Limits = LIMITS,
-    scheme: Scheme | None = None,
-    repair: Repair = "conlleval",
-    column: int = -1,
-    require_text: bool = True,
-    unit: Unit | None = None,
-    name: str = "document",
-    names: Sequence[str] = (),
+    **options: Unpack[ItemOptions],
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) of any item format; CoNLL needs its tag scheme.
-
-    `unit` is that of offsets, where a file does not say it; `name` the id of a file of one document,
-    `names` those of labels that a file has as numbers.
-    """
-    options: dict[str, Any] = {
-        "scheme": scheme,
-        "repair": repair,
-        "column": column,
-        "require_text": require_text,
-    }
-    options |= {"unit": unit, "name": name, "names": names}
-    return open_records(source, "items", format=format, problems=problems, limits=limits, **options)
+    """Yield (line, item) of any item format; CoNLL needs its tag scheme."""
+    used = UNSTATED | options | {"require_text": True}
+    return open_records(source, "items", format=format, problems=problems, limits=limits, **used)
 
 
 def open_gold(
@@ -82,13 +85,8 @@ def open_gold(
     format: str,
     problems: Problems,
     limits: Limits = LIMITS,
-    scheme: Scheme | None = None,
-    repair: Repair = "conlleval",
-    column: int = -1,
     with_text: bool = False,
-    unit: Unit | None = None,
-    name: str = "document",
-    names: Sequence[str] = (),
+    **options: Unpack[ItemOptions],
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) with gold labels.
 
@@ -98,9 +96,8 @@ def open_gold(
     readers = chosen.readers if chosen else {}
     needs_items = with_text and "items" in readers and not ("gold" in readers and readers["gold"].keeps_text)
     kind: Records = "gold" if "gold" in readers and not needs_items else "items"
-    options: dict[str, Any] = {"scheme": scheme, "repair": repair, "column": column, "require_text": False}
-    options |= {"unit": unit, "name": name, "names": names}
-    return open_records(source, kind, format=format, problems=problems, limits=limits, **options)
+    used = UNSTATED | options | {"require_text": False}
+    return open_records(source, kind, format=format, problems=problems, limits=limits, **used)
 
 
 def open_predictions(

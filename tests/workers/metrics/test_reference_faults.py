@@ -10,7 +10,7 @@ from workers.metrics.ranking_profiles import corrected, opennre
 from workers.metrics.spans import exact_counts, spans_of_lists
 from workers.metrics.tags import spans_of_tags
 from workers.metrics.weights import micro_averages, scheme_weights
-from workers.metrics.wrf import tokens_of_lists, words_of_spans, wrf_counts
+from workers.metrics.words import tokens_of_lists, words_of_spans, wrf_counts
 
 GOLD = [(0, 0, "A")]
 

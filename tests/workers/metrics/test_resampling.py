@@ -36,7 +36,8 @@ from workers.metrics.resampling import (
 )
 from workers.metrics.spans import exact_counts, spans_of_columns
 from workers.metrics.weights import micro_averages, scheme_averages
-from workers.metrics.wrf import MODES, gammas, tokens_of_lists, words_of_spans, wrf_figures
+from workers.metrics.words import tokens_of_lists, words_of_spans
+from workers.metrics.wrf import MODES, gammas, wrf_figures
 
 DEALT = np.random.default_rng(11)
 GOLD = DEALT.integers(0, 3, 60)

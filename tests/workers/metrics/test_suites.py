@@ -22,7 +22,7 @@ from workers.metrics.suites import (
 )
 from workers.metrics.text_answers import Answer, Document, TextAnswers
 from workers.metrics.weights import NO_GOLD
-from workers.metrics.wrf import tokens_of_lists
+from workers.metrics.words import tokens_of_lists
 
 LABELS = ["A(e1,e2)", "A(e2,e1)", "B(e1,e2)", "Other"]
 WORDS = [[f"w{number % 7}" for number in range(doc, doc + 12)] for doc in range(6)]

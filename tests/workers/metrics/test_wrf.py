@@ -9,19 +9,15 @@ from workers.metrics.encoding import Vocabulary
 from workers.metrics.spans import exact_counts, spans_of_columns, spans_of_lists
 from workers.metrics.tags import spans_of_tags
 from workers.metrics.weights import micro_averages
-from workers.metrics.wrf import (
+from workers.metrics.words import (
     WordCounts,
     WrfCounts,
-    gammas,
-    mean_word_rows,
     tokens_of_lists,
-    weighted_words,
     word_counts,
-    word_rows,
     words_of_spans,
-    wrf,
     wrf_counts,
 )
+from workers.metrics.wrf import gammas, mean_word_rows, weighted_words, word_rows, wrf
 
 LABELS = ["loc", "type"]
 WORDS = "scroll tip is partially melted by too high temperatures".split()  # noqa: SIM905
@@ -256,7 +252,7 @@ def test_words_collected_in_parts_are_those_of_all_spans_at_once(monkeypatch: py
     spans = spans_of_columns([0, 0, 1, 0], [0, 1, 0, 2], [4, 4, 2, 3], [0, 0, 1, 1], n_documents=2)
     whole = words_of_spans(spans, tokens)
     for at_once in (1, 3, 100):
-        monkeypatch.setattr("workers.metrics.wrf.WORDS_AT_ONCE", at_once)
+        monkeypatch.setattr("workers.metrics.words.WORDS_AT_ONCE", at_once)
         words = words_of_spans(spans, tokens)
         for name in ("document", "label", "unigram", "key"):
             assert getattr(words, name).tolist() == getattr(whole, name).tolist()

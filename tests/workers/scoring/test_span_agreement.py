@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workers.scoring.span_agreement import TokenBounds
+from workers.scoring.answer_columns import TokenBounds
 
 
 @pytest.mark.parametrize(

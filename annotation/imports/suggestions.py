@@ -13,7 +13,8 @@ from annotation.models import Batch, OntologyLabel, Project, Suggestion
 from annotation.queue.answer_validation import MOST_MARKS
 from annotation.testset import Kind
 from evalsvc.core.formats.label_mapping import Payload
-from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
+from evalsvc.core.formats.prediction_check import Claim, PredictionCheck
+from evalsvc.core.formats.prediction_forms import Form
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.readers import open_predictions
 from evalsvc.core.formats.records import LabelPrediction, PredictionLine, ScoresPrediction

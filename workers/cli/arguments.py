@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from evalsvc.core.formats.negative_class import NA_PLACES
-from evalsvc.core.formats.prediction_check import SILENT_FORMS, TEXT_FORMS, Form
+from evalsvc.core.formats.prediction_forms import SILENT_FORMS, TEXT_FORMS, Form
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, Repair, Scheme
 from evalsvc.core.jobs.exceptions import InputFault

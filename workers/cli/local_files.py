@@ -17,7 +17,8 @@ from evalsvc.core.formats import conll, label_list
 from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.old_labels import NOTHING, mapped_in_words
-from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
+from evalsvc.core.formats.prediction_check import PredictionCheck
+from evalsvc.core.formats.prediction_forms import SILENT_FORMS, Form
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.registry import Records, formats, recognise_source
 from evalsvc.core.formats.text_lines import LIMITS

@@ -13,7 +13,7 @@ import numpy as np
 
 from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.old_labels import NOTHING
-from evalsvc.core.formats.prediction_check import TEXT_FORMS
+from evalsvc.core.formats.prediction_forms import TEXT_FORMS
 from evalsvc.core.formats.problems import Problems
 from evalsvc.evaluation.measures.computation import (
     SCORER,

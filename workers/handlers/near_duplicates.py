@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from django.db.models import Q
 
-from evalsvc.core.formats.prediction_check import TEXT_FORMS
+from evalsvc.core.formats.prediction_forms import TEXT_FORMS
 from evalsvc.evaluation.benchmarks import quotas, scoring_identity
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.history import WAITING, showing

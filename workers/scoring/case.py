@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.core.formats.old_labels import Stated
-from evalsvc.core.formats.prediction_check import TEXT_FORMS
+from evalsvc.core.formats.prediction_forms import TEXT_FORMS
 from evalsvc.core.formats.records import Link, token_starts
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.metrics import bags, suites

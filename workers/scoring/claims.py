@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.core.formats.prediction_check import TEXT_FORMS
+from evalsvc.core.formats.prediction_forms import TEXT_FORMS
 from evalsvc.evaluation.disclosure.rules import near_below
 from workers.metrics.classification import MISSING
 from workers.metrics.text_answers import Normalisation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evalsvc.core.formats.prediction_check import TEXT_FORMS
+from evalsvc.core.formats.prediction_forms import TEXT_FORMS
 from workers.metrics import matching
 from workers.metrics.classification import MISSING
 from workers.metrics.encoding import distinct

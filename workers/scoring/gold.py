@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from evalsvc.core.formats import jsonl_items
+from evalsvc.core.formats.gold_columns import GoldColumns, read_gold_columns
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.readers import open_gold
 from evalsvc.core.formats.records import ItemLine, Link
@@ -137,9 +138,7 @@ def relation_columns(
     """Read regular relation lines, or return None for the line reader."""
     gold = Gold()
     try:
-        for part in jsonl_items.read_gold_columns(
-            source, pairs=unit == "bag", problems=Problems(), limits=limits
-        ):
+        for part in read_gold_columns(source, pairs=unit == "bag", problems=Problems(), limits=limits):
             if only is not None:
                 part = part.subset([row for row, name in enumerate(part.ids) if name in only])
             _extend(gold, part, negatives)
@@ -148,7 +147,7 @@ def relation_columns(
     return gold
 
 
-def _extend(gold: Gold, part: jsonl_items.GoldColumns, negatives: Container[str | None]) -> None:
+def _extend(gold: Gold, part: GoldColumns, negatives: Container[str | None]) -> None:
     first = len(gold.index)
     gold.index.update(zip(part.ids, count(first)))
     if len(gold.index) < first + len(part.ids):

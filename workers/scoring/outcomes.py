@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.core.formats.prediction_check import TEXT_FORMS
+from evalsvc.core.formats.prediction_forms import TEXT_FORMS
 from evalsvc.evaluation.disclosure.outcomes import (
     BOUNDS,
     CLAIM_KINDS,

@@ -14,9 +14,11 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.core.formats import jsonl_predictions
+from evalsvc.core.formats import jsonl_predictions, opennre
 from evalsvc.core.formats.old_labels import OldLabels, Stated
-from evalsvc.core.formats.prediction_check import FORM_OF, TEXT_FORMS, Claim, PredictionCheck
+from evalsvc.core.formats.prediction_blocks import read_uniform_predictions
+from evalsvc.core.formats.prediction_check import Claim, PredictionCheck
+from evalsvc.core.formats.prediction_forms import FORM_OF, TEXT_FORMS
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.readers import open_predictions
 from evalsvc.core.formats.records import BagPrediction, Link, PredictionLine
@@ -127,7 +129,7 @@ def read_predictions(
 
     With `leave_out`, predictions about other items are counted, unless there are no others.
     """
-    if format in (jsonl_predictions.FORMAT.key, jsonl_predictions.OPENNRE.key):
+    if format in (jsonl_predictions.FORMAT.key, opennre.RESULTS.key):
         check = make_check(Problems())
         predictions = read_columns(file, check, limits=limits, tick=tick)
         if predictions is not None:
@@ -328,9 +330,7 @@ def read_columns(
     """Read regular lines that pass the check, else return None."""
     reader, parts, done = ColumnReader(check), [], 0
     try:
-        for part in jsonl_predictions.read_uniform_predictions(
-            source, problems=check.problems, limits=limits
-        ):
+        for part in read_uniform_predictions(source, problems=check.problems, limits=limits):
             check.form = FORM_OF[type(part[0])]
             parts.append(reader.read(check.form, part))
             tick(done := done + len(part))

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.core.formats.prediction_check import TEXT_FORMS
+from evalsvc.core.formats.prediction_forms import TEXT_FORMS
 from evalsvc.evaluation.measures.families import class_key
 from workers.metrics.classification import accuracy, averaged_classes, confusion_counts
 from workers.metrics.counts import Counts, Ints, integers

@@ -27,6 +27,7 @@ def load() -> None:
         npy,
         npz,
         nyt10,
+        opennre,
         plain_text,
         semeval,
         spacy_docbin,

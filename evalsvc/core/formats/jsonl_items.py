@@ -8,17 +8,14 @@ any other item after its line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.json_lines import (
     Identifier,
-    all_plain,
     count_keys,
     decode,
     decode_block,
@@ -27,15 +24,13 @@ from evalsvc.core.formats.json_lines import (
     identifier,
     is_plain,
 )
-from evalsvc.core.formats.pairs import json_lines, mention, pairs, place
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, Link, Span, content_id, token_starts
-from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
+from evalsvc.core.formats.registry import Format, Reader, Writer, register
 from evalsvc.core.formats.tag_schemes import Repair, Scheme, checked_tags
-from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, read_blocks
+from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_blocks
 from evalsvc.core.formats.text_spans import check_bounds, checked_spans, locate
 
-NEGATIVE = "NA"
 TEXT_KEYS = {"text", "tokens", "token"}
 PREDICTION_KEYS = {"label", "labels", "scores", "score", "tags", "spans", "entpair"}
 
@@ -317,91 +312,6 @@ def _plain_entity(mention: WireMention) -> Entity | None:
     return Entity(entity_id, mention.name, *(mention.pos if mention.pos is not UNSET else ()))  # type: ignore[arg-type]
 
 
-class _GoldMention(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    id: str
-    name: msgspec.Raw
-    pos: msgspec.Raw
-
-
-class _GoldLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    id: str
-    relations: list[str]
-    h: _GoldMention
-    t: _GoldMention
-
-
-class _GoldTextLine(_GoldLine, forbid_unknown_fields=True, gc=False):
-    text: msgspec.Raw
-
-
-class _GoldTokensLine(_GoldLine, forbid_unknown_fields=True, gc=False):
-    tokens: msgspec.Raw
-
-
-# Each has the same number of keys in every line.
-GOLD_DECODERS: tuple[tuple[msgspec.json.Decoder[Any], int], ...] = (
-    (msgspec.json.Decoder(_GoldTextLine), 11),
-    (msgspec.json.Decoder(_GoldTokensLine), 11),
-    (msgspec.json.Decoder(_GoldLine), 10),
-)
-
-
-class GoldColumns(NamedTuple):
-    """Columns of some gold lines."""
-
-    ids: list[str]
-    labels: list[list[str]]
-    pairs: list[tuple[str, str]]
-
-    def subset(self, rows: Sequence[int]) -> GoldColumns:
-        ids, labels = [self.ids[row] for row in rows], [self.labels[row] for row in rows]
-        return GoldColumns(ids, labels, [self.pairs[row] for row in rows] if self.pairs else [])
-
-
-def read_gold_columns(
-    source: Source, *, pairs: bool, problems: Problems, limits: Limits = LIMITS
-) -> Iterator[GoldColumns]:
-    """Yield the columns of regular relation lines with ids.
-
-    Raises `Irregular` at any other line. Without `pairs` that column is empty.
-    """
-    for block in read_blocks(source, problems=problems, limits=limits):
-        lines: list[_GoldLine] | None = None
-        for decoder, keys in GOLD_DECODERS:
-            lines = decode_block(block, decoder, limits=limits)
-            if lines is not None and has_keys(block, keys * len(lines)):
-                break
-            lines = None
-        if lines is None:
-            raise Irregular
-        entities = [(line.h.id, line.t.id) for line in lines] if pairs else []
-        columns = GoldColumns([line.id for line in lines], [line.relations for line in lines], entities)
-        names = columns.ids + [name for pair in entities for name in pair]
-        if not all_plain(names) or "" in chain.from_iterable(columns.labels):
-            raise Irregular
-        yield columns
-
-
-def write_opennre(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the lines, one per label, then the numbers of the relations."""
-    yield f"{export.name}.txt", json_lines(_opennre_objects(documents))
-    numbers = {name: number for number, name in enumerate([NEGATIVE, *export.relations])}
-    yield "rel2id.json", [msgspec.json.encode(numbers) + b"\n"]
-
-
-def _opennre_objects(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
-    for document, head, tail in pairs(documents):
-        places = [place(head), place(tail)]
-        if document.has_tokens:
-            sentence: dict[str, Any] = {"token": document.tokens}
-            places = [document.in_tokens(*at) for at in places]
-        else:
-            sentence = {"text": document.text}
-        mentions = {"h": mention(head, places[0]), "t": mention(tail, places[1])}
-        for label in document.labels or (NEGATIVE,):
-            yield sentence | mentions | {"relation": label}
-
-
 FORMAT = register(
     Format(
         "jsonl-items",
@@ -425,26 +335,5 @@ FORMAT = register(
             ("relations", "entities", "joint"),
             "code points of the text; tokens, where the line has them",
         ),
-    )
-)
-OPENNRE = register(
-    Format(
-        "opennre-gold",
-        "OpenNRE data",
-        "One sentence and one relation per line. Lines with the same sentence and pair are one item.",
-        '{"h":{"id":"Q1","name":"Ada","pos":[0,3]},"relation":"born_in",'
-        '"t":{"id":"Q2","name":"Turin","pos":[16,21]},"text":"Ada was born in Turin."}',
-        roles=("items", "gold"),
-        rank=30,
-        recognise=lambda sample: bool(sample.keys & TEXT_KEYS and sample.keys & {"relation", "token"}),
-        readers=FORMAT.readers,
-        repeats_items=True,
-        writer=Writer(
-            write_opennre,
-            ("relations",),
-            "code points of the text; tokens, where the set has them",
-            "Ids; lines of one pair become one item again.",
-        ),
-        marks="pairs",
     )
 )

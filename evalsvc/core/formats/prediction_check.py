@@ -14,16 +14,16 @@ A claim is a compact tuple, by form:
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
+from evalsvc.core.formats.bag_claims import BagClaims
 from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.old_labels import NOTHING, OldLabels
+from evalsvc.core.formats.prediction_forms import BAG_ONLY, FORM_OF, FORMS, TEXT_FORMS, ExampleLines, Form
 from evalsvc.core.formats.problems import Problems, did_you_mean, near
 from evalsvc.core.formats.records import (
     Abstention,
@@ -44,96 +44,15 @@ from evalsvc.core.formats.tag_schemes import (
 )
 from evalsvc.core.formats.text_spans import check_bounds
 
-Form = Literal["label", "labels", "scores", "bag", "spans", "tags", "entity_texts", "triple_texts"]
 Claim = tuple[Any, ...]
-FORM_OF: dict[type[Any], Form] = {
-    LabelPrediction: "label",
-    LabelsPrediction: "labels",
-    ScoresPrediction: "scores",
-    BagPrediction: "bag",
-    SpansPrediction: "spans",
-    TagsPrediction: "tags",
-    EntityTextsPrediction: "entity_texts",
-    TriplesPrediction: "triple_texts",
-}
-FORMS: tuple[Form, ...] = tuple(FORM_OF.values())
-TEXT_FORMS: tuple[Form, ...] = ("entity_texts", "triple_texts")
-BAG_ONLY: tuple[Form, ...] = ("bag",)
-# In these forms an item without a line has no label, and costs recall.
-SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
 
 MAX_IDS_FOR_HINTS = 1_000  # looking for a similar id is slow
 MAX_LABELS_WITH_HINTS = MOST_NAMED = 100  # MOST_NAMED of a line
 SHOWN_LABELS = 6
 REVERSED_PAIR = "The reversed pair is expected. Write the head first, then the tail."
-MAX_EXAMPLE_TAGS, FIRST_LINES = 12, 50
-KEY_OF = {str(form): f'"{form}"'.encode() for form in FORMS} | {
-    "bag": b'"relation"',
-    "entity_texts": b'"entities"',
-    "triple_texts": b'"triples"',
-}
 MAX_STRANGERS = 50
 MOST_RELATIONS = 2_000  # of a document: those of one name are compared one by one
 MOST_ANSWERS, LONGEST_ANSWER = 1_000, 2_000  # of a document, which are looked for in its text
-SINGLE_TAG = {"BIOES": "S", "BILOU": "U"}
-
-
-@dataclass
-class ExampleLines:
-    """Correct prediction lines in the form of the file.
-
-    They are shown with errors. Their answer is arbitrary.
-    """
-
-    ids: Collection[str]
-    labels: Collection[str]
-    pairs: Collection[tuple[str, str]] | None
-    forms: Sequence[str]
-    lengths: Mapping[str, int] | None
-    scheme: str | None
-    relations: Collection[str]
-    head: bytes = b""
-    form: str = ""
-    write_line: Callable[[str, str, str], str | None] = lambda id, label, tag: None
-
-    def guess_form(self) -> str:
-        """Return the form that the first lines seem to have."""
-        for line in self.head.split(b"\n", FIRST_LINES)[:FIRST_LINES]:
-            matching = [form for form in self.forms if KEY_OF.get(form, b"\0") in line]
-            if matching:
-                return matching[0]
-        return (*self.forms, "label")[0]
-
-    @cached_property
-    def usual(self) -> tuple[str, str, tuple[str, str]]:
-        """Return the alphabetically first expected id, label and pair."""
-        pair = min(self.pairs) if self.pairs else ("Q1", "Q2")
-        return min(self.ids, default="s1"), min(self.labels, default="born_in"), pair
-
-    def __call__(self, code: str, *, id: str = "", label: str = "") -> str:
-        """Return a correct line, with the id and label if given."""
-        usual_id, usual_label, pair = self.usual
-        name, label = id or usual_id, label or usual_label
-        tag = f"{SINGLE_TAG.get(self.scheme or '', 'B')}-{label}"
-        line = self.write_line(name, label, tag)
-        if line is not None:
-            return line
-        length = (self.lengths or {}).get(name, 1)
-        tags = [tag, "O", "…"] if length > MAX_EXAMPLE_TAGS else [tag] + ["O"] * (length - 1)
-        relation = min(self.relations, default=label)
-        shapes: dict[str, dict[str, Any]] = {
-            "label": {"id": name, "label": label},
-            "labels": {"id": name, "labels": [label]},
-            "scores": {"id": name, "scores": {label: 0.93}},
-            "bag": {"h": pair[0], "t": pair[1], "relation": label, "score": 0.93},
-            "spans": {"id": name, "spans": [[0, 1, label]]},
-            "tags": {"id": name, "tags": tags},
-            "entity_texts": {"id": name, "entities": [["Ada Byron", label]]},
-            "triple_texts": {"id": name, "triples": [["Ada Byron", relation, "Turin"]]},
-        }
-        if self.relations:
-            shapes["spans"] |= {"relations": [[0, relation, 0]]}
-        return json.dumps(shapes[self.form or self.guess_form()], ensure_ascii=False)
 
 
 class Stranger(NamedTuple):
@@ -147,33 +66,6 @@ class Stranger(NamedTuple):
     n_tokens: int = 0
     tokens: tuple[str, ...] | None = None
     pair: tuple[str, str] | None = None
-
-
-class BagClaims:
-    """Claimed relations of pairs.
-
-    Each (pair, relation) takes one byte, so that millions fit in memory. It has a bit for the name as the
-    file spells it, and one for the present name.
-    """
-
-    def __init__(self, pairs: Collection[tuple[str, str]] | None, labels: Collection[str]) -> None:
-        self.any_pair = pairs is None
-        self.rows = {pair: at for at, pair in enumerate(pairs or ())}
-        self.columns = {label: at for at, label in enumerate(sorted(labels))}
-        self.claimed = bytearray(len(self.rows) * len(self.columns))
-
-    def add(self, head: str, tail: str, relation: str, bit: int = 1) -> bool | None:
-        """Return whether the claim is new; None for an unexpected pair."""
-        row = self.rows.get((head, tail))
-        if row is None:
-            if not self.any_pair:
-                return None
-            row = self.rows[head, tail] = len(self.rows)
-            self.claimed.extend(bytes(len(self.columns)))
-        at = row * len(self.columns) + self.columns[relation]
-        is_new = not self.claimed[at] & bit
-        self.claimed[at] |= bit
-        return is_new
 
 
 class PredictionCheck:

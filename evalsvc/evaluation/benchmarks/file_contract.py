@@ -18,7 +18,8 @@ from django.utils import timezone
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.label_mapping import LabelMapping
-from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form, PredictionCheck
+from evalsvc.core.formats.prediction_check import PredictionCheck
+from evalsvc.core.formats.prediction_forms import BAG_ONLY, SILENT_FORMS, Form
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.evaluation.benchmarks.inputs import ExpectedIds, Pair, count_inputs, expected_ids

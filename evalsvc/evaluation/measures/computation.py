@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.negative_class import similar_to_negative
-from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form
+from evalsvc.core.formats.prediction_forms import BAG_ONLY, SILENT_FORMS, Form
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 from evalsvc.evaluation.measures import old_labels
 

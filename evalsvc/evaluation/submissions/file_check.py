@@ -15,7 +15,8 @@ from django.conf import settings
 from evalsvc.core.errors.exceptions import DomainError, TooLarge
 from evalsvc.core.formats import jsonl_predictions, npy, npz
 from evalsvc.core.formats.old_labels import OldLabels, Stated
-from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
+from evalsvc.core.formats.prediction_check import Claim, PredictionCheck
+from evalsvc.core.formats.prediction_forms import Form
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.readers import open_predictions
 from evalsvc.core.formats.registry import Format, formats, recognise, recognise_source

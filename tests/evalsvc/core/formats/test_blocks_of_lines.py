@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.core.formats import jsonl_items
+from evalsvc.core.formats.gold_columns import read_gold_columns
 from evalsvc.core.formats.jsonl_items import read_items
-from evalsvc.core.formats.jsonl_predictions import read_predictions, read_uniform_predictions
+from evalsvc.core.formats.jsonl_predictions import read_predictions
+from evalsvc.core.formats.prediction_blocks import read_uniform_predictions
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.text_lines import Irregular, Limits, read_lines
 
@@ -191,7 +193,7 @@ def test_gold_columns_are_the_labels_and_pairs_of_the_items():
     lines = [gold_line(), gold_line(id="s2", relations=["r", "q"])]
     data = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     items = [item for _, item in read_items(data, problems=Problems())]
-    (part,) = jsonl_items.read_gold_columns(data, pairs=True, problems=Problems())
+    (part,) = read_gold_columns(data, pairs=True, problems=Problems())
     assert part.ids == [item.id for item in items]
     assert [tuple(labels) for labels in part.labels] == [item.relations for item in items]
     assert part.pairs == [item.pair for item in items]
@@ -213,7 +215,7 @@ def test_gold_columns_are_the_labels_and_pairs_of_the_items():
 )
 def test_irregular_gold_raises_irregular(line):
     with pytest.raises(Irregular):
-        list(jsonl_items.read_gold_columns(line.encode(), pairs=True, problems=Problems()))
+        list(read_gold_columns(line.encode(), pairs=True, problems=Problems()))
 
 
 def test_gold_ignores_the_offsets_of_mentions():

@@ -108,9 +108,9 @@ def held_back_from(settings: Iterable[Setting], person: Person | None) -> set[in
     return {each.pk for each in asked if each.benchmark_id not in mine}
 
 
-def policy_for(setting: Setting, person: Person | None, version: SettingVersion | None = None) -> Policy:
+def policy_for(setting: Setting, person: Person | None) -> Policy:
     """Return what a person (None: the public) sees of a setting."""
-    return Policy(setting, bool(held_back_from([setting], person)), version)
+    return Policy(setting, bool(held_back_from([setting], person)))
 
 
 @dataclass(frozen=True)

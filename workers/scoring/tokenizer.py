@@ -13,6 +13,7 @@ import numpy as np
 from workers.metrics.encoding import Vocabulary, encode
 from workers.metrics.words import Tokens, tokens_of_lists
 from workers.scoring.gold import Gold
+from workers.scoring.long_words import Splitter, Token, has_long_word
 
 if TYPE_CHECKING:
     from spacy.tokenizer import Tokenizer  # type: ignore[import-not-found]
@@ -60,9 +61,17 @@ def tokenizer() -> Tokenizer:
     return spacy.blank(LANGUAGE).tokenizer
 
 
-def tokenized(texts: Sequence[str]) -> list[list[tuple[str, int, int]]]:
+@lru_cache(maxsize=1)
+def splitter() -> Splitter:
+    return Splitter(tokenizer())
+
+
+def tokenized(texts: Sequence[str]) -> list[list[Token]]:
     """Split each text into (token, start, end), without white space."""
+    return [splitter().split(text) if has_long_word(text) else _by_spacy(text) for text in texts]
+
+
+def _by_spacy(text: str) -> list[Token]:
     return [
-        [(token.text, token.idx, token.idx + len(token)) for token in doc if not token.is_space]
-        for doc in tokenizer().pipe(texts)
+        (token.text, token.idx, token.idx + len(token)) for token in tokenizer()(text) if not token.is_space
     ]

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.api.lease_numbers import LeaseNumberField, row_of
 from annotation.api.lookups import project_of
 from annotation.consensus.rules import Rules
 from annotation.models import Item, Lease, Project
@@ -59,7 +60,7 @@ class PayloadSerializer(serializers.Serializer[Any]):
 @extend_schema_serializer(component_name="Holding")
 class HeldLeasesSerializer(serializers.Serializer[Any]):
     holding = serializers.ListField(
-        child=serializers.IntegerField(),
+        child=LeaseNumberField(),
         default=list,
         max_length=200,
         help_text="Leases you have open or in reserve.",
@@ -67,7 +68,7 @@ class HeldLeasesSerializer(serializers.Serializer[Any]):
 
 
 class LeaseSerializer(serializers.Serializer[Any]):
-    lease = serializers.IntegerField()
+    lease = LeaseNumberField()
     item = ItemSerializer()
     base = serializers.IntegerField(help_text="Number of your last vote on the item; 0 if there is none.")
     expires_at = serializers.DateTimeField()
@@ -94,7 +95,7 @@ class SearchingSerializer(serializers.Serializer[Any]):
 
 @extend_schema_serializer(component_name="Held")
 class LeaseExtensionSerializer(serializers.Serializer[Any]):
-    lease = serializers.IntegerField()
+    lease = LeaseNumberField()
     expires_at = serializers.DateTimeField()
 
 
@@ -237,7 +238,7 @@ class Heartbeat(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         """Extend a lease."""
-        lease = lease_endings.heartbeat(pk, person(request))
+        lease = lease_endings.heartbeat(row_of(pk), person(request))
         return represented(LeaseExtensionSerializer, {"lease": lease.pk, "expires_at": lease.expires_at})
 
 
@@ -247,7 +248,7 @@ class Return(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         """End a lease without an answer."""
-        lease_endings.return_lease(pk, person(request))
+        lease_endings.return_lease(row_of(pk), person(request))
         return Response(status=204)
 
 

@@ -15,6 +15,7 @@ from django.contrib.admin.models import LogEntry as Correction
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from annotation.api.lease_numbers import number_of
 from annotation.models.release import Download, Publication
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Identity, Invitation, User
@@ -181,7 +182,7 @@ def disputed(cast: ServiceCast) -> Fields:
 
 
 def leased(cast: ServiceCast) -> Fields:
-    return {"pk": cast.lease.pk}
+    return {"pk": number_of(cast.lease.pk)}
 
 
 def kelpie(cast: ServiceCast) -> Fields:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +12,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from annotation import projects
-from annotation.models import Project
+from annotation.api.lease_numbers import row_of
+from annotation.models import Lease, Project
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from tests.cast.basics import person, run_job, sentence
@@ -58,6 +60,22 @@ def test_an_annotator_leases_answers_and_reads_the_history() -> None:
     assert (first.json()["number"], again.json()["repeated"]) == (1, True)
     past = me.get(f"{API}projects/{project.slug}/history").json()["results"]
     assert [(act["payload"]["relations"], act["number"]) for act in past] == [(["A"], 1)]
+
+
+def test_numbers_of_leases_do_not_tell_how_many_others_got_meanwhile() -> None:
+    project = project_with_items(9, k=2)
+    me, other = (client(user) for user in annotators(project, 2))
+    address = f"{API}projects/{project.slug}/reserve"
+    held = [lease["lease"] for lease in me.post(address, {"n": 5}).json()["leases"]]
+    rows = list(Lease.objects.order_by("pk").values_list("pk", flat=True))
+    assert [row_of(number) for number in held] == rows
+    assert len({b - a for a, b in pairwise(held)}) == 4  # where a row follows another, its number does not
+    assert max(held) < 2**53
+    more = me.post(address, {"n": 4, "holding": held}).json()["leases"]
+    assert {lease["lease"] for lease in more}.isdisjoint(held)
+    for number, status in ((held[0], 200), (rows[0], 404), (2**52, 404), (2**63, 404)):
+        assert me.post(f"{API}leases/{number}/heartbeat").status_code == status
+    assert other.post(f"{API}leases/{held[0]}/return").status_code == 404
 
 
 def test_an_empty_queue_is_204_and_a_returned_lease_is_leased_again() -> None:

@@ -8,7 +8,7 @@ under it
   runs were sent. Others are as free as those of any setting.
 
 Both hold for the setting that a run was sent to, and for one that chooses its runs by their figures there, if
-the run was sent before that one closed. A run sent later is not final, but is not chosen either.
+the run was sent before that one closed. What is sent later chooses no final run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db.models import Max, Q
+from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.evaluation.dates import stated
@@ -23,17 +24,13 @@ from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.roles import ORGANISER, Person, role_in
 
 
-def makes_final(setting: Setting, sent: datetime) -> bool:
-    """True if the setting makes a run final that was sent at a time."""
-    if _binds(setting) and setting.has_closed():
-        return True
-    return setting.final_before is not None and sent < setting.final_before
-
-
-def choice_end(setting: Setting) -> datetime | None:
-    """Return before when the runs were sent that a setting chooses among; none: it chooses among all."""
-    bound = _binds(setting) or setting.final_before is not None
-    return setting.closes_at if bound and setting.has_closed() else None
+def ended_for(setting: Setting, sent: datetime) -> datetime | None:
+    """Return when a setting ended and made a run final that was sent at a time, if it has."""
+    if setting.final_before is not None and sent < setting.final_before:
+        return setting.final_before
+    held_back = setting.sealed or setting.disclosure == Setting.Disclosure.HIDDEN
+    binds = held_back or setting.row_rule in ("entry", "final")
+    return setting.closes_at if binds and setting.has_closed() else None
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:
@@ -45,17 +42,17 @@ def final_under(submission: Submission, user: Person) -> Setting | None:
     choosing = [f"best:{key}" for key in of_benchmark.filter(sent_to).values_list("key", flat=True)]
     chosen = Q(row_rule__in=choosing, closes_at__gt=submission.created_at)
     settings = of_benchmark.filter(sent_to | chosen).select_related("benchmark").order_by("closes_at")
-    return next((each for each in settings if makes_final(each, submission.created_at)), None)
+    return next((each for each in settings if ended_for(each, submission.created_at)), None)
 
 
 def require_not_final(submission: Submission, by: Person) -> None:
     """Reject dropping a run, or adding one that failed, once its figures are out."""
     if setting := final_under(submission, by):
-        raise phase_ended(setting)
+        raise phase_ended(setting, submission)
 
 
-def phase_ended(setting: Setting) -> Conflict:
-    at = setting.closes_at if setting.has_closed() else setting.final_before
+def phase_ended(setting: Setting, submission: Submission) -> Conflict:
+    at = ended_for(setting, submission.created_at)
     ended = f"ended on {stated(at, setting.benchmark)}" if at else "has ended"
     detail = f"Runs on “{setting.title}” are final: it {ended} and its scores are public."
     hint = "Organisers can still choose, withdraw, cancel or retry a run. Ask them."
@@ -67,13 +64,8 @@ def final_before(setting: Setting) -> datetime | None:
 
     Runs may have come after its end, if that was moved to the past.
     """
-    if not (_binds(setting) and setting.has_closed()):
+    if ended_for(setting, timezone.now()) is None:
         return setting.final_before
     newest = Submission.objects.filter(evaluations__setting=setting).aggregate(at=Max("created_at"))["at"]
     after = newest and newest + timedelta(microseconds=1)
     return max(filter(None, (setting.closes_at, setting.final_before, after)))
-
-
-def _binds(setting: Setting) -> bool:
-    held_back = setting.sealed or setting.disclosure == Setting.Disclosure.HIDDEN
-    return held_back or setting.row_rule in ("entry", "final")

@@ -14,7 +14,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation.benchmarks.file_contract import BOTH
 from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY
-from evalsvc.evaluation.final_runs import makes_final, phase_ended
+from evalsvc.evaluation.final_runs import ended_for, phase_ended
 from evalsvc.evaluation.models import Benchmark, FinalEntry, Setting, Submission
 from evalsvc.evaluation.roles import ORGANISER, require_own, role_in
 from evalsvc.evaluation.submission_states import mark_boards
@@ -52,7 +52,7 @@ def choose(submission: Submission, *, by: User, phase: str = "") -> None:
     if not chosen and role_in(submission.benchmark, by) == ORGANISER:
         chosen = list(phases)
     if not chosen:
-        raise phase_ended(next(ended for ended in phases.values() if ended))
+        raise phase_ended(next(ended for ended in phases.values() if ended), submission)
     with transaction.atomic():
         for each in chosen:
             FinalEntry.objects.update_or_create(submission=submission, phase=each, defaults={"at": Now()})
@@ -67,7 +67,7 @@ def _phases(submission: Submission) -> dict[str, Setting | None]:
     for setting in settings.distinct().order_by("closes_at"):
         for phase in phases_of(submission):
             if setting.phase in ("", phase) or not phase:
-                final = makes_final(setting, submission.created_at)
+                final = ended_for(setting, submission.created_at)
                 phases[phase] = phases.get(phase) or (setting if final else None)
     return phases
 

@@ -28,7 +28,7 @@ from evalsvc.evaluation.disclosure.policy import (
     withheld_values,
 )
 from evalsvc.evaluation.disclosure.sensitivity import TAU
-from evalsvc.evaluation.final_runs import choice_end
+from evalsvc.evaluation.final_runs import ended_for
 from evalsvc.evaluation.measures.menu import (
     as_shown,
     shown_measures,
@@ -54,8 +54,8 @@ class Reading:
     equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
     same: dict[int, list[Run]] = field(default_factory=dict)  # runs with the figures of each, itself first
     withheld: set[int] = field(default_factory=set)  # runs that show no figures
-    # values that choose a run, the higher the better: of the run itself, and of files of its name
-    elsewhere: dict[int | tuple[int, str], float] = field(default_factory=dict)
+    # values that choose a run, the higher the better, with their times: its own, and of files of its name
+    elsewhere: dict[int | tuple[int, str], tuple[float, datetime]] = field(default_factory=dict)
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
     finals: Mapping[int, datetime] = field(default_factory=dict)  # when runs were chosen as final
     teams: Mapping[int, int] = field(default_factory=dict)  # by system, of teams with one entry
@@ -106,11 +106,15 @@ class Reading:
         final = [(finals[each.pk], run) for run in runs for each in same[run.pk] if each.pk in finals]
         if final:
             return [max(final)[1]]
-        by_name = {run.pk: self.elsewhere.get((run.system_id, run.run)) for run in figured}
-        named = ((self.elsewhere.get(run.pk, by_name[run.pk]), run) for run in figured)
-        best = [(value, run.pk, run) for value, run in named if value is not None]
+        best = [(value, run.pk, run) for run in figured if (value := self._choosing_value(run)) is not None]
         latest = max(figured, key=lambda run: max(each.pk for each in same[run.pk]))
         return [max(best)[2] if best else latest]
+
+    def _choosing_value(self, run: Run) -> float | None:
+        """Return the value by which a run is chosen; a team could choose by files sent after the end."""
+        ended, names = ended_for(self.policy.setting, run.created_at), (run.pk, (run.system_id, run.run))
+        found = (self.elsewhere[name] for name in names if name in self.elsewhere)
+        return next((value for value, sent in found if ended is None or sent < ended), None)
 
     def _figured(self, runs: Sequence[Run]) -> Sequence[Run]:
         """Return the runs with figures, or one that says why there are none."""
@@ -202,7 +206,7 @@ def read_choices(readings: Collection[Reading]) -> None:
     read_values(list(theirs.values()))
     for reading, key in rules.items():
         if other := theirs.get((reading.policy.setting.benchmark_id, key)):
-            reading.elsewhere = _main_values(other, before=choice_end(reading.policy.setting))
+            reading.elsewhere = _main_values(other)
 
 
 def _read_finals(readings: Collection[Reading]) -> None:
@@ -225,8 +229,8 @@ def _read_finals(readings: Collection[Reading]) -> None:
         reading.teams = teams[setting.benchmark_id] if setting.row_rule == ENTRY else {}
 
 
-def _main_values(reading: Reading, *, before: datetime | None) -> dict[int | tuple[int, str], float]:
-    """Return the main figure of every run sent before some time, the higher the better.
+def _main_values(reading: Reading) -> dict[int | tuple[int, str], tuple[float, datetime]]:
+    """Return the main figure of every run, the higher the better, and when it was sent.
 
     By names, too: a run may have a file for each phase.
     """
@@ -235,10 +239,11 @@ def _main_values(reading: Reading, *, before: datetime | None) -> dict[int | tup
     shown = {pk: of_run[key].value for pk, of_run in reading.values.items() if key in of_run}
     for pairs in reading.equal.values():
         shown |= {run.pk: shown.get(first.pk) for run, first in pairs}
-    runs = [each.run for each in reading.shown.runs if before is None or each.run.created_at < before]
-    names = {run.pk: (run.system_id, run.run) for run in runs}
-    values = {pk: sign * value for pk, value in shown.items() if value is not None and pk in names}
-    return {names[pk]: value for pk, value in values.items()} | values
+    values: dict[int | tuple[int, str], tuple[float, datetime]] = {}
+    for run in (each.run for each in reading.shown.runs):
+        if (value := shown.get(run.pk)) is not None:
+            values[run.pk] = values[run.system_id, run.run] = sign * value, run.created_at
+    return values
 
 
 def read_values(readings: Collection[Reading]) -> None:

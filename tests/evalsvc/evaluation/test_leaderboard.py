@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from statistics import stdev
 from types import SimpleNamespace
 
@@ -138,8 +139,10 @@ def test_after_the_end_no_file_of_another_phase_chooses_the_run(cast: BenchmarkC
     cast.submit(benchmark, answers(4)[:4], run="2", phase="dev")
     while run_next("score"):
         pass
-    for disclosure in ("hidden", "open"):
-        creation.change_setting(setting, disclosure=disclosure, by=cast.olga)
+    now = timezone.now()
+    later, again = {"closes_at": now + timedelta(days=1)}, {"disclosure": "hidden", "closes_at": now}
+    for change in ({}, {"disclosure": "open"}, later, again):
+        creation.change_setting(setting, **change, by=cast.olga)
         assert board(setting, "accuracy").rows[0].runs.chosen == "1"
         with pytest.raises(Conflict, match="are final"):
             submission_states.withdraw(first, by=cast.kim)
@@ -458,5 +461,5 @@ def test_a_run_is_chosen_by_its_own_figure_before_that_of_another_file_of_its_na
     runs = [Run(pk, 1, name, "", timezone.now(), False, True, False) for pk, name in ((1, "s1"), (2, "s2"))]
     by_name: dict[int | tuple[int, str], float] = {(1, "s1"): 0.156, (1, "s2"): 0.938}
     for elsewhere, chosen in ((by_name, 2), (by_name | {1: 0.772, 2: 0.398}, 1)):
-        reading.elsewhere = elsewhere
+        reading.elsewhere = {name: (value, timezone.now()) for name, value in elsewhere.items()}
         assert [run.pk for run in reading.chosen(runs)] == [chosen]

@@ -258,6 +258,23 @@ def test_runs_stay_final_that_were_sent_after_the_end_that_organisers_set_later(
         submission_states.withdraw(fresh(submission), by=cast.kim)
 
 
+def test_after_the_end_a_team_retries_no_scoring_under_a_new_version_that_failed(
+    cast: BenchmarkCast, client: Client
+) -> None:
+    """Of those that failed, it retried the good ones alone."""
+    submission = sealed_run(cast)
+    submission_states.score_again(submission)
+    job = queue.claim("score")
+    assert job
+    transitions.fail(job, code="worker_lost", reason="The worker process ended.")
+    assert submission_states.can_be_retried(fresh(submission))
+    client.force_login(cast.kim)
+    assert "Retry run" not in client.get(f"/submissions/{submission.pk}/").content.decode()
+    with pytest.raises(Conflict, match="are final"):
+        submission_states.retry(fresh(submission), by=cast.kim)
+    submission_states.retry(fresh(submission), by=cast.olga)
+
+
 def test_organisers_withdraw_a_run_after_a_sealed_phase(cast: BenchmarkCast) -> None:
     submission_states.withdraw(sealed_run(cast), by=cast.olga)
     assert Submission.objects.get().withdrawn_at is not None

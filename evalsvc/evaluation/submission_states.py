@@ -215,8 +215,7 @@ def retry(submission: Submission, *, by: User) -> None:
         raise Conflict(
             "not_failed", f"This submission is {submission.state} and cannot be retried.", hint=hint
         )
-    if submission.scored_at is None:  # of runs that failed, a team would retry the good ones alone
-        require_not_final(submission, by)
+    require_not_final(submission, by)  # of runs that failed, a team would retry the good ones alone
     with transaction.atomic():
         system = System.objects.select_for_update().get(pk=submission.system_id)  # as a new file does
         runs = system.runs.filter(ACTIVE, same_phase(submission.benchmark, submission.phase))

@@ -189,8 +189,7 @@ def _left_out(submission: Submission) -> Notice | None:
 def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     final = final_runs.final_under(submission, request.user)
     context = _waiting(submission) | {"lead": _lead_of(submission, []), "final": final}
-    may_retry = final is None or submission.scored_at is not None
-    context["can_be_retried"] = may_retry and submission_states.can_be_retried(submission)
+    context["can_be_retried"] = final is None and submission_states.can_be_retried(submission)
     context["shown_on"] = _setting_to_show(submission, request)
     context["mapped"] = mapped_in_words(submission.old_labels, negative=submission.benchmark.negative)
     if submission.state != State.SCORED:

@@ -9,11 +9,12 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 from annotation.page_urls import page_patterns as annotation_pages
 from annotation.urls import api_patterns as annotation_api
 from evalsvc import docs_pages as docs
-from evalsvc import health, home, openapi, support
+from evalsvc import health, home, openapi
 from evalsvc.core.accounts.page_urls import page_patterns as team_pages
 from evalsvc.core.web.request_validation import PAGE_QUERIES
 from evalsvc.evaluation.urls import api_patterns as evaluation_api
 from evalsvc.evaluation.urls import page_patterns as evaluation_pages
+from evalsvc.support import records
 
 # Swagger UI writes inline styles; only its page may.
 swagger = csp_update({"style-src": [SELF, UNSAFE_INLINE]})(
@@ -40,7 +41,7 @@ urlpatterns = [
     path("readyz", require_safe(health.ready), name="ready"),
     path("metrics", require_safe(health.metrics), name="metrics"),
     path("", include([*team_pages, *annotation_pages, *evaluation_pages, *docs_pages])),
-    path("admin/", support.site.urls),
+    path("admin/", records.site.urls),
     path("api/v1/", include([*annotation_api, *evaluation_api])),
     path("api/schema/", openapi.DescriptionView.as_view(), name="schema"),
     path("api/docs/", swagger, name="api-docs"),

@@ -22,7 +22,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.models import Submission
 from workers.handlers import score
-from workers.scoring.predictions import uncollected
+from workers.scoring.prediction_files import uncollected
 
 IDLE, ROUNDS, WAITING, KILLS = 20, 10, 500, 3
 SMALL = 50

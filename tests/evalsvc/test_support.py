@@ -18,7 +18,8 @@ from evalsvc.core.accounts.users import set_support
 from evalsvc.core.activity import models as log
 from evalsvc.core.jobs.models import Job, JobEvent
 from evalsvc.evaluation.models import Submission
-from evalsvc.support import MAX_SEARCH, site
+from evalsvc.support.records import site
+from evalsvc.support.site import MAX_SEARCH
 from tests.cast import service
 from tests.cast.service import ServiceCast
 from tests.permissions.requester import Requester

@@ -43,7 +43,7 @@ from workers.cli import local_files
 from workers.cli.arguments import TASKS, InvalidFile, Options
 from workers.scoring.case import ScoringCase, ScoringOptions
 from workers.scoring.gold import read_gold
-from workers.scoring.predictions import read_predictions
+from workers.scoring.prediction_files import read_predictions
 from workers.scoring.scorer import report_of
 
 Reader = Callable[[bytes], object]

@@ -31,7 +31,8 @@ from workers.metrics.report import Report
 from workers.scoring.case import ScoringCase, ScoringOptions
 from workers.scoring.composed import composed
 from workers.scoring.gold import Gold, read_gold
-from workers.scoring.predictions import Predictions, dense_predictions, read_predictions, uncollected
+from workers.scoring.prediction_files import read_predictions, uncollected
+from workers.scoring.predictions import Predictions, dense_predictions
 from workers.scoring.scorer import report_of
 
 if TYPE_CHECKING:

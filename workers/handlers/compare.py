@@ -35,7 +35,7 @@ from workers.handlers import reported, score
 from workers.metrics.systems import holm
 from workers.scoring.case import ScoringCase
 from workers.scoring.gold import Gold
-from workers.scoring.predictions import uncollected
+from workers.scoring.prediction_files import uncollected
 from workers.scoring.replicates import Replicates, joined, packed, unpacked
 from workers.scoring.resampled_comparison import Draws
 from workers.scoring.significance import (

@@ -38,7 +38,8 @@ from workers.scoring.composed import composed
 from workers.scoring.error_counts import error_counts, relation_error_counts
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.outcomes import outcomes_of
-from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
+from workers.scoring.prediction_files import Tick, read_predictions, uncollected
+from workers.scoring.predictions import Predictions, dense_predictions
 from workers.scoring.scorer import report_of
 
 PIECE_BYTES = 1 << 18

@@ -27,7 +27,8 @@ from workers.scoring.case import ScoringCase
 from workers.scoring.claims import RunDigests, answers_digest, run_digests
 from workers.scoring.gold import Gold
 from workers.scoring.outcomes import outcomes_of
-from workers.scoring.predictions import Predictions, uncollected
+from workers.scoring.prediction_files import uncollected
+from workers.scoring.predictions import Predictions
 from workers.scoring.scorer import report_of
 
 GOLDS = 4  # of the versions read last

@@ -23,7 +23,7 @@ from evalsvc.core.web.request_validation import Pages, query_choices, validated
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.effects import BoardEffectSerializer
 from evalsvc.evaluation.api.lookups import organised
-from evalsvc.evaluation.api.settings import SettingSerializer
+from evalsvc.evaluation.api.shown_settings import SettingSerializer
 from evalsvc.evaluation.benchmarks import creation, file_contract, inputs, old_names, rules
 from evalsvc.evaluation.benchmarks.old_names import SwitchEffect
 from evalsvc.evaluation.dates import zone_key

@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from evalsvc.core.errors.handlers import problems
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.lookups import requested_version, setting_of
-from evalsvc.evaluation.api.settings import ComputationSerializer, SettingSerializer
+from evalsvc.evaluation.api.shown_settings import ComputationSerializer, SettingSerializer
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.boards import leaderboard

@@ -16,7 +16,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import RowSerializer
 from evalsvc.evaluation.api.lookups import setting_of
-from evalsvc.evaluation.api.settings import ComputationSerializer
+from evalsvc.evaluation.api.shown_settings import ComputationSerializer
 from evalsvc.evaluation.comparison import board_comparison, compared, words
 from evalsvc.evaluation.comparison.across_settings import AcrossSettings, TwoSettings, across
 from evalsvc.evaluation.comparison.compared import ABSENT, LEAST, MOST, Comparison

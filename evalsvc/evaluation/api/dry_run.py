@@ -20,18 +20,12 @@ from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.web.formatting import count
 from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.api.submissions import (
-    BYTES,
-    FIELDS,
-    FORM_FIELDS,
-    OLD_LABELS,
-    MappedLabelSerializer,
-    UploadSerializer,
-    names_of,
-)
+from evalsvc.evaluation.api.submissions import OLD_LABELS, MappedLabelSerializer
+from evalsvc.evaluation.api.uploads import BYTES, FIELDS, FORM_FIELDS, UploadSerializer, names_of
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import intake
+from evalsvc.evaluation.submissions.entry import check_declared
 from evalsvc.evaluation.submissions.other_inputs import Submitter
 from evalsvc.evaluation.submissions.request_body import tags_of, upload_of
 
@@ -111,4 +105,4 @@ class DryRun(APIView):
             roles.team_of(request, named=fields.get("team", ""))
         named = {name: fields[name].strip() for name in ("system", "run") if fields.get(name)}
         aggregate = fields.get("aggregate") or "ONE"
-        intake.check_declared(benchmark, **named, aggregate=aggregate, tags=tags_of(fields))
+        check_declared(benchmark, **named, aggregate=aggregate, tags=tags_of(fields))

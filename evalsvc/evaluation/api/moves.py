@@ -14,7 +14,7 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import RescoringSerializer
 from evalsvc.evaluation.api.lookups import setting_of
-from evalsvc.evaluation.api.settings import VersionSerializer
+from evalsvc.evaluation.api.shown_settings import VersionSerializer
 from evalsvc.evaluation.comparison import moves
 from evalsvc.evaluation.comparison.moves import Moves
 

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from evalsvc.core.errors.handlers import problems
 from evalsvc.evaluation import roles, shown_scores
 from evalsvc.evaluation.api.lookups import requested_version
-from evalsvc.evaluation.api.settings import ComputationSerializer, WithGold
+from evalsvc.evaluation.api.shown_settings import ComputationSerializer, WithGold
 from evalsvc.evaluation.benchmarks import scoring_identity, versions
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,27 +14,18 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.accounts.models import Team
 from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import spacy_pipeline
-from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.web.places import files
-from evalsvc.core.web.text_validation import (
-    is_web_address,
-    require_clear,
-    require_single_script,
-    require_visible,
-    texts_in,
-)
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks import entrants, file_contract, quotas, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.old_labels import is_mapped
 from evalsvc.evaluation.models import (
-    LINKS,
     Benchmark,
     Evaluation,
     NearDuplicate,
@@ -44,14 +34,13 @@ from evalsvc.evaluation.models import (
     Submission,
     System,
 )
-from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submission_states import ACTIVE, same_phase
 from evalsvc.evaluation.submissions import gold_exposure
-from evalsvc.evaluation.submissions.file_check import UNSTATED, Checked, check_stream
+from evalsvc.evaluation.submissions.entry import Entry, check_entry
+from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
 from evalsvc.evaluation.submissions.other_inputs import Submitter
 
-AGGREGATES = ("ONE", "AVG")
 PIPELINE = spacy_pipeline.FORMAT.key  # of a model that has not run yet
 
 
@@ -61,26 +50,6 @@ class Received:
 
     submission: Submission
     created: bool
-
-
-@dataclass(slots=True)
-class Entry:
-    """Fields of a submission, as the team sent them beside the file."""
-
-    benchmark: Benchmark
-    team: Team
-    by: User
-    system: str
-    run: str
-    token: ApiToken | None = None
-    filename: str = ""
-    aggregate: str = "ONE"
-    names: ColumnNames = UNSTATED
-    tags: dict[str, Any] | None = None
-    idempotency_key: str = ""
-
-    def __post_init__(self) -> None:
-        self.system, self.run, self.filename = self.system.strip(), self.run.strip(), self.filename[-200:]
 
 
 def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "", **options: Any) -> Checked:
@@ -122,58 +91,6 @@ def take(entry: Entry, contract: FileContract, checked: Checked, file: Predictio
         if earlier is None:
             raise
         return earlier
-
-
-def check_entry(entry: Entry) -> None:
-    """Reject users outside the benchmark or team, and invalid names."""
-    require_member(entry.benchmark, entry.by, entry.team)
-    entrants.require_entered(entry.benchmark, entry.team)
-    check_declared(
-        entry.benchmark, system=entry.system, run=entry.run, aggregate=entry.aggregate, tags=entry.tags
-    )
-    if len(entry.idempotency_key) > 120:
-        raise DomainError(
-            "bad_key",
-            "The Idempotency-Key is longer than 120 characters. Use a shorter one.",
-            field="Idempotency-Key",
-        )
-
-
-def check_declared(
-    benchmark: Benchmark,
-    *,
-    system: str = "-",
-    run: str = "-",
-    aggregate: str = "ONE",
-    tags: dict[str, Any] | None = None,
-) -> None:
-    """Reject invalid names, tags that may mislead, and an aggregate that nothing uses."""
-    for name, value, limit in (("system", system, 120), ("run", run, 40)):
-        if not 0 < len(value) <= limit:
-            raise DomainError(
-                "bad_name", f"The name of the {name} must have 1 to {limit} characters.", field=name
-            )
-        require_clear(value, field=name)
-    if tags:
-        require_visible(json.dumps(tags, ensure_ascii=False), field="tags")
-        for text in texts_in(tags):
-            require_single_script(text, field="tags")
-        for name in LINKS:
-            _require_address(name, tags.get(name))
-    if aggregate not in AGGREGATES:
-        raise DomainError(
-            "bad_aggregate", f"{aggregate[:40]} is not an aggregate. Use ONE or AVG.", field="aggregate"
-        )
-    if aggregate != "ONE" and not benchmark.settings.filter(unit=Setting.Unit.BAG).exists():
-        detail = "No setting of this benchmark makes bags of sentences."
-        raise DomainError("bad_aggregate", detail, hint="Leave out aggregate.", field="aggregate")
-
-
-def _require_address(name: str, value: object) -> None:
-    """Reject what a board could not link; a paper or code may also just be declared to exist, or not."""
-    if value not in (None, "", True, False) and not is_web_address(value):
-        detail = f"The tag {name} is {str(value)[:80]!r}, not a web address."
-        raise DomainError("bad_tags", detail, hint="Use http:// or https://…", field="tags")
 
 
 @contextmanager

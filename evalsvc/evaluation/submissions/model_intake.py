@@ -17,6 +17,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark, ModelHost
 from evalsvc.evaluation.submissions import intake
+from evalsvc.evaluation.submissions.entry import Entry, check_entry
 from evalsvc.evaluation.submissions.file_check import Checked, Tee, bounded
 from evalsvc.evaluation.submissions.file_store import store
 
@@ -57,8 +58,8 @@ def receive(
 
     A repeat returns the earlier one.
     """
-    entry = intake.Entry(benchmark, **fields)
-    intake.check_entry(entry)
+    entry = Entry(benchmark, **fields)
+    check_entry(entry)
     if benchmark.task != Benchmark.Task.ENTITIES:
         raise DomainError("not_entities", f"{benchmark} ranks relations and accepts prediction files only.")
     reason = unavailable_reason()

@@ -17,6 +17,7 @@ from evalsvc.evaluation.measures.computation import in_words
 from evalsvc.evaluation.measures.menu import as_shown, scored_of
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.submissions import intake
+from evalsvc.evaluation.submissions.entry import AGGREGATES
 from evalsvc.evaluation.submissions.request_body import tags_of
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, open_file
 
@@ -35,7 +36,7 @@ class Command(ActingCommand):
         parser.add_argument("--run", default="1")
         parser.add_argument("--phase", default="", choices=Setting.Phase.values)
         parser.add_argument("--tags", default="", help="declarations, as a JSON object")
-        parser.add_argument("--aggregate", default="ONE", choices=intake.AGGREGATES)
+        parser.add_argument("--aggregate", default="ONE", choices=AGGREGATES)
         parser.add_argument("--na", default="", choices=NA_PLACES, help="N/A column of a .npy file")
         parser.add_argument("--columns", default="", help="labels of the columns of a .npy file, as JSON")
 

@@ -19,7 +19,7 @@ from annotation.queue import votes
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs.models import Job
-from evalsvc.demo import loader
+from evalsvc.demo import labelling, loader
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.comparison import board_tests
 from evalsvc.evaluation.models import Score, Setting, Submission
@@ -100,7 +100,7 @@ def test_an_interrupted_load_is_resumed_and_ends_with_the_same_demo(
     sqlite: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = tmp_path
-    monkeypatch.setattr(loader, "WORKER_SECONDS", -1)  # no worker is running
+    monkeypatch.setattr(labelling, "WORKER_SECONDS", -1)  # no worker is running
     assert loader.is_wanted()
     for module, name, calls in ((votes, "answer", 150), (decisions, "decide", 4)):
         with monkeypatch.context() as cut:

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command, load_command_clas
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
-from evalsvc.evaluation.api.submissions import FIELDS
+from evalsvc.evaluation.api.uploads import FIELDS
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze

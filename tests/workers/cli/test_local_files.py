@@ -38,7 +38,7 @@ def read_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "cli.conll_columns.score",
         "scoring.gold.relation_columns",
-        "scoring.predictions.read_columns",
+        "scoring.prediction_files.read_columns",
     ):
         monkeypatch.setattr(f"workers.{name}", lambda *args, **options: None)
 

@@ -14,7 +14,7 @@ from evalsvc.evaluation.models import Benchmark
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast, Line
 from workers.handlers import score
-from workers.scoring import predictions
+from workers.scoring import prediction_files
 from workers.scoring.predictions import Predictions
 
 FORMAT = "jsonl-predictions"
@@ -50,9 +50,9 @@ def both(
 ) -> tuple[Predictions, Predictions]:
     """Read lines by columns, which must be regular, then one by one."""
     contract, content = file_contract.for_new_file(benchmark), jsonl(lines)
-    assert predictions.read_columns(io.BytesIO(content), contract.check(Problems())) is not None
+    assert prediction_files.read_columns(io.BytesIO(content), contract.check(Problems())) is not None
     quick = score.load_predictions(contract, io.BytesIO(content), format=FORMAT)
-    monkeypatch.setattr(predictions, "read_columns", lambda *args, **options: None)
+    monkeypatch.setattr(prediction_files, "read_columns", lambda *args, **options: None)
     return quick, score.load_predictions(contract, io.BytesIO(content), format=FORMAT)
 
 

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from evalsvc.demo.loader import DATA
+from evalsvc.demo.labelling import DATA
 from workers.scoring.claims import ClaimCodes, changed_claims
 
 POSITIVES = 200

@@ -7,7 +7,7 @@ import pytest
 from evalsvc.core.formats.prediction_check import PredictionCheck
 from evalsvc.core.formats.records import LabelPrediction
 from evalsvc.core.formats.text_lines import Irregular
-from workers.scoring.predictions import ColumnReader
+from workers.scoring.prediction_files import ColumnReader
 
 ITEMS = {name: row for row, name in enumerate("abcdef")}
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalsvc.demo.loader import DATA
+from evalsvc.demo.labelling import DATA
 from evalsvc.evaluation.boards import rank_reversals
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.rank_reversals import reversals

@@ -19,7 +19,7 @@ from scipy.stats import ttest_ind_from_stats
 
 from evalsvc.core.activity.models import LogEntry
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from evalsvc.demo.loader import DATA
+from evalsvc.demo.labelling import DATA
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.models import Benchmark, BoardTests, ReportedSystem, Setting

@@ -29,7 +29,7 @@ from tests.cast.benchmarks import ENTITY_GOLD, LABELS, RELATION_GOLD, BenchmarkC
 from tests.cast.projects import answered_item, create_project, curator, import_lines
 from workers.handlers import score, verification
 from workers.runner import run_next
-from workers.scoring import predictions
+from workers.scoring import prediction_files
 from workers.scoring.predictions import Predictions
 
 MERGE = {"number": 1, "operation": "merge", "sources": ["native_of", "birthplace"], "target": "born_in"}
@@ -175,7 +175,7 @@ def test_columns_and_lines_map_alike_and_merged_claims_keep_the_largest_score(
     benchmark = mapping_board(cast, "bag" if form == "bag" else "sentence")
     contract, content = file_contract.for_new_file(benchmark), jsonl(LINES[form])
     read = score.load_predictions(contract, io.BytesIO(content), format="jsonl-predictions")
-    monkeypatch.setattr(predictions, "read_columns", lambda *args, **options: None)
+    monkeypatch.setattr(prediction_files, "read_columns", lambda *args, **options: None)
     slow = score.load_predictions(contract, io.BytesIO(content), format="jsonl-predictions")
     assert claims(read) == claims(slow)
     assert len(read.lines) == len(slow.lines)
@@ -206,7 +206,7 @@ def test_spans_of_old_types_are_read_by_columns_as_by_lines(
     lines: list[Line] = [{"id": "d1", "spans": spans}, {"id": "d2", "spans": []}, {"id": "d3", "spans": []}]
     contract = file_contract.for_new_file(benchmark)
     quick = score.load_predictions(contract, io.BytesIO(jsonl(lines)), format="jsonl-predictions")
-    monkeypatch.setattr(predictions, "read_columns", lambda *args, **options: None)
+    monkeypatch.setattr(prediction_files, "read_columns", lambda *args, **options: None)
     slow = score.load_predictions(contract, io.BytesIO(jsonl(lines)), format="jsonl-predictions")
     for read in (quick, slow):
         assert (read.start.tolist(), read.end.tolist(), read.label.tolist()) == ([2], [4], [1])
@@ -379,7 +379,7 @@ def test_names_replaced_twice_are_mapped_to_the_last_one_in_new_files_and_in_run
     checked = intake.check(benchmark, [content])
     assert (checked.problems.total, checked.old_labels) == (0, OF_RAW)
     quick = score.load_predictions(contract, io.BytesIO(content), format="jsonl-predictions")
-    monkeypatch.setattr(predictions, "read_columns", lambda *args, **options: None)
+    monkeypatch.setattr(prediction_files, "read_columns", lambda *args, **options: None)
     slow = score.load_predictions(contract, io.BytesIO(content), format="jsonl-predictions")
     assert quick.old_labels == slow.old_labels == OF_RAW
     assert quick.label.tolist() == slow.label.tolist()

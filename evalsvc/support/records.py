@@ -1,36 +1,22 @@
-"""Django's admin for support work: records to look up, almost none to change.
-
-What people answered, gold, scores and secrets are not in it. What has a rule is changed on its own page, by
-API or command; names and e-mail addresses have none, and administrators correct them here.
-"""
+"""Kinds of records: their lists, pages and searched fields."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import messages
-from django.contrib.admin import AdminSite, ModelAdmin, ShowFacets, TabularInline, display, register
+from django.contrib.admin import display, register
 from django.contrib.admin.models import LogEntry as Correction
-from django.contrib.auth.views import redirect_to_login
-from django.db.models import Model, QuerySet
-from django.forms import BaseModelForm, ModelForm
-from django.http import Http404, HttpRequest, HttpResponseBase
-from django.urls import URLPattern, URLResolver, path, reverse
-from django.views.decorators.http import require_http_methods
+from django.db.models import Model
+from django.forms import ModelForm
+from django.http import HttpRequest
 
 from annotation.models import Batch, Member, Project
 from annotation.models.release import Download, Publication
 from annotation.testset import TestSet
-from evalsvc.core.accounts import security_log
 from evalsvc.core.accounts.forms import visible
 from evalsvc.core.accounts.models import ApiToken, Identity, Invitation, Team, TeamMember, User
-from evalsvc.core.accounts.users import may_support
 from evalsvc.core.activity.models import LogEntry
-from evalsvc.core.errors.exceptions import NotAllowed
 from evalsvc.core.jobs.models import Job, JobEvent, Worker
-from evalsvc.core.web.views import takes
 from evalsvc.evaluation.models import (
     Benchmark,
     Entrant,
@@ -40,140 +26,12 @@ from evalsvc.evaluation.models import (
     Submission,
     System,
 )
+from evalsvc.support.site import Lines, Records, site
 
-MAX_SEARCH = 100  # characters; each word is one more condition on every searched field
-View = Callable[..., HttpResponseBase]
 if TYPE_CHECKING:  # generic for the type checker alone
-    AnyAdmin = ModelAdmin[Any]
-    AnyInline = TabularInline[Any, Any]
     PersonModelForm = ModelForm[User]
 else:
-    AnyAdmin, AnyInline, PersonModelForm = ModelAdmin, TabularInline, ModelForm
-
-
-class SupportSite(AdminSite):
-    """The admin, for administrators and for people allowed to read records."""
-
-    site_header, site_title, index_title = "evalsvc records", "evalsvc records", "Records"
-    enable_nav_sidebar = False
-    final_catch_all_view = False
-    ROUTES = ("index", "app_list", "jsi18n")  # log-in, log-out and passwords have pages of their own
-
-    def has_permission(self, request: HttpRequest) -> bool:
-        return may_support(request.user)
-
-    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        return self.guarded(view, "GET", cacheable=cacheable)
-
-    def guarded(self, view: View, *methods: str, cacheable: bool = False) -> View:
-        """Send visitors to the log-in page, and answer others with 403."""
-        allowed = super().admin_view(view, cacheable)
-
-        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            if not request.user.is_authenticated:
-                return redirect_to_login(request.get_full_path())
-            if not self.has_permission(request):
-                raise NotAllowed("not_support", "Only people who may read records can do this.")
-            return allowed(request, *args, **kwargs)
-
-        return require_http_methods([*methods, "HEAD"])(update_wrapper(checked, view))
-
-    def get_urls(self) -> list[URLPattern | URLResolver]:
-        return [each for each in super().get_urls() if getattr(each, "name", None) in (None, *self.ROUTES)]
-
-
-site = SupportSite(name="admin")
-
-
-class Records(AnyAdmin):
-    """List and page of one kind of record; only `editable` fields may be corrected."""
-
-    editable: tuple[str, ...] = ()
-    page = ""  # name of the page that the record has besides, by its slug if it has one
-    list_per_page = 50
-    list_max_show_all = 0
-    show_facets = ShowFacets.NEVER
-    show_full_result_count = False
-    actions = None
-
-    def get_urls(self) -> list[URLPattern]:
-        name, guarded = f"{self.opts.app_label}_{self.opts.model_name}", site.guarded
-        change = guarded(self.change_view, "GET", *(("POST",) if self.editable else ()))
-        return [
-            path("", guarded(self.changelist_view, "GET"), name=f"{name}_changelist"),
-            path(
-                "<str:object_id>/change/",
-                takes((*self.editable, "_save") if self.editable else ())(change),
-                name=f"{name}_change",
-            ),
-        ]
-
-    def get_view_on_site_url(self, obj: Any = None) -> str | None:
-        return reverse(self.page, args=[getattr(obj, "slug", obj.pk)]) if self.page and obj else None
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
-        return [name for name in self.fields or () if isinstance(name, str) and name not in self.editable]
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Filter by the listed fields alone: conditions on others read passwords and digests bit by bit."""
-        name, _, condition = lookup.partition("__")
-        return name in self.list_filter and condition in ("", "exact")
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Model:
-        if (record := super().get_object(request, object_id, from_field)) is None:
-            raise Http404
-        return record
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Model], search_term: str
-    ) -> tuple[QuerySet[Model], bool]:
-        if len(search_term) > MAX_SEARCH:
-            messages.warning(request, f"Search for at most {MAX_SEARCH} characters.")
-            return queryset.none(), False
-        return super().get_search_results(request, queryset, search_term)
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return may_support(request.user)
-
-    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return may_support(request.user)
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return bool(self.editable) and isinstance(request.user, User) and request.user.is_superuser
-
-    def save_model(self, request: HttpRequest, obj: Model, form: BaseModelForm[Any], change: bool) -> None:
-        """Store the corrected fields alone."""
-        obj.save(update_fields=form.changed_data)
-        security_log.write(
-            "account_corrected", account=obj, fields=",".join(form.changed_data), by=request.user
-        )
-
-
-class Lines(AnyInline):
-    """Rows of another record on its page, to read."""
-
-    extra = 0
-    can_delete = False
-    show_change_link = False
-    verbose_name_plural = ""
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_support(request.user)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    PersonModelForm = ModelForm
 
 
 class CorrectedPerson(PersonModelForm):
@@ -363,16 +221,8 @@ class TestSets(Records):
     """Without numbers of lines: with those of a project's sentences they count its gold questions."""
 
     fields = (
-        "slug",
-        "name",
-        "version",
-        "kind",
-        "origin",
-        "state",
-        "project",
-        "by",
-        "created_at",
-        "frozen_at",
+        *("slug", "name", "version", "kind", "origin", "state", "project", "by", "created_at"),
+        *("frozen_at",),
     )
     list_display = ("name", "version", "origin", "state", "by", "created_at")
     list_filter = ("state", "origin", "kind")
@@ -410,16 +260,8 @@ class Organisers(Lines):
 class Settings(Lines):
     model = Setting
     fields = (
-        "key",
-        "title",
-        "test_set",
-        "unit",
-        "phase",
-        "opens_at",
-        "closes_at",
-        "sealed",
-        "disclosure",
-        "version",
+        *("key", "title", "test_set", "unit", "phase", "opens_at", "closes_at", "sealed"),
+        *("disclosure", "version"),
     )
 
 
@@ -441,15 +283,8 @@ class Benchmarks(Records):
 @register(Entrant, site=site)
 class Entrants(Records):
     fields = (
-        "benchmark",
-        "team",
-        "state",
-        "by",
-        "created_at",
-        "accepted_at",
-        "decided_by",
-        "decided_at",
-        "reason",
+        *("benchmark", "team", "state", "by", "created_at", "accepted_at", "decided_by"),
+        *("decided_at", "reason"),
     )
     list_display = ("benchmark", "team", "state", "by", "created_at")
     list_filter = ("state",)

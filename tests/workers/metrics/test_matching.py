@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nervaluate import Evaluator
 
+from workers.metrics import matching
 from workers.metrics.assignment import heaviest_assignment, heaviest_tree_matching
 from workers.metrics.encoding import Vocabulary
 from workers.metrics.matching import SCHEMAS, PairingCounts, document_pairings, pair_spans
@@ -210,15 +211,44 @@ def test_a_long_tangle_maximises_pairs_before_labels() -> None:
     ]
 
 
-def test_the_dense_solver_gives_the_same_totals() -> None:
+@pytest.mark.parametrize("bits", [50, 24], ids=["exact", "overlap in larger units"])
+def test_large_tangles_are_paired_as_well_as_by_integers(monkeypatch, bits) -> None:
     rng = random.Random(3)
-    gold = sorted({(s := rng.randrange(60), s + rng.randrange(40, 90), rng.randrange(2)) for _ in range(160)})
-    answer = sorted(
-        {(s := rng.randrange(60), s + rng.randrange(40, 90), rng.randrange(2)) for _ in range(160)}
-    )
-    whole = document_pairings(spans_of(gold), spans_of(answer)).sum(axis=0).tolist()
-    assert whole == document_pairings(spans_of(gold[::-1]), spans_of(answer[::-1])).sum(axis=0).tolist()
-    assert whole[2] == min(len(gold), len(answer))
+    for labels, reach in ((1, 9), (3, 9), (3, 90)):
+        sides = [
+            sorted(
+                {
+                    (s := rng.randrange(120), s + rng.randint(1, reach), rng.randrange(labels))
+                    for _ in "n" * 90
+                }
+            )
+            for _ in "gp"
+        ]
+        gold, answer = map(spans_of, sides)
+        merits = []
+        for work in (10**9, 0):
+            monkeypatch.setattr(matching, "_INTEGER_WORK", work)
+            monkeypatch.setattr(matching, "_BITS", bits)
+            matching.pair_spans.cache_clear()
+            pairs = pair_spans(gold, answer)
+            rows = list(zip(pairs.gold.tolist(), pairs.predicted.tolist(), strict=True))
+            assert len({row for row, _ in rows}) == len({column for _, column in rows}) == len(rows)
+            counts = document_pairings(gold, answer).sum(axis=0).tolist()
+            overlap = int(matching._merits(gold, answer, pairs).overlap.sum())
+            merits.append((counts, overlap if bits == 50 else 0))
+        assert merits[0] == merits[1]
+
+
+def test_a_tangle_of_thousands_of_spans_takes_no_steps_of_python_per_pair(monkeypatch) -> None:
+    """Shifted spans, one less than gold: each assignment row by row looked through all before it."""
+    monkeypatch.setattr(matching, "heaviest_assignment", None)
+    gold = [(at, at + 20, 0) for at in range(2_500)]
+    answer = [(at + 1, at + 19, 1) for at in range(2_499)]
+    counts = document_pairings(spans_of(gold), spans_of(answer)).sum(axis=0).tolist()
+    assert counts == [2_500, 2_499, 2_499, 0, 0, 0]
+    long = [(at * 2_000, at * 2_000 + 39_000, 0) for at in range(2_500)]  # sums beyond exact floats
+    counts = document_pairings(spans_of(long), spans_of([(a, b, 1) for a, b, _ in long])).sum(axis=0)
+    assert counts.tolist() == [2_500, 2_500, 2_500, 2_500, 0, 0]
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=4, max_size=4), min_size=1, max_size=4))

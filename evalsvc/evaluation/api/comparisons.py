@@ -79,7 +79,7 @@ class TwoSettingsSerializer(serializers.Serializer[Any]):
 class JointTestSerializer(serializers.Serializer[Any]):
     a = serializers.CharField(help_text="As team/system.")
     b = serializers.CharField()
-    settings = serializers.IntegerField(help_text="Settings in which the pair was tested.")
+    settings = serializers.IntegerField(help_text="Settings in which both have figures.")
     a_ahead = serializers.IntegerField(help_text="Settings in which A is ahead, by Holm over the settings.")
     b_ahead = serializers.IntegerField()
     ahead = serializers.CharField(allow_blank=True, help_text="The system ahead in every setting, if one is.")
@@ -102,7 +102,7 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
     )
     sentences = serializers.SerializerMethodField(help_text="For a paper; nothing else is claimed.")
     two_settings = serializers.SerializerMethodField(help_text="The main measure beside other settings.")
-    joint = serializers.SerializerMethodField(help_text="Pairs over all settings with computed tests.")
+    joint = serializers.SerializerMethodField(help_text="Pairs over all settings, two of which are tested.")
     method = serializers.SerializerMethodField()
     computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
 

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from operator import attrgetter
 
 from annotation.testset import Origin
 from evalsvc.core.web.formatting import DASH, are, counted, measured, p_text, signed
@@ -71,7 +70,7 @@ def _sign(value: float) -> int:
 
 @dataclass(frozen=True)
 class Joint:
-    """Two systems by a measure in all settings in which they were tested.
+    """Two systems by a measure in all settings with figures of both, of which `untested` lack a test.
 
     `places` are those of the comparison. `ahead` counts the settings in which the first, or the second, is
     ahead by Holm over the settings. `winner` is the place of the system that is ahead in every setting, and
@@ -83,19 +82,25 @@ class Joint:
     ahead: tuple[int, int]
     winner: int | None
     p: float | None
+    untested: int = 0
 
 
 def joint(
-    places: tuple[int, int], winners: Sequence[int | None], p_values: Sequence[float | None]
+    places: tuple[int, int],
+    winners: Sequence[int | None],
+    p_values: Sequence[float | None],
+    *,
+    untested: int = 0,
 ) -> Joint | None:
-    """Test a pair over several settings; None with fewer than two.
+    """Test a pair over several settings; None with fewer than two that are tested.
 
     `winners` are the places of the systems ahead by the test of each setting, `p_values` its p after Holm
-    over the pairs of the setting, None where only a range is shown. All winners the same: significant in
+    over the pairs of the setting, None where only a range is shown. An untested setting has p = 1: whoever
+    computes tests would choose else in which ones a system is ahead. All winners the same: significant in
     every setting at once without adjustment (intersection–union, Berger 1982). How many are at once, which
     settings left open: Holm over the settings (Dror et al. 2017); without p, none of several is counted.
     """
-    if len(winners) < LEAST:
+    if len(winners) - untested < LEAST:
         return None
     unanimous = len(set(winners)) == 1 and winners[0] is not None
     if None in p_values:
@@ -106,7 +111,7 @@ def joint(
         counts, p = Counter(winners if unanimous else _kept_by_holm(winners, known)), max(known)
     ahead = (counts[places[0]], counts[places[1]])
     winner = winners[0] if unanimous else None
-    return Joint(places, len(winners), ahead, winner, p if unanimous else None)
+    return Joint(places, len(winners), ahead, winner, p if unanimous else None, untested)
 
 
 def _kept_by_holm(winners: Sequence[int | None], p_values: Sequence[float]) -> list[int | None]:
@@ -168,7 +173,7 @@ class AcrossSettings:
 
     @property
     def joint(self) -> list[Joint]:
-        """Every pair over the settings whose tests are computed."""
+        """Every pair over the settings with figures of both."""
         return [
             found
             for places in combinations(range(len(self.here.rows)), 2)
@@ -179,17 +184,22 @@ class AcrossSettings:
         systems = [self.here.rows[place].system.pk for place in places]
         winners: list[int | None] = []
         p_values: list[float | None] = []
-        for comparison in filter(attrgetter("is_tested"), (self.here, *self.others)):
-            there = {row.system.pk: place for place, row in enumerate(comparison.rows)}
-            if not all(system in there for system in systems):
+        untested, key = 0, self.column.measure.key
+        for comparison in (self.here, *self.others):
+            there = {row.system.pk: (place, row.figure(key)) for place, row in enumerate(comparison.rows)}
+            found = [there.get(system, (0, None)) for system in systems]
+            if any(figure is None or figure.mean is None for _, figure in found):
                 continue
-            a, b = (there[system] for system in systems)
-            test = comparison.test(self.column.measure.key, a, b)
+            a, b = (place for place, _ in found)
+            test = comparison.test(key, a, b) if comparison.is_tested else None
             if test is None or test.reason:
-                continue
-            winners.append(None if test.winner is None else places[(a, b).index(test.winner)])
-            p_values.append(test.p_holm)
-        return joint(places, winners, p_values)
+                untested += 1
+                winners.append(None)
+                p_values.append(1.0)
+            else:
+                winners.append(None if test.winner is None else places[(a, b).index(test.winner)])
+                p_values.append(test.p_holm)
+        return joint(places, winners, p_values, untested=untested)
 
     def sentence(self, found: Joint) -> str:
         """State what may be claimed of a pair over the settings."""
@@ -200,12 +210,13 @@ class AcrossSettings:
             p = "< .05" if found.p is None else p_text(found.p)
             every = {2: "both"}.get(n, f"all {n}")
             return f"{first} is ahead of {second} by {title} in {every} settings (greatest p {p})."
+        settings = f"{n} settings" + (f", {found.untested} of them not tested" if found.untested else "")
         if not any(found.ahead):
-            return f"No difference between {a} and {b} by {title} could be shown in any of {n} settings."
+            return f"No difference between {a} and {b} by {title} could be shown in any of {settings}."
         ahead = " and ".join(
             f"{name} is ahead in {count}" for name, count in zip((a, b), found.ahead, strict=True) if count
         )
-        return f"{a} and {b} by {title} in {n} settings: {ahead}."
+        return f"{a} and {b} by {title} in {settings}: {ahead}."
 
 
 def is_held_out(setting: Setting) -> bool:

@@ -26,6 +26,9 @@ TABLE_4 = [
 ]  # fmt: skip
 
 
+UNTESTED = -1
+
+
 def test_turned_pairs_of_the_printed_table_are_counted() -> None:
     column: Any = SimpleNamespace(measure=SimpleNamespace(higher_is_better=True))
     setting: Any = None
@@ -41,6 +44,9 @@ def test_turned_pairs_of_the_printed_table_are_counted() -> None:
     ("winners", "p_values", "expected"),
     [
         ([0], [0.01], None),
+        # a setting without a test: not ahead in every one, whoever chose those that are tested
+        ([0, 0, UNTESTED], [0.01, 0.02, 1.0], Joint((0, 1), 3, (2, 0), None, None, untested=1)),
+        ([0, UNTESTED], [0.01, 1.0], None),
         # each p alone is below .05: ahead everywhere, without adjustment
         ([0, 0, 0], [0.04, 0.01, 0.03], Joint((0, 1), 3, (3, 0), 0, 0.04)),
         # of three settings, .02 · 3 and .03 · 3 are too much
@@ -55,7 +61,9 @@ def test_turned_pairs_of_the_printed_table_are_counted() -> None:
 def test_a_pair_is_ahead_in_all_settings_or_in_those_that_holm_leaves(
     winners: list[int | None], p_values: list[float | None], expected: Joint | None
 ) -> None:
-    assert joint((0, 1), winners, p_values) == expected
+    untested = winners.count(UNTESTED)
+    known = [None if each == UNTESTED else each for each in winners]
+    assert joint((0, 1), known, p_values, untested=untested) == expected
 
 
 @pytest.mark.parametrize(("settings", "where"), [(2, "both settings"), (3, "all 3 settings")])
@@ -64,6 +72,8 @@ def test_a_sentence_counts_the_settings_in_which_a_system_is_ahead(settings: int
     here: Any = SimpleNamespace(names=["Net", "Tree"], board=SimpleNamespace(ordering=ordering))
     sentence = AcrossSettings(here, []).sentence(Joint((0, 1), settings, (settings, 0), 0, 0.04))
     assert sentence == f"Net is ahead of Tree by micro F1 in {where} (greatest p .040)."
+    found = AcrossSettings(here, []).sentence(Joint((0, 1), 3, (2, 0), None, None, untested=1))
+    assert found == "Net and Tree by micro F1 in 3 settings, 1 of them not tested: Net is ahead in 2."
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ Old scores stay.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -109,6 +109,12 @@ class Shown(NamedTuple):
     rescoring: Rescoring | None
     runs: list[ScoredRun]
 
+    def limited(self, runs: Collection[int] | None) -> Shown:
+        """Return it with some submissions alone; with all for None."""
+        return (
+            self if runs is None else self._replace(runs=[each for each in self.runs if each.run.pk in runs])
+        )
+
 
 def shown(setting: Setting) -> Shown:
     """Return the version shown, and the progress of a newer one."""
@@ -147,6 +153,12 @@ def shown_by_setting(
 def of_systems(version: SettingVersion, systems: Collection[int]) -> Shown:
     """Return the evaluations of some systems under a version, without reading the whole board."""
     return Shown(version, None, _scored_runs([version.setting], systems)[_identity(version)])
+
+
+def runs_of(versions: Sequence[SettingVersion]) -> list[dict[int, Run]]:
+    """Return the runs scored under each version of a setting, by submission."""
+    scored = _scored_runs([versions[0].setting])
+    return [{each.run.pk: each.run for each in scored[_identity(version)]} for version in versions]
 
 
 def _identity(version: SettingVersion) -> tuple[int, str, str, str]:

@@ -24,7 +24,7 @@ def compared_runs(board: Board, systems: Collection[int]) -> dict[int, list[Comp
 
     Near-duplicates are replaced as on the board.
     """
-    policy, shown = board.policy, versions.of_systems(board.version, systems)
+    policy, shown = board.policy, versions.of_systems(board.version, systems).limited(board.runs)
     reading = Reading(policy, shown, policy.setting.main)
     system_of = {run.pk: system for system, runs in reading.runs.items() for run in runs}
     [past] = histories([(policy, system_of)])

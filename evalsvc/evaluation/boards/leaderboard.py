@@ -40,7 +40,7 @@ class BoardRequest:
     """Board to read, by default in its usual order and under its last completely scored version.
 
     `measures` limits the scores read to these and the one that orders. With `usual` all that its page shows
-    is read at once.
+    is read at once. `runs` limits the board to these submissions.
     """
 
     setting: Setting
@@ -48,6 +48,7 @@ class BoardRequest:
     version: int | None = None
     measures: Collection[str] | None = None
     usual: bool = False
+    runs: Collection[int] | None = None
 
 
 def board(
@@ -88,7 +89,8 @@ def requested_boards(requests: Sequence[BoardRequest], person: Person | None) ->
     settings = [each.setting for each in requests]
     hidden, sealed = held_back_from(settings, person), sealed_from(settings, person)
     numbers = {each.setting.pk: each.version for each in requests}
-    figures = stored_boards.read([each for each in settings if each.pk not in sealed], hidden, numbers)
+    whole = [each.setting for each in requests if each.runs is None]
+    figures = stored_boards.read([each for each in whole if each.pk not in sealed], hidden, numbers)
     shown = versions.shown_by_setting([each for each in settings if each.pk not in figures], numbers)
     policies, readings = {}, []
     for each in requests:
@@ -99,7 +101,7 @@ def requested_boards(requests: Sequence[BoardRequest], person: Person | None) ->
         if pk in shown and pk in sealed:
             figures[pk] = Figures(shown[pk].version, None, [], FiguresByMeasure({}, {}))
         elif pk in shown:
-            readings.append(Reading(policies[pk], shown[pk], order, each.measures))
+            readings.append(Reading(policies[pk], shown[pk].limited(each.runs), order, each.measures))
     if readings:
         read_choices(readings)
         read_values(readings)
@@ -170,5 +172,6 @@ def _ranked(
         columns, measure = Columns(setting, figures), as_shown(setting, key)
         ordering = columns.get(key) or Column(measure, {}, measure.title)
         is_sealed = setting.pk in sealed
-        ranked.append(Board(policy, figures, columns, ordering, systems, teams_with_gold, is_sealed))
+        held = (systems, teams_with_gold, is_sealed, request.runs)
+        ranked.append(Board(policy, figures, columns, ordering, *held))
     return ranked

@@ -147,7 +147,8 @@ class BoardRow(NamedTuple):
 class Board:
     """Leaderboard; without rows while `sealed`.
 
-    `columns` are the measures with a score, by key; `ordering` ranks the rows.
+    `columns` are the measures with a score, by key; `ordering` ranks the rows. `runs` are the submissions to
+    which it is limited, None for all.
     """
 
     policy: Policy
@@ -157,6 +158,7 @@ class Board:
     systems: Systems
     teams_with_gold: Collection[int] = ()
     sealed: bool = False
+    runs: Collection[int] | None = None
 
     @property
     def setting(self) -> Setting:

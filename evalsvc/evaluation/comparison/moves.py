@@ -17,6 +17,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.leaderboard import BoardRequest
 from evalsvc.evaluation.boards.rank_reversals import COMPARED, Reversal, reversals
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -24,7 +25,7 @@ from evalsvc.evaluation.comparison.run_figures import RunFigures, run_figures
 from evalsvc.evaluation.disclosure.policy import CLASS_FAMILY, RELATION_CLASSES
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.menu import as_shown, board_measures
-from evalsvc.evaluation.models import Setting, SettingVersion
+from evalsvc.evaluation.models import Setting, SettingVersion, System
 from evalsvc.evaluation.roles import Person, visible
 
 MAX_BOARDS = 20
@@ -79,10 +80,14 @@ class LabelMove:
 
 @dataclass(frozen=True)
 class Moves:
-    """Boards of a version and of the one that was shown before it."""
+    """Boards of a version and of the one that was shown before it, over the runs that both scored.
+
+    `left` are the systems on the earlier board alone.
+    """
 
     before: Board
     after: Board
+    left: list[str]
 
     @property
     def setting(self) -> Setting:
@@ -115,12 +120,6 @@ class Moves:
             )
             for old, new in zip(before, after, strict=True)
         ]
-
-    @cached_property
-    def left(self) -> list[str]:
-        """Systems that the newer board lacks."""
-        on_both = {move.row.system.pk for move in self.systems}
-        return [row.system.name for row in self.before.rows if row.system.pk not in on_both]
 
     @cached_property
     def turned(self) -> list[Reversal]:
@@ -164,12 +163,14 @@ def moves(setting: Setting, number: int, *, person: Person | None = None) -> Mov
     if number == 1:
         detail = f"Version 1 of “{setting.title}” is its first; nothing was scored before it."
         raise DomainError("first_version", detail, field="version")
-    before = version.shown_before or number - 1
-    boards = [
-        leaderboard.board(setting, person=person, version=each.number)
-        for each in (versions.of_setting(setting, before), version)
-    ]
-    return Moves(*boards)
+    before = versions.of_setting(setting, version.shown_before or number - 1)
+    earlier, later = versions.runs_of([before, version])
+    both = earlier.keys() & later.keys()
+    requests = [BoardRequest(setting, version=each.number, runs=both) for each in (before, version)]
+    first, second = (leaderboard.requested_boards([request], person)[0] for request in requests)
+    systems = [{run.system_id for run in runs.values() if run.active} for runs in (earlier, later)]
+    left = System.objects.filter(pk__in=systems[0] - systems[1]).order_by("name")
+    return Moves(first, second, [] if first.sealed else list(left.values_list("name", flat=True)))
 
 
 def between(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:

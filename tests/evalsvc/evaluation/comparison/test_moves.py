@@ -56,6 +56,15 @@ def test_a_new_gold_turns_a_pair_and_the_report_says_so(setting: Setting, cast: 
     assert len(found.turned) == 1
     change = found.systems[0].changes["micro_f1"]
     assert (change.before, change.after) == (pytest.approx(2 / 7), pytest.approx(6 / 7))
+    # a run that came afterwards moves nothing: the new gold did not turn it
+    effects = [move.effect for move in found.labels]
+    lines = [{"id": line["id"], "label": label} for line, label in zip(RELATION_GOLD, LATER, strict=True)]
+    for system, run in (("Net", "2"), ("Late", "1")):
+        cast.submit(setting.benchmark, lines, system=system, run=run)
+    work()
+    found = moves(Setting.objects.get(), 2)
+    assert ranks == {move.row.system.name: (move.rank_before, move.rank_after) for move in found.systems}
+    assert ([move.effect for move in found.labels], found.left) == (effects, [])
     Setting.objects.update(row_rule="entry")  # both are of one team, and Tree is later
     found = moves(Setting.objects.get(), 2)
     ranks = {move.row.system.name: (move.rank_before, move.rank_after) for move in found.systems}

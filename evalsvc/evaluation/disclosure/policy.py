@@ -167,13 +167,13 @@ class Policy:
     def value(
         self, key: str, value: float | None, *, reason: str = "", claims: Mapping[str, int] | None = None
     ) -> ShownValue:
-        """Round a value to its step, or withhold it."""
-        if not self.hidden or value is None:
+        """Round a value to its step, or withhold it, also if it is undefined: that tells of small gold."""
+        if not self.hidden:
             return ShownValue(key, value, reason)
-        step = self.step(key, claims)
+        step = self.step(key, self.most_claims if value is None else claims)
         if step is None:
             return ShownValue(key, None, self.withheld, withheld=True)
-        return ShownValue(key, rules.rounded(value, step), reason)
+        return ShownValue(key, None if value is None else rules.rounded(value, step), reason)
 
     def is_over_thresholds(self, key: str) -> bool:
         """True unless a figure of scores is counted at the best threshold, which a gold label moves."""

@@ -94,7 +94,7 @@ def least_claims(positives: int) -> int:
     Anybody may have a file checked, and the number of labels is secret.
     """
     step = max(50, 10 ** (len(str(positives)) - 2))
-    return ceil(positives / step) * step
+    return ceil(max(positives, 1) / step) * step
 
 
 def near_below(positives: int) -> int:

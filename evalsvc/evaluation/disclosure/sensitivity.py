@@ -83,8 +83,6 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
     """
     if any(kept.fullmatch(key) for kept in (NEVER_SHOWN, CHOSEN, OF_PAIRS)):
         return None
-    if not gold.positives:
-        return 1.0
     if match := OF_TEXTS.fullmatch(key):
         return _of_texts(match[1], match[2], gold)
     if (match := OF_RELATIONS.fullmatch(key)) and match[1] != "entity_f1":
@@ -95,6 +93,8 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
         name = name.removeprefix(prefix)
     if (change := _of_size(name, gold)) is not None:
         return change
+    if not gold.positives:
+        return 1.0
     scheme, _, ratio = name.rpartition("_")
     if scheme in WEIGHTS and ratio in RATIOS:
         return _of_average(WEIGHTS[scheme](gold), ratio, gold.present, claims, gold.share_of_label)
@@ -123,7 +123,7 @@ def _of_texts(kind: str, name: str, gold: GoldCounts) -> float | None:
 def _of_size(name: str, gold: GoldCounts) -> float | None:
     """Return the change of measures that depend on a size alone."""
     if name in ("ap", "auc"):  # OpenNRE's AUC, which has a point for each claim
-        return (2 + log(gold.positives)) / gold.positives
+        return (2 + log(gold.positives or 1)) / (gold.positives or 1)
     if "accuracy" in name or "coverage" in name or name.startswith("answers_"):
         return 1 / max(gold.items, 1)
     if name == "p_at_mean":

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -61,6 +62,26 @@ def test_the_precision_of_a_file_with_few_claims_is_withheld(client: Client, cas
     submission = scored(cast, benchmark, dict.fromkeys(GOLD, "N/A") | {claimed: GOLD[claimed]})
     client.force_login(cast.kim)
     assert scores(client, submission.pk)["scores"]["micro_precision"]["value"] is None
+
+
+@pytest.mark.parametrize("unit", ["sentence", "bag"])
+def test_gold_without_any_label_looks_like_gold_with_a_few(
+    client: Client, cast: BenchmarkCast, unit: str
+) -> None:
+    """An undefined F1 would say that all labels are negative."""
+    client.force_login(cast.kim)
+    none = dict.fromkeys(gold_labels(40), "N/A")
+    seen = []
+    for gold in (none, none | {"s1": LABELS[0]}):
+        with transaction.atomic():
+            shown = scores(client, scored(cast, hidden_phase(cast, gold, unit=unit), none).pk)
+            seen.append(
+                {name: (one["value"] is None, one.get("reason")) for name, one in shown["scores"].items()}
+            )
+            transaction.set_rollback(True)
+    assert seen[0] == seen[1]
+    assert "by 5 points or more" in seen[0]["micro_f1"][1]
+    assert rules.least_claims(0) == rules.least_claims(1)
 
 
 def test_an_organiser_sees_everything(client: Client, cast: BenchmarkCast) -> None:

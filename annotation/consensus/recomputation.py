@@ -75,12 +75,15 @@ def recompute(project: Project, progress: Progress | None = None) -> None:
 
 
 def _in_order(project: Project) -> list[int]:
-    """Return the items by rank, hidden checks anywhere among them: their turn would tell their number."""
+    """Return the items by rank; in projects with hidden checks in any order.
+
+    Each chunk asks for its answers again, or is locked for a moment: neighbours would be known from checks.
+    """
     rows = list(project.items.order_by("rank", "pk").values_list("pk", "use"))
-    places = (
-        (secrets.randbelow(len(rows)) if use == Item.Use.CHECK else at) for at, (_, use) in enumerate(rows)
-    )
-    return [key for _, (key, _) in sorted(zip(places, rows, strict=True))]
+    keys = [key for key, _ in rows]
+    if any(use == Item.Use.CHECK for _, use in rows):
+        secrets.SystemRandom().shuffle(keys)
+    return keys
 
 
 @transaction.atomic

@@ -16,7 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
-from annotation.consensus import majority
+from annotation.consensus import majority, recomputation
 from annotation.consensus.majority import decide
 from annotation.consensus.rules import Rules, label_names
 from annotation.imports import undoing
@@ -351,6 +351,18 @@ def test_answers_to_checks_are_asked_again_in_the_order_of_those_to_sentences(
     assert {vote.number for vote in votes.history(project, people[0])} == {2}
     mine = Mark.objects.filter(annotator__user__in=people[:2]).order_by("pk")
     assert list(mine.values()) == marks
+
+
+def test_a_job_that_asks_answers_again_reaches_sentences_and_checks_in_any_order(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = list[list[int]]()
+    monkeypatch.setattr(recomputation, "recompute_items", lambda _, keys: orders.append(list(keys)))
+    for _ in range(4):
+        recomputation.recompute(project)
+    ranked = list(project.items.live().order_by("rank").values_list("pk", flat=True))
+    assert [sorted(order) for order in orders] == [sorted(project.items.values_list("pk", flat=True))] * 4
+    assert any([key for key in order if key in ranked] != ranked for order in orders)  # all: once in 10^11
 
 
 @pytest.mark.parametrize("done", [2, 5, 8])

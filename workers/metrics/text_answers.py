@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from workers.metrics.spans import Spans, exact_counts, spans_of_columns
 from workers.metrics.weights import micro_averages, scheme_averages
 from workers.metrics.words import Words, words_of_columns
 
+START, END = "\ud800", "\ud801"  # lone surrogates: in no text
+NO_WORD = re.compile(r"\W")
 GROUNDINGS = ("ordered", "first", "all")
 ARTICLE = re.compile(r"(?:the|a|an) ", re.IGNORECASE)
 NO_DOCUMENTS = "there are no documents"
@@ -84,8 +86,14 @@ class Document:
             places += [at] * len(folded)
         return "".join(characters), places
 
-    def occurrences(self, answer: str) -> list[tuple[int, int]]:
+    def occurrences(self, answer: str, *, most: int | None = None) -> list[tuple[int, int]]:
         """Return the places of a normalised text: disjoint, from left to right, not inside a word.
+
+        Parameters
+        ----------
+        answer : str
+        most : int, optional
+            Stop at so many.
 
         Returns
         -------
@@ -98,24 +106,24 @@ class Document:
         [(12, 15)]
         """
         text, places = self._folded
-        found, at = [], text.find(answer) if answer else -1
-        while at >= 0:
+        marked, wanted = _marked(text), _with_marks(answer)
+        next_after = len(wanted) - (2 if wanted.endswith(START + END) else 1)  # marks may be of two
+        found: list[tuple[int, int]] = []
+        at, passed, hit = 0, 0, marked.find(wanted) if answer else -1
+        while hit >= 0 and len(found) != most:
+            at += hit - passed - marked.count(START, passed, hit) - marked.count(END, passed, hit)
             end = at + len(answer)
-            if at and _in_word(text[at - 1]):
-                after = at + 1
-                while after < len(text) and _in_word(text[after - 1]):
-                    after += 1
-            elif end < len(text) and _in_word(text[end]):
-                after = at + 1
-            else:
-                found.append((at, end) if places is None else (places[at], places[end - 1] + 1))
-                after = end
-            at = text.find(answer, after)
+            found.append((at, end) if places is None else (places[at], places[end - 1] + 1))
+            passed, hit = hit, marked.find(wanted, hit + next_after)
         return found
 
 
-def _in_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+def _with_marks(text: str) -> str:
+    """Mark where an answer may start and end, so that a search passes over the insides of words."""
+    return START + NO_WORD.sub(END + r"\g<0>" + START, text) + END
+
+
+_marked = lru_cache(maxsize=1)(_with_marks)  # of the text in which many answers are looked for
 
 
 @dataclass(frozen=True)
@@ -284,7 +292,10 @@ def ground(documents: Sequence[Document], answers: TextAnswers, *, grounding: st
     rows: list[tuple[int, int, int, int]] = []
     for at, (document, given) in enumerate(zip(documents, answers.documents, strict=True)):
         counted, behind = Counter(given or ()), len(document.text) + 1
-        places = {text: document.occurrences(text) for text in {answer.texts[0] for answer in counted}}
+        most: dict[str, int | None] = {}
+        for (_, (text,)), times in counted.items():
+            most[text] = None if grounding == "all" else max(times, most.get(text) or 1)
+        places = {text: document.occurrences(text, most=limit) for text, limit in most.items()}
         for (label, (text,)), times in counted.items():
             taken = places[text]
             if not taken:
@@ -405,7 +416,7 @@ def shares(documents: Sequence[Document], predicted: TextAnswers) -> Shares:
             foreign += label >= predicted.n_labels
             for text in texts:
                 if text not in found:
-                    found[text] = bool(document.occurrences(text))
+                    found[text] = bool(document.occurrences(text, most=1))
             absent += not all(found[text] for text in texts)
     return Shares(
         answers=sum(len(answers or ()) for answers in predicted.documents),

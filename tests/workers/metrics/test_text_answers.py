@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tracemalloc
+from typing import Any
 
 import pytest
 
+from workers.metrics import text_answers
 from workers.metrics.spans import spans_of_lists
 from workers.metrics.suites import texts_suite, triples_suite
 from workers.metrics.text_answers import (
@@ -217,6 +219,42 @@ def test_a_letter_that_folds_into_two_keeps_its_place():
 def test_an_answer_that_begins_inside_a_word_is_not_found():
     spans = ground([Document("Mainland")], TextAnswers([[Answer(0, ("land",))]], 1))
     assert spans.start[0] > len("Mainland")
+
+
+PLACES = [
+    ("ab ab abc ab", "ab", [(0, 2), (3, 5), (10, 12)]),
+    ("ab ab abc ab ab", "ab ab", [(0, 5), (10, 15)]),
+    ("a-b -b--b", "-b", [(4, 6), (7, 9)]),
+    ("(a) (a)( a )", "(a)", [(0, 3), (4, 7)]),
+    ("---a -- -", "-", [(0, 1), (1, 2), (5, 6), (6, 7), (8, 9)]),
+    ("Été été_ été", "été", [(9, 12)]),
+    ("", "a", []),
+    ("a", "", []),
+]
+
+
+@pytest.mark.parametrize(("text", "answer", "places"), PLACES)
+def test_an_answer_is_found_where_neither_end_is_inside_a_word(
+    text: str, answer: str, places: list[tuple[int, int]]
+) -> None:
+    assert Document(text).occurrences(answer) == places
+    assert Document(text).occurrences(answer, most=1) == places[:1]
+
+
+def test_an_answer_that_ends_inside_words_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches = 0
+
+    class Counting(str):
+        def find(self, *given: Any) -> int:
+            nonlocal searches
+            searches += 1
+            return super().find(*given)
+
+    marked = text_answers._with_marks
+    monkeypatch.setattr(text_answers, "_marked", lambda text: Counting(marked(text)))
+    assert Document("ab " * 3_000).occurrences("ab a") == []
+    assert len(Document("ab " * 3_000).occurrences("ab", most=2)) == 2
+    assert searches <= 4
 
 
 def test_words_that_answers_repeat_take_no_memory_each() -> None:

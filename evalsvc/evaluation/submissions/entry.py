@@ -22,6 +22,7 @@ from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submissions.file_check import UNSTATED
 
 AGGREGATES = ("ONE", "AVG")
+MOST_TAGS = 4_000  # characters
 
 
 @dataclass(slots=True)
@@ -57,6 +58,11 @@ def check_entry(entry: Entry) -> None:
             "The Idempotency-Key is longer than 120 characters. Use a shorter one.",
             field="Idempotency-Key",
         )
+
+
+def bad_tags() -> DomainError:
+    detail = f"tags must be a JSON object of up to {MOST_TAGS:,} characters."
+    return DomainError("bad_tags", detail, field="tags")
 
 
 def check_declared(

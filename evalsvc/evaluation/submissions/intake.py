@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.web.places import files
-from evalsvc.evaluation import submission_states
+from evalsvc.evaluation import final_runs, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure.policy import is_hidden
@@ -36,7 +37,7 @@ from evalsvc.evaluation.models import (
 )
 from evalsvc.evaluation.submission_states import ACTIVE, same_phase
 from evalsvc.evaluation.submissions import gold_exposure
-from evalsvc.evaluation.submissions.entry import Entry, check_entry
+from evalsvc.evaluation.submissions.entry import MOST_TAGS, Entry, bad_tags, check_entry
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
 from evalsvc.evaluation.submissions.other_inputs import Submitter
@@ -196,8 +197,22 @@ def _system(entry: Entry) -> System:
     )
     system.team = entry.team
     if entry.tags and entry.tags != system.tags:
-        System.objects.filter(pk=system.pk).update(tags=entry.tags)
+        System.objects.filter(pk=system.pk).update(tags=_declared(system, entry.tags))
     return system
+
+
+def _declared(system: System, tags: dict[str, Any]) -> dict[str, Any]:
+    """Return the new declarations; beside final runs they may add to the earlier ones."""
+    if not final_runs.has_final_runs(system):
+        return tags
+    for name, value in system.tags.items():
+        if tags.get(name, value) != value:
+            detail = f"Runs of {system} are final, so what it declared “{name}” cannot change."
+            raise Conflict("phase_ended", detail, hint="Leave it out, or use another name for the system.")
+    whole: dict[str, Any] = system.tags | tags
+    if len(json.dumps(whole)) > MOST_TAGS:
+        raise bad_tags()
+    return whole
 
 
 def _by_key(entry: Entry, file: PredictionFile, columns: list[str], phase: str) -> Received | None:

@@ -20,7 +20,7 @@ from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation, final_entries
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.models import Benchmark, Submission, System
 from evalsvc.evaluation.submissions.timeline import timeline
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.cast.replay import replayed
@@ -188,6 +188,14 @@ def sealed_run(cast: BenchmarkCast, **held_back: Any) -> Submission:
     return fresh(submission)
 
 
+def with_dev(benchmark: Benchmark, cast: BenchmarkCast) -> Benchmark:
+    """Add an open setting."""
+    dev = freeze("dev", RELATION_GOLD[::-1], by=cast.olga)
+    fields: dict[str, Any] = {"title": "dev", "unit": "sentence", "main": "micro_f1"}
+    creation.add_setting(benchmark, key="dev", test_set=dev, by=cast.olga, **fields)
+    return benchmark
+
+
 def test_a_team_that_knows_its_final_scores_withdraws_no_run(cast: BenchmarkCast, client: Client) -> None:
     submission = sealed_run(cast)
     client.force_login(cast.kim)
@@ -248,6 +256,16 @@ def test_a_team_that_knows_exact_scores_chooses_none_of_its_runs_that_still_wait
     assert fresh(submission).state == "queued"
 
 
+def test_what_a_team_declared_of_a_system_with_final_runs_stays(cast: BenchmarkCast) -> None:
+    """By the same file once more, it took back on the ended board that it had used extra data."""
+    benchmark = with_dev(sealed_run(cast).benchmark, cast)
+    System.objects.update(tags={"extra data": True})
+    with pytest.raises(Conflict, match="declared “extra data” cannot change"):
+        cast.submit(benchmark, LINES, run="2", tags={"extra data": "none"})
+    cast.submit(benchmark, LINES, run="2", tags={"code": "https://example.org/net"})
+    assert System.objects.get().tags == {"extra data": True, "code": "https://example.org/net"}
+
+
 def test_runs_stay_final_that_were_sent_after_the_end_that_organisers_set_later(cast: BenchmarkCast) -> None:
     """All their figures were shown; a new end made them as free as runs of the new time."""
     submission = sealed_run(cast)
@@ -289,11 +307,7 @@ def test_a_team_cannot_keep_a_run_off_a_new_version_by_cancelling(cast: Benchmar
 
 
 def test_a_run_of_an_open_phase_is_withdrawn_beside_an_ended_one(cast: BenchmarkCast) -> None:
-    submission = sealed_run(cast)
-    benchmark = submission.benchmark
-    dev = freeze("dev", RELATION_GOLD[::-1], by=cast.olga)
-    fields = {"title": "dev", "unit": "sentence", "main": "micro_f1"}
-    creation.add_setting(benchmark, key="dev", test_set=dev, by=cast.olga, **fields)
+    benchmark = with_dev(sealed_run(cast).benchmark, cast)
     open_run = cast.submit(benchmark, LINES, run="2")
     submission_states.withdraw(open_run, by=cast.kim)
     assert fresh(open_run).withdrawn_at is not None

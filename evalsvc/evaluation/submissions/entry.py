@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submissions.file_check import UNSTATED
 
 AGGREGATES = ("ONE", "AVG")
+MARKS = re.compile(r"\((baseline|reported\b[^()]*)\)$", re.IGNORECASE)
 MOST_TAGS = 4_000  # characters
 
 
@@ -42,7 +44,8 @@ class Entry:
     idempotency_key: str = ""
 
     def __post_init__(self) -> None:
-        self.system, self.run, self.filename = self.system.strip(), self.run.strip(), self.filename[-200:]
+        self.system, self.run = (re.sub(" +", " ", name).strip() for name in (self.system, self.run))
+        self.filename = self.filename[-200:]
 
 
 def check_entry(entry: Entry) -> None:
@@ -80,6 +83,10 @@ def check_declared(
                 "bad_name", f"The name of the {name} must have 1 to {limit} characters.", field=name
             )
         require_clear(value, field=name)
+    if MARKS.search(system):
+        detail = f"The name of a system cannot end in {system[system.rindex('(') :][:60]}."
+        hint = "Tables mark baselines and systems of papers in this way."
+        raise DomainError("bad_name", detail, hint=hint, field="system")
     if tags:
         require_visible(json.dumps(tags, ensure_ascii=False), field="tags")
         for text in texts_in(tags):

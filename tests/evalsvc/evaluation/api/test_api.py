@@ -252,6 +252,8 @@ def test_a_dry_run_reports_the_problems_of_a_submission(cast: BenchmarkCast) -> 
     [
         ("team=gulls", "not_in_team"),
         ("system=%20", "bad_name"),
+        ("system=Net (baseline)", "bad_name"),
+        ("system=Net (Reported, Gao 2021, Table 4)", "bad_name"),
         ("run=" + "9" * 41, "bad_name"),
         ("tags=[]", "bad_tags"),
         ('tags={"paper": "javascript:alert(1)"}', "bad_tags"),

@@ -444,3 +444,9 @@ def test_a_submission_takes_at_most_25_queries(cast: BenchmarkCast) -> None:
     statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
     reads_and_writes = [sql for sql in statements if sql not in ("BEGIN", "BEGIN IMMEDIATE", "COMMIT")]
     assert len(reads_and_writes) <= 25, "\n".join(sql[:160] for sql in reads_and_writes)
+
+
+def test_blanks_in_a_row_make_no_other_name(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    first = cast.submit(benchmark, LINES, system="Net of Kelpie")
+    assert cast.submit(benchmark, LINES, system=" Net  of   Kelpie", run="1 ") == first

@@ -5,7 +5,7 @@ under it
 
 - from the moment it closes; or
 - if it had closed before and was changed since, in whatever way: `Setting.final_before` says before when such
-  runs were sent. Others are as free as those of any setting.
+  runs were sent, `earlier_ends` the same of ends before that. Others are as free as those of any setting.
 
 Both hold for the setting that a run was sent to, and for one that chooses its runs by their figures there, if
 the run was sent before that one closed. What is sent later chooses no final run.
@@ -14,6 +14,7 @@ the run was sent before that one closed. What is sent later chooses no final run
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Max, Min, Q
 from django.utils import timezone
@@ -26,8 +27,9 @@ from evalsvc.evaluation.roles import ORGANISER, Person, role_in
 
 def ended_for(setting: Setting, sent: datetime) -> datetime | None:
     """Return when a setting ended and made a run final that was sent at a time, if it has."""
-    if setting.final_before is not None and sent < setting.final_before:
-        return setting.final_before
+    earlier = [*map(datetime.fromisoformat, setting.earlier_ends), setting.final_before]
+    if end := next((each for each in earlier if each is not None and sent < each), None):
+        return end
     held_back = setting.sealed or setting.disclosure == Setting.Disclosure.HIDDEN
     binds = held_back or setting.row_rule in ("entry", "final")
     return setting.closes_at if binds and setting.has_closed() else None
@@ -38,11 +40,11 @@ def final_under(submission: Submission, user: Person) -> Setting | None:
     if role_in(submission.benchmark, user) == ORGANISER:
         return None
     sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
-    of_benchmark = Setting.objects.filter(benchmark=submission.benchmark)
-    choosing = [f"best:{key}" for key in of_benchmark.filter(sent_to).values_list("key", flat=True)]
-    chosen = Q(row_rule__in=choosing, closes_at__gt=submission.created_at)
-    settings = of_benchmark.filter(sent_to | chosen).select_related("benchmark").order_by("closes_at")
-    return next((each for each in settings if ended_for(each, submission.created_at)), None)
+    settings = Setting.objects.filter(benchmark=submission.benchmark).select_related("benchmark")
+    own, sent = settings.filter(sent_to).distinct().order_by("closes_at"), submission.created_at
+    choosing = settings.filter(row_rule__in=[f"best:{each.key}" for each in own])
+    ended = [*own, *(each for each in choosing if sent < (ended_for(each, sent) or sent))]
+    return next((each for each in ended if ended_for(each, sent)), None)
 
 
 def has_final_runs(system: System) -> bool:
@@ -66,13 +68,16 @@ def phase_ended(setting: Setting, submission: Submission) -> Conflict:
     return Conflict("phase_ended", detail, hint=hint)
 
 
-def final_before(setting: Setting) -> datetime | None:
-    """Return the `final_before` that a setting needs when it is changed now.
+def ends(setting: Setting) -> dict[str, Any]:
+    """Return `final_before` and `earlier_ends` that a setting needs when it is changed now.
 
     Runs may have come after its end, if that was moved to the past.
     """
+    before = setting.final_before
     if ended_for(setting, timezone.now()) is None:
-        return setting.final_before
+        return {}
     newest = Submission.objects.filter(evaluations__setting=setting).aggregate(at=Max("created_at"))["at"]
-    after = newest and newest + timedelta(microseconds=1)
-    return max(filter(None, (setting.closes_at, setting.final_before, after)))
+    end = max(filter(None, (setting.closes_at, before, newest and newest + timedelta(microseconds=1))))
+    if before is None or before == end:
+        return {"final_before": end}
+    return {"final_before": end, "earlier_ends": [*setting.earlier_ends, before.isoformat()]}

@@ -224,8 +224,7 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             for values in ({name: getattr(row, name) for name in changed}, changed)
         )
         record(row.benchmark, "setting", by=by, about=row.key, before=before, after=after)
-        final_before = final_runs.final_before(row)
-        Setting.objects.filter(pk=row.pk).update(**changed, final_before=final_before)
+        Setting.objects.filter(pk=row.pk).update(**changed, **final_runs.ends(row))
         if row.benchmark.contributed:  # replaced versions are shown only where they rank
             submission_states.show_measures(row.benchmark_id)
         BoardTests.objects.filter(setting__benchmark=row.benchmark_id).update(outdated=True)

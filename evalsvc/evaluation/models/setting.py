@@ -47,6 +47,9 @@ class Setting(models.Model):
     final_before = models.DateTimeField(
         null=True, help_text="It ended then, and was changed since: runs sent before are final."
     )
+    earlier_ends = models.JSONField(
+        default=list, help_text="Values of final_before from before it ended again."
+    )
     sealed = models.BooleanField(default=False, help_text="Its scores are shown only once it has closed.")
     disclosure = models.CharField(
         max_length=6,

@@ -27,6 +27,7 @@ BINDING: list[dict[str, Any]] = [
         # bound once, and changed after its end
         ({"closes_at": AGAIN, "final_before": CLOSED}, BINDING, CLOSED, AGAIN),
         ({"closes_at": AGAIN, "final_before": CLOSED}, [{}], CLOSED, None),
+        ({"final_before": AGAIN, "earlier_ends": [CLOSED.isoformat()]}, [{}, *BINDING], CLOSED, AGAIN),
         ({"closes_at": OPEN, "final_before": CLOSED}, [{}, *BINDING], CLOSED, None),
         ({"final_before": CLOSED}, [{}, *BINDING], CLOSED, None),
     ],

@@ -141,7 +141,8 @@ def test_after_the_end_no_file_of_another_phase_chooses_the_run(cast: BenchmarkC
         pass
     now = timezone.now()
     later, again = {"closes_at": now + timedelta(days=1)}, {"disclosure": "hidden", "closes_at": now}
-    for change in ({}, {"disclosure": "open"}, later, again):
+    earlier, endless = {"closes_at": now - timedelta(days=1)}, {"closes_at": None, "disclosure": "open"}
+    for change in ({}, {"disclosure": "open"}, later, again, earlier, endless):
         creation.change_setting(setting, **change, by=cast.olga)
         assert board(setting, "accuracy").rows[0].runs.chosen == "1"
         with pytest.raises(Conflict, match="are final"):

@@ -46,8 +46,8 @@ class LeakageForm(PageForm):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        found = formats("items").items()
-        titles = [(key, each.title) for key, each in found if not read_by_job(key, "items")]
+        known = formats("items").items()
+        titles = [(key, each.title) for key, each in known if not read_by_job(key, "items")]
         self.fields["format"].choices = [("", "as recognised"), *titles]  # type: ignore[attr-defined]
 
 
@@ -80,14 +80,14 @@ def split_page(request: HttpRequest, slug: str) -> HttpResponse:
             messages.info(request, f"{' and '.join(map(str, made))} are being written.")
             return redirect("test-set", made[0].slug)
     most = making.MOST_LINES_IN_WEB
-    found = attempt(form, lambda: making.preview(test_set, plan, by=user, most=most)) if plan else None
-    if found is not None:
+    preview = attempt(form, lambda: making.preview(test_set, plan, by=user, most=most)) if plan else None
+    if preview is not None:
         heads = ["Part", "Items", "Pairs", "Facts", "Sentences"]
-        rows = [[name, *(f"{n:,}" for n in counts.values())] for name, counts in found.parts.items()]
+        rows = [[name, *(f"{n:,}" for n in counts.values())] for name, counts in preview.parts.items()]
         context |= {
             "counts": DataTable(heads, rows),
-            "shared": [(a, b, shared_table(of, a, b)) for a, b, of in found.shared],
-            "worst": percent(found.worst),
+            "shared": [(a, b, shared_table(of, a, b)) for a, b, of in preview.shared],
+            "worst": percent(preview.worst),
         }
     return render(request, "annotation/test_set_split.html", context)
 
@@ -104,10 +104,10 @@ def leakage_page(request: HttpRequest, slug: str) -> HttpResponse:
         chosen = {"format": form.cleaned_data["format"], "most": most}
         try:
             with places.files.taken():
-                found = attempt(form, lambda: making.leakage_of(test_set, file, by=user, **chosen))
+                shared = attempt(form, lambda: making.leakage_of(test_set, file, by=user, **chosen))
         except FileRejected as rejected:
             form.add_error("file", str(rejected))
-            found = None
-        if found is not None:
-            context["shared"] = shared_table(found, "the file", str(test_set))
+            shared = None
+        if shared is not None:
+            context["shared"] = shared_table(shared, "the file", str(test_set))
     return render(request, "annotation/test_set_leakage.html", context)

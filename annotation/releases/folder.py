@@ -56,7 +56,7 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
     require_complete(test_set)
     content = Composition(test_set, with_gold=with_gold, in_release=True)
     manifest = test_set.manifest
-    found = [
+    parts = [
         _text("README.md", "card", lambda: card_text.readme(content, with_gold=with_gold, files=listed)),
         _json(MANIFEST, "how the set was made", release_manifest(test_set, with_gold=with_gold)),
         _json(
@@ -68,24 +68,24 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
         _text("citation.bib", "citation for BibTeX", lambda: card_text.bibtex(test_set, with_gold=with_gold)),
     ]
     if manifest.get("guideline"):
-        found.append(
+        parts.append(
             _text("guideline.md", "guideline as it was", lambda: f"{manifest['guideline'].rstrip()}\n")
         )
     if with_gold:
-        found.append(_json(STATISTICS, "statistics of the gold", test_set.statistics))
-    found += line_files(test_set, with_gold=with_gold)
-    listed = sorted([(file.name, file.purpose) for file in found] + [(SUMS, "SHA-256 of all other files")])
-    return sorted(found, key=lambda file: file.name)
+        parts.append(_json(STATISTICS, "statistics of the gold", test_set.statistics))
+    parts += line_files(test_set, with_gold=with_gold)
+    listed = sorted([(file.name, file.purpose) for file in parts] + [(SUMS, "SHA-256 of all other files")])
+    return sorted(parts, key=lambda file: file.name)
 
 
 def line_files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
     """List the files of lines, which may be large and which nothing changes after the freeze."""
-    found = [ReleaseFile(BLIND, "sentences to predict, without labels", lambda: _blind_lines(test_set))]
+    lines = [ReleaseFile(BLIND, "sentences to predict, without labels", lambda: _blind_lines(test_set))]
     if with_gold:
-        found.append(ReleaseFile(GOLD, "gold lines", lambda: verified_lines(test_set)))
+        lines.append(ReleaseFile(GOLD, "gold lines", lambda: verified_lines(test_set)))
         if test_set.manifest.get("provenance_sha256"):
-            found.append(ReleaseFile(PROVENANCE, "what decided each line", lambda: _provenance(test_set)))
-    return found
+            lines.append(ReleaseFile(PROVENANCE, "what decided each line", lambda: _provenance(test_set)))
+    return lines
 
 
 def _text(name: str, purpose: str, text: Callable[[], str]) -> ReleaseFile:
@@ -146,16 +146,16 @@ def release_manifest(test_set: TestSet, *, with_gold: bool = True) -> dict[str, 
 
 def _made_of(stored: dict[str, Any]) -> dict[str, Any]:
     """Return how other sets were used, without digests of theirs and of their files."""
-    found: dict[str, Any] = {}
+    made_of: dict[str, Any] = {}
     if split := stored.get("split"):
         seed = () if split["stratified"] else ("seed",)  # with it, the labels of a part place those of others
         names = ("of", "part", "shares", "keep_together", "stratified", *seed)
-        found["split"] = {name: split[name] for name in names}
+        made_of["split"] = {name: split[name] for name in names}
         if file := stored.get("file"):
-            found["file"] = {name: value for name, value in file.items() if name != "sha256"}
+            made_of["file"] = {name: value for name, value in file.items() if name != "sha256"}
     if mapped := stored.get("mapped"):
-        found["mapped"] = mapped | {"of": [each["slug"] for each in mapped["of"]]}
-    return found
+        made_of["mapped"] = mapped | {"of": [each["slug"] for each in mapped["of"]]}
+    return made_of
 
 
 IN_BLIND_MANIFEST = ("project", "policy", "policy_version", "k", "na_means", "spans_may_overlap", "evalsvc")

@@ -91,14 +91,14 @@ class MappingPlan:
 
 def _earlier(sets: Sequence[TestSet]) -> list[dict[str, Any]]:
     """Return each mapping that led to the sets, once and in order, with the slugs of the sets it was of."""
-    found: dict[str, dict[str, Any]] = {}
+    mappings: dict[str, dict[str, Any]] = {}
     for test_set in sets:
         if mapped := test_set.manifest.get("mapped"):
-            of = [each["slug"] for each in mapped["of"]]
-            own = {"set": test_set.slug, "of": of, "names": mapped["names"]}
+            slugs = [each["slug"] for each in mapped["of"]]
+            own = {"set": test_set.slug, "of": slugs, "names": mapped["names"]}
             for each in (*mapped.get("earlier", ()), own):
-                found.setdefault(each["set"], each)
-    return list(found.values())
+                mappings.setdefault(each["set"], each)
+    return list(mappings.values())
 
 
 def to_combine(test_set: TestSet, *, by: User) -> list[TestSet]:
@@ -130,7 +130,7 @@ def _preset(key: str) -> dict[str, str | None]:
 
 def _inventory(labels: Mapping[str, dict[str, str]], names: Names) -> Labels:
     """Return the labels afterwards, each in the place of the first one that became it."""
-    found: dict[str, dict[str, str]] = {}
+    renamed: dict[str, dict[str, str]] = {}
     for name, label in labels.items():
         new = names.get(name, name)
         if new is None:
@@ -139,10 +139,10 @@ def _inventory(labels: Mapping[str, dict[str, str]], names: Names) -> Labels:
             detail = f"The new name of {name[:60]} has {len(new):,} characters; at most {LONGEST_LABEL}."
             raise DomainError("bad_mapping", detail, field="names")
         entry = labels.get(new) or label | {"name": new, "title": title_from_name(new)}
-        if found.setdefault(new, entry).get("part") != label.get("part"):
+        if renamed.setdefault(new, entry).get("part") != label.get("part"):
             detail = f"{new} would be an entity type and a relation."
             raise DomainError("bad_mapping", detail, field="names")
-    return list(found.values())
+    return list(renamed.values())
 
 
 # ---- preview -------------------------------------------------------------------------------------
@@ -162,14 +162,14 @@ def preview(plan: MappingPlan, *, most: int = 0) -> MappingPreview:
     if most and not is_counted_in_web(*plan.sets):
         hint = "Make the set without a preview, or use manage.py map_labels --preview."
         raise TooLarge("too_many_rows", f"{lines:,} lines are too many to count in a request.", hint=hint)
-    found, mapping = MappingPreview(), LabelMapping(plan.names)
+    counts, mapping = MappingPreview(), LabelMapping(plan.names)
     for line in _lines(plan.sets):
         mapped, emptied = _mapped(mapping, line)
-        found.items += 1
-        found.emptied += emptied
-        found.before.update(_names(line.gold))
-        found.after.update(_names(mapped.gold))
-    return found
+        counts.items += 1
+        counts.emptied += emptied
+        counts.before.update(_names(line.gold))
+        counts.after.update(_names(mapped.gold))
+    return counts
 
 
 def _names(gold: Mapping[str, Any]) -> list[str]:
@@ -189,7 +189,7 @@ def _shared(sets: Sequence[TestSet], *, most: int | None = None) -> dict[str, li
     ids = (
         rows.order_by().values("external_id").annotate(n=Count("pk")).filter(n__gt=1).order_by("external_id")
     )
-    found: dict[str, list[str]] = {}
+    shared: dict[str, list[str]] = {}
     contents: dict[str, bytes] = {}
     several = rows.filter(external_id__in=ids.values("external_id")[:most]).order_by("external_id")
     for name, line in several.values_list("external_id", "line").iterator(2_000):
@@ -199,8 +199,8 @@ def _shared(sets: Sequence[TestSet], *, most: int | None = None) -> dict[str, li
         if not has_text or "spans" in gold or contents.setdefault(name, content) != content:
             hint = "Ids are unique in a set: import one of the files with other ids."
             raise Conflict("id_in_several_sets", f"More than one of the sets has the id {name}.", hint=hint)
-        found[name] = sorted({*found.get(name, []), *relations})
-    return found
+        shared[name] = sorted({*shared.get(name, []), *relations})
+    return shared
 
 
 def _lines(sets: Sequence[TestSet]) -> Iterator[FrozenLine]:

@@ -208,11 +208,11 @@ def _median_note(name: str, runs: Sequence[Run], medians: Mapping[str, int]) -> 
 # ---- words ---------------------------------------------------------------------------------------
 def _sides(result: Significance, pair: Pair, measure: str) -> list[Side]:
     """Return both systems with the mean of their runs."""
-    found = []
+    sides = []
     for place in pair.places:
         mean = fmean(run.figures[measure] for run in result.runs[place])
-        found.append(Side(result.names[place], None if math.isnan(mean) else mean, UNDEFINED))
-    return found
+        sides.append(Side(result.names[place], None if math.isnan(mean) else mean, UNDEFINED))
+    return sides
 
 
 def _outcome(row: ComparedMeasure, pair: Pair) -> Outcome:
@@ -240,14 +240,14 @@ def _winner(row: ComparedMeasure) -> int | None:
 
 def sentences(result: Significance) -> list[str]:
     """Compare each pair by the first measure, with what its interval does not say."""
-    found = []
+    stated = []
     for pair in result.pairs:
         row = pair.rows[0]
         outcome = _outcome(row, pair)
         a, b = _sides(result, pair, row.measure)
         words = sentence(title(row.measure, result.computed), MEASURES[row.measure], a, b, outcome)
-        found.append(f"{words} {remark(outcome)}".rstrip())
-    return found
+        stated.append(f"{words} {remark(outcome)}".rstrip())
+    return stated
 
 
 def matrix(result: Significance) -> list[list[str]]:

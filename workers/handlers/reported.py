@@ -36,14 +36,14 @@ def tests_of_systems(
 def compare_reported(subject: int, progress: Progress) -> Store:
     """Test the rows of a setting that have no tests yet against earlier ones."""
     rows = list(ReportedSystem.objects.filter(setting=subject).order_by("pk"))
-    found = {
+    new_tests = {
         row.pk: [test for other in rows[:place] for test in _reported_tests(row, other)]
         for place, row in enumerate(rows)
         if row.tests is None
     }
 
     def store() -> None:
-        for pk, tests in found.items():
+        for pk, tests in new_tests.items():
             ReportedSystem.objects.filter(pk=pk).update(tests=msgspec.to_builtins(tests))
 
     return store
@@ -70,10 +70,10 @@ def _measured_test(
     return _reported_test(system, key, Printed(*runs[:3], 0.0, 0.0), _printed(row, figure))
 
 
-def _reported_test(other: int, key: str, one: Printed, two: Printed) -> ReportedTest:
-    found = welch_of_printed(one, two)
-    p, d = ((_finite(least), _finite(most)) for least, most in (found.p_range, found.d_range))
-    test = found.test
+def _reported_test(other: int, key: str, ours: Printed, theirs: Printed) -> ReportedTest:
+    printed = welch_of_printed(ours, theirs)
+    p, d = ((_finite(least), _finite(most)) for least, most in (printed.p_range, printed.d_range))
+    test = printed.test
     return ReportedTest(
         other,
         key,
@@ -85,7 +85,7 @@ def _reported_test(other: int, key: str, one: Printed, two: Printed) -> Reported
         d_least=d[0],
         d_most=d[1],
         word=test.word or "",
-        called=found.called,
+        called=printed.called,
         reason=test.reason or "",
     )
 

@@ -64,18 +64,18 @@ def verify(submissions: QuerySet[Submission], *, setting: str = "") -> Iterator[
             if evaluation.pk in done:  # equal files share them
                 continue
             done.add(evaluation.pk)
-            found = Verified(submission, evaluation)
+            verified = Verified(submission, evaluation)
             if evaluation.scorer != scoring_identity.SCORER:
-                found.skipped = f"scored by {evaluation.scorer}; this build has {scoring_identity.SCORER}"
+                verified.skipped = f"scored by {evaluation.scorer}; this build has {scoring_identity.SCORER}"
             else:
                 try:
                     with uncollected():
                         old = repr(evaluation.options.get("old_labels"))
                         read[old] = read.get(old) or _predictions(submission, evaluation)
-                        _compare(found, gold_of(_version(evaluation)), read[old])
+                        _compare(verified, gold_of(_version(evaluation)), read[old])
                 except (InputFault, RetryLater, GoldChanged) as error:
-                    found.differences.append(str(error))
-            yield found
+                    verified.differences.append(str(error))
+            yield verified
 
 
 def _predictions(submission: Submission, evaluation: Evaluation) -> Predictions:
@@ -99,9 +99,9 @@ def _gold(version: int) -> Gold:
     return score.load_gold(file_contract.as_of(row))
 
 
-def _compare(found: Verified, gold: Gold, predictions: Predictions) -> None:
+def _compare(verified: Verified, gold: Gold, predictions: Predictions) -> None:
     """Score again with the stored options, and note each stored figure that differs."""
-    evaluation, differ = found.evaluation, found.differences
+    evaluation, differ = verified.evaluation, verified.differences
     if scoring_identity.digest(evaluation.options) != evaluation.options_sha256:
         differ.append("options: the stored digest is that of other options")
     case = ScoringCase.of(gold, predictions, score.scoring_options(evaluation.options))
@@ -110,7 +110,7 @@ def _compare(found: Verified, gold: Gold, predictions: Predictions) -> None:
     # contributed measures are added to stored scores one by one
     known = MENU.keys() | again.keys()
     stored = {row.measure: (row.value, row.reason) for row in evaluation.scores.all() if row.measure in known}
-    found.scores = len(stored)
+    verified.scores = len(stored)
     families = {MENU[key].family for key in stored if key in MENU}
     expected = {key for key in again.keys() & MENU.keys() if not stored or MENU[key].family in families}
     for key in sorted(stored.keys() | expected):

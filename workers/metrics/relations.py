@@ -166,10 +166,10 @@ def compared_links(gold: Links, predicted: Links, *, mode: str) -> ComparedLinks
     labels = mode != "bounds"
     left, right = distinct_links(gold, labels=labels), distinct_links(predicted, labels=labels)
     if mode == "relaxed":
-        found = _paired(left, right)
+        matched = _paired(left, right)
     else:
-        found = shared(*row_keys(left.columns(labels=labels), right.columns(labels=labels)))[0]
-    return ComparedLinks(left.select(found), right, left)
+        matched = shared(*row_keys(left.columns(labels=labels), right.columns(labels=labels)))[0]
+    return ComparedLinks(left.select(matched), right, left)
 
 
 def distinct_links(links: Links, *, labels: bool) -> Links:
@@ -192,14 +192,14 @@ def _paired(gold: Links, predicted: Links) -> NDArray[np.bool_]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    found = np.zeros(len(gold), dtype=bool)
-    for one, two in _alike(gold, predicted, labels=True):
-        golds, rows = np.unique(one, return_inverse=True)
-        predictions, columns = np.unique(two, return_inverse=True)
+    paired = np.zeros(len(gold), dtype=bool)
+    for gold_rows, predicted_rows in _alike(gold, predicted, labels=True):
+        golds, rows = np.unique(gold_rows, return_inverse=True)
+        predictions, columns = np.unique(predicted_rows, return_inverse=True)
         shape = (len(golds), len(predictions))
         edges = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
-        found[golds] = maximum_bipartite_matching(edges.tocsr(), perm_type="column") >= 0
-    return found
+        paired[golds] = maximum_bipartite_matching(edges.tocsr(), perm_type="column") >= 0
+    return paired
 
 
 def _alike(gold: Links, predicted: Links, *, labels: bool) -> Iterator[tuple[Ints, Ints]]:
@@ -217,19 +217,22 @@ def _alike(gold: Links, predicted: Links, *, labels: bool) -> Iterator[tuple[Int
 
     def fitting(rows: Ints) -> tuple[Ints, Ints]:
         at, place = expand(first[rows], many[rows])
-        one, two = by_group[rows[at]], order[place]
+        golds, predictions = by_group[rows[at]], order[place]
         for left, right in ((gold.head, predicted.head), (gold.tail, predicted.tail)):
-            a, b = left[one], right[two]
+            a, b = left[golds], right[predictions]
             fits = gold.spans.start[a] < predicted.spans.end[b]
             fits &= predicted.spans.start[b] < gold.spans.end[a]
             if labels:
                 fits &= gold.spans.label[a] == predicted.spans.label[b]
-            one, two = one[fits], two[fits]
-        return one, two
+            golds, predictions = golds[fits], predictions[fits]
+        return golds, predictions
 
     for part in _split(np.arange(len(gold)), total[last]):
-        found = [fitting(rows) for rows in _split(part, total[part])]
-        yield np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])
+        parts = [fitting(rows) for rows in _split(part, total[part])]
+        yield (
+            np.concatenate([golds for golds, _ in parts]),
+            np.concatenate([predictions for _, predictions in parts]),
+        )
 
 
 def _split(rows: Ints, total: Ints) -> list[Ints]:
@@ -262,8 +265,8 @@ def argument_ceiling(gold: Links, predicted: Spans, *, labels: bool) -> float:
     facts = distinct_links(gold, labels=labels)
     used = 4 if labels else 3
     spans, other = row_keys(list(facts.spans.columns)[:used], list(predicted.columns)[:used])
-    found = np.isin(spans, other)
-    return float(divide((found[facts.head] & found[facts.tail]).sum(), len(facts)))
+    predicted_ends = np.isin(spans, other)
+    return float(divide((predicted_ends[facts.head] & predicted_ends[facts.tail]).sum(), len(facts)))
 
 
 def claim_kinds(gold: Links, predicted: Links) -> dict[str, int]:

@@ -110,16 +110,16 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     (0.020844, 7.7427)
     """
     x, y = _runs(a), _runs(b)
-    one, two = spread(x), spread(y)
-    return welch_of_moments(one, two, level=level)
+    first, second = spread(x), spread(y)
+    return welch_of_moments(first, second, level=level)
 
 
-def welch_of_moments(one: Spread, two: Spread, *, level: float = 0.95) -> Comparison:
+def welch_of_moments(first: Spread, second: Spread, *, level: float = 0.95) -> Comparison:
     """Compute the test from mean, deviation and n, as published.
 
     Parameters
     ----------
-    one, two : Spread
+    first, second : Spread
     level : float, default 0.95
 
     Returns
@@ -134,15 +134,15 @@ def welch_of_moments(one: Spread, two: Spread, *, level: float = 0.95) -> Compar
     """
     from scipy.special import stdtr, stdtrit
 
-    difference = one.mean - two.mean
-    if min(one.n, two.n) < 2:
+    difference = first.mean - second.mean
+    if min(first.n, second.n) < 2:
         return _unknown(difference, FEW_RUNS)
-    error, df = _standard_error(one, two)
+    error, df = _standard_error(first, second)
     if error == 0:
         return _unknown(difference, NO_VARIANCE)
     t = difference / error
     reach = float(stdtrit(df, (1 + level) / 2)) * error
-    d = cohens_d(one, two)
+    d = cohens_d(first, second)
     p = float(2 * stdtr(df, -abs(t)))
     return Comparison(difference, t, df, p, difference - reach, difference + reach, d, size_word(d))
 
@@ -169,7 +169,7 @@ class PrintedComparison(NamedTuple):
     called: bool
 
 
-def welch_of_printed(one: Printed, two: Printed, *, level: float = 0.95) -> PrintedComparison:
+def welch_of_printed(first: Printed, second: Printed, *, level: float = 0.95) -> PrintedComparison:
     """Compute Welch's test and d of printed figures, with what their rounding allows.
 
     The ranges are over the corners of both means ± half a last digit and both deviations ± half a last digit,
@@ -177,7 +177,7 @@ def welch_of_printed(one: Printed, two: Printed, *, level: float = 0.95) -> Prin
 
     Parameters
     ----------
-    one, two : Printed
+    first, second : Printed
     level : float, default 0.95
 
     Returns
@@ -187,14 +187,14 @@ def welch_of_printed(one: Printed, two: Printed, *, level: float = 0.95) -> Prin
 
     Examples
     --------
-    >>> found = welch_of_printed(Printed(5, 88.7, 0.3, 0.05, 0.05), Printed(5, 88.1, 0.3, 0.05, 0.05))
-    >>> round(found.test.p, 4), [round(p, 4) for p in found.p_range], found.called
+    >>> compared = welch_of_printed(Printed(5, 88.7, 0.3, 0.05, 0.05), Printed(5, 88.1, 0.3, 0.05, 0.05))
+    >>> round(compared.test.p, 4), [round(p, 4) for p in compared.p_range], compared.called
     (0.0133, [0.0022, 0.0538], False)
     """
-    test = welch_of_moments(Spread(*one[:3], _NAN, _NAN), Spread(*two[:3], _NAN, _NAN), level=level)
+    test = welch_of_moments(Spread(*first[:3], _NAN, _NAN), Spread(*second[:3], _NAN, _NAN), level=level)
     if test.reason:
         return PrintedComparison(test, (_NAN, _NAN), (_NAN, _NAN), False)
-    corners = [welch_of_moments(a, b, level=level) for a in _corners(one) for b in _corners(two)]
+    corners = [welch_of_moments(a, b, level=level) for a in _corners(first) for b in _corners(second)]
     p = [0.0 if corner.reason else corner.p for corner in corners]  # no variance: as certain as can be
     d = [float(np.sign(corner.difference)) * np.inf if corner.reason else corner.d for corner in corners]
     differences = [corner.difference for corner in corners]
@@ -216,14 +216,14 @@ def _unknown(difference: float, reason: str) -> Comparison:
     return Comparison(difference, _NAN, _NAN, _NAN, _NAN, _NAN, _NAN, None, reason)
 
 
-def cohens_d(one: Spread, two: Spread) -> float:
+def cohens_d(first: Spread, second: Spread) -> float:
     """Compute Cohen's d, (μ₁−μ₂)/√((σ₁²+σ₂²)/2) for equal n.
 
     For unequal n, variances are pooled by degrees of freedom.
 
     Parameters
     ----------
-    one, two : Spread
+    first, second : Spread
 
     Returns
     -------
@@ -235,11 +235,11 @@ def cohens_d(one: Spread, two: Spread) -> float:
     >>> round(cohens_d(Spread(5, 1.0, 1.0, 0, 0), Spread(5, 0.0, 1.0, 0, 0)), 4)
     1.0
     """
-    if min(one.n, two.n) < 2:
+    if min(first.n, second.n) < 2:
         return _NAN
-    free = one.n - 1, two.n - 1
-    pooled = float(np.sqrt((free[0] * one.deviation**2 + free[1] * two.deviation**2) / sum(free)))
-    return (one.mean - two.mean) / pooled if pooled else _NAN
+    free = first.n - 1, second.n - 1
+    pooled = float(np.sqrt((free[0] * first.deviation**2 + free[1] * second.deviation**2) / sum(free)))
+    return (first.mean - second.mean) / pooled if pooled else _NAN
 
 
 def size_word(d: float) -> str | None:
@@ -265,14 +265,14 @@ def size_word(d: float) -> str | None:
     return next((word for least, word in _WORDS if abs(d) + 1e-9 >= least), "none")
 
 
-def detectable_difference(one: Spread, two: Spread) -> float:
+def detectable_difference(first: Spread, second: Spread) -> float:
     """Compute the smallest difference that Welch's test mostly detects.
 
     At α .05, two-sided, and power 80 %: (t_.975 + t_.80) standard errors.
 
     Parameters
     ----------
-    one, two : Spread
+    first, second : Spread
 
     Returns
     -------
@@ -286,18 +286,18 @@ def detectable_difference(one: Spread, two: Spread) -> float:
     """
     from scipy.special import stdtrit
 
-    if min(one.n, two.n) < 2:
+    if min(first.n, second.n) < 2:
         return _NAN
-    error, df = _standard_error(one, two)
+    error, df = _standard_error(first, second)
     return float((stdtrit(df, 0.975) + stdtrit(df, 0.8)) * error)
 
 
-def _standard_error(one: Spread, two: Spread) -> tuple[float, float]:
+def _standard_error(first: Spread, second: Spread) -> tuple[float, float]:
     """Compute the standard error of the difference and Welch's degrees of freedom."""
-    parts = one.deviation**2 / one.n, two.deviation**2 / two.n
+    parts = first.deviation**2 / first.n, second.deviation**2 / second.n
     if sum(parts) == 0:
         return 0.0, _NAN
-    df = sum(parts) ** 2 / (parts[0] ** 2 / (one.n - 1) + parts[1] ** 2 / (two.n - 1))
+    df = sum(parts) ** 2 / (parts[0] ** 2 / (first.n - 1) + parts[1] ** 2 / (second.n - 1))
     return float(np.sqrt(sum(parts))), df
 
 
@@ -319,10 +319,10 @@ def holm(p: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
     """
-    given = np.asarray(p, dtype=np.float64)
-    real = np.flatnonzero(~np.isnan(given))
-    order = real[np.argsort(given[real], kind="stable")]
-    adjusted = np.full(given.shape, np.nan)
-    steps = given[order] * np.arange(len(order), 0, -1)
+    values = np.asarray(p, dtype=np.float64)
+    real = np.flatnonzero(~np.isnan(values))
+    order = real[np.argsort(values[real], kind="stable")]
+    adjusted = np.full(values.shape, np.nan)
+    steps = values[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps
     return adjusted

@@ -58,7 +58,7 @@ def two_settings(
     better = 1 if column.measure.higher_is_better else -1
     ordered = sorted(rows, key=lambda row: (-better * row[1], row[0]))
     pairs = [(_sign(a[1] - b[1]), _sign(a[2] - b[2])) for a, b in combinations(ordered, 2)]
-    signs = Counter(one * two for one, two in pairs)
+    signs = Counter(first_sign * second_sign for first_sign, second_sign in pairs)
     distinct = math.prod(sum(pair[side] != 0 for pair in pairs) for side in (0, 1))
     tau = (signs[1] - signs[-1]) / math.sqrt(distinct) if distinct else None
     return TwoSettings(first, second, column, ordered, signs[1], signs[-1], signs[0], tau)
@@ -139,7 +139,7 @@ class AcrossSettings:
     @property
     def drawn(self) -> list[TwoSettings]:
         """This setting with each other one; the one with labels by hand first."""
-        found = []
+        drawn = []
         for other in self.others:
             key = self.column.measure.key
             there = other.board.columns.get(key)
@@ -154,10 +154,10 @@ class AcrossSettings:
             here, beside = self.here.setting, other.setting
             if is_held_out(here) and not is_held_out(beside):
                 turned = [(name, second, first) for name, first, second in rows]
-                found.append(two_settings(beside, here, self.column, turned))
+                drawn.append(two_settings(beside, here, self.column, turned))
             else:
-                found.append(two_settings(here, beside, self.column, rows))
-        return found
+                drawn.append(two_settings(here, beside, self.column, rows))
+        return drawn
 
     @property
     def held_out(self) -> Comparison | None:
@@ -168,16 +168,17 @@ class AcrossSettings:
         here = self.here.setting
         if is_held_out(here):
             return None
-        found = [each for each in self.others if is_held_out(each.setting) and each.setting.unit == here.unit]
-        return min(found, key=lambda each: each.setting.only_id is None, default=None)
+        others = (each for each in self.others if is_held_out(each.setting))
+        same_unit = (each for each in others if each.setting.unit == here.unit)
+        return min(same_unit, key=lambda each: each.setting.only_id is None, default=None)
 
     @property
     def joint(self) -> list[Joint]:
         """Every pair over the settings with figures of both."""
         return [
-            found
+            tested
             for places in combinations(range(len(self.here.rows)), 2)
-            if (found := self._joint(places)) is not None
+            if (tested := self._joint(places)) is not None
         ]
 
     def _joint(self, places: tuple[int, int]) -> Joint | None:
@@ -187,10 +188,10 @@ class AcrossSettings:
         untested, key = 0, self.column.measure.key
         for comparison in (self.here, *self.others):
             there = {row.system.pk: (place, row.figure(key)) for place, row in enumerate(comparison.rows)}
-            found = [there.get(system, (0, None)) for system in systems]
-            if any(figure is None or figure.mean is None for _, figure in found):
+            placed = [there.get(system, (0, None)) for system in systems]
+            if any(figure is None or figure.mean is None for _, figure in placed):
                 continue
-            a, b = (place for place, _ in found)
+            a, b = (place for place, _ in placed)
             test = comparison.test(key, a, b) if comparison.is_tested else None
             if test is None or test.reason:
                 untested += 1
@@ -201,20 +202,20 @@ class AcrossSettings:
                 p_values.append(test.p_holm)
         return joint(places, winners, p_values, untested=untested)
 
-    def sentence(self, found: Joint) -> str:
+    def sentence(self, pair: Joint) -> str:
         """State what may be claimed of a pair over the settings."""
-        a, b = (self.here.names[place] for place in found.places)
-        title, n = self.column.title, found.settings
-        if found.winner is not None:
-            first, second = (a, b) if found.winner == found.places[0] else (b, a)
-            p = "< .05" if found.p is None else p_text(found.p)
+        a, b = (self.here.names[place] for place in pair.places)
+        title, n = self.column.title, pair.settings
+        if pair.winner is not None:
+            first, second = (a, b) if pair.winner == pair.places[0] else (b, a)
+            p = "< .05" if pair.p is None else p_text(pair.p)
             every = {2: "both"}.get(n, f"all {n}")
             return f"{first} is ahead of {second} by {title} in {every} settings (greatest p {p})."
-        settings = f"{n} settings" + (f", {found.untested} of them not tested" if found.untested else "")
-        if not any(found.ahead):
+        settings = f"{n} settings" + (f", {pair.untested} of them not tested" if pair.untested else "")
+        if not any(pair.ahead):
             return f"No difference between {a} and {b} by {title} could be shown in any of {settings}."
         ahead = " and ".join(
-            f"{name} is ahead in {count}" for name, count in zip((a, b), found.ahead, strict=True) if count
+            f"{name} is ahead in {count}" for name, count in zip((a, b), pair.ahead, strict=True) if count
         )
         return f"{a} and {b} by {title} in {settings}: {ahead}."
 
@@ -229,52 +230,52 @@ def across(here: Comparison, *, person: Person | None) -> AcrossSettings:
     related = here.setting.benchmark.settings.select_related("benchmark", "test_set", "only")
     settings = list(related.exclude(pk=here.setting.pk).order_by("rank", "pk"))
     chosen = {row.system.pk for row in here.rows}
-    found = []
+    others = []
     for board in leaderboard.boards(settings, person=person) if settings else ():
         rows = [] if board.sealed else [row for row in board.rows if row.system.pk in chosen]
         if len(rows) >= LEAST:
-            found.append(Comparison(board, rows))
-    return AcrossSettings(here, found)
+            others.append(Comparison(board, rows))
+    return AcrossSettings(here, others)
 
 
 # ---- tables --------------------------------------------------------------------------------------
-def settings_table(found: TwoSettings) -> PaperTable:
-    measure = found.column.measure
+def settings_table(compared: TwoSettings) -> PaperTable:
+    measure = compared.column.measure
     heads = [Head("system", "System", numeric=False)]
-    heads += [Head(setting.key, setting.title) for setting in (found.first, found.second)]
+    heads += [Head(setting.key, setting.title) for setting in (compared.first, compared.second)]
     rows = [
         [Cell(name, name), *(Cell(value, measured(value, measure)) for value in values)]
-        for name, *values in found.rows
+        for name, *values in compared.rows
     ]
-    return PaperTable(f"{found.first.key}-{found.second.key}", caption(found), heads, rows)
+    return PaperTable(f"{compared.first.key}-{compared.second.key}", caption(compared), heads, rows)
 
 
-def finding(found: TwoSettings) -> str:
+def finding(compared: TwoSettings) -> str:
     """State whether the second setting orders the systems alike."""
-    some = f"{found.turned} of {counted(found.pairs, 'pair')} {are(found.turned)} reversed"
-    return f"“{found.second.title}”: {some if found.turned else 'no pair is reversed'}"
+    some = f"{compared.turned} of {counted(compared.pairs, 'pair')} {are(compared.turned)} reversed"
+    return f"“{compared.second.title}”: {some if compared.turned else 'no pair is reversed'}"
 
 
-def caption(found: TwoSettings) -> str:
-    tau = DASH if found.tau_b is None else signed(found.tau_b, digits=2)
+def caption(compared: TwoSettings) -> str:
+    tau = DASH if compared.tau_b is None else signed(compared.tau_b, digits=2)
     return (
-        f"{found.column.title}, in the order of “{found.first.title}”. Of {counted(found.pairs, 'pair')},"
-        f" “{found.second.title}” keeps the order of {found.kept} and reverses {found.turned};"
-        f" {found.tied} have equal figures. Kendall’s τ-b {tau}."
+        f"{compared.column.title}, in the order of “{compared.first.title}”."
+        f" Of {counted(compared.pairs, 'pair')}, “{compared.second.title}” keeps the order of {compared.kept}"
+        f" and reverses {compared.turned}; {compared.tied} have equal figures. Kendall’s τ-b {tau}."
     )
 
 
-def joint_table(found: AcrossSettings) -> PaperTable:
+def joint_table(compared: AcrossSettings) -> PaperTable:
     heads = [
         Head("a", "A", numeric=False), Head("b", "B", numeric=False), Head("settings", "Settings"),
         Head("a_ahead", "A ahead"), Head("b_ahead", "B ahead"), Head("p", "p"),
         Head("ahead", "Ahead in all", numeric=False),
     ]  # fmt: skip
     rows = []
-    for each in found.joint:
-        names = [found.here.names[place] for place in each.places]
-        winner = "" if each.winner is None else found.here.names[each.winner]
+    for each in compared.joint:
+        names = [compared.here.names[place] for place in each.places]
+        winner = "" if each.winner is None else compared.here.names[each.winner]
         cells = [Cell(name, name) for name in names]
         cells += [Cell(count, str(count)) for count in (each.settings, *each.ahead)]
         rows.append([*cells, Cell(each.p, DASH if each.p is None else p_text(each.p)), Cell(winner, winner)])
-    return PaperTable("joint", f"By {found.column.title}. {JOINT_METHOD}", heads, rows)
+    return PaperTable("joint", f"By {compared.column.title}. {JOINT_METHOD}", heads, rows)

@@ -191,7 +191,7 @@ class BoardComparison(Comparison):
             exact = _exact_wins(self.stored_tests.contents[key], higher)
             wins = frozenset((systems[first], systems[second]) for first, second in exact)
             return [systems[number] for number in pairs.tested], wins
-        tested, found = set(), set()
+        tested, ahead = set(), set()
         for (a, b), test in pairs.by_pair.items():
             pair = systems[a], systems[b]
             if test.p is None:
@@ -199,8 +199,8 @@ class BoardComparison(Comparison):
             tested |= {*pair}
             winner = None if withheld(policy, key) else winner_exactly(test, higher_is_better=higher)
             if winner is not None:
-                found.add(pair if winner == a else pair[::-1])
-        return tested, frozenset(found)
+                ahead.add(pair if winner == a else pair[::-1])
+        return tested, frozenset(ahead)
 
     @property
     def macro_flip(self) -> float | None:
@@ -242,15 +242,15 @@ def read(boards: Collection[Board], keys: Collection[str]) -> dict[int, BoardCom
     measures = main | {stored_key(board.policy, key) for board in boards for key in keys}
     stored = MeasureTests.objects.filter(board__setting__in=identities, measure__in=measures)
     stored = stored.filter(board__identity__in=identities.values())
-    found: dict[int, StoredTests] = {}
-    of = ("board__setting", "board__identity", "board__systems", "board__macro_flip")
-    columns = (*of, "measure", "content")
+    tests_of: dict[int, StoredTests] = {}
+    board_columns = ("board__setting", "board__identity", "board__systems", "board__macro_flip")
+    columns = (*board_columns, "measure", "content")
     once = Case(When(measure__in=main, then="board__reported"), output_field=JSONField())
     for setting, identity, systems, flip, measure, content, reported in stored.values_list(*columns, once):
         if identity == identities[setting]:
-            tests = found.setdefault(setting, StoredTests(systems, macro_flip=flip))
+            tests = tests_of.setdefault(setting, StoredTests(systems, macro_flip=flip))
             tests.contents[measure], tests.reported = bytes(content), tests.reported or reported or {}
-    return {pk: BoardComparison(of_board[pk], rows[pk], stored_tests=tests) for pk, tests in found.items()}
+    return {pk: BoardComparison(of_board[pk], rows[pk], stored_tests=tests) for pk, tests in tests_of.items()}
 
 
 def compared_on_board(setting: Setting, systems: Collection[str], *, person: Person | None) -> Comparison:

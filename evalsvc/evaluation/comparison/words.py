@@ -69,8 +69,8 @@ def outcome(comparison: Comparison, column: Column, a: int, b: int) -> Outcome:
 
 def sentence(comparison: Comparison, column: Column, a: int, b: int) -> str:
     """Compare the systems at two places by a measure."""
-    one, two = (_side(comparison, column, place) for place in (a, b))
-    return sentences.sentence(column.title, column.measure, one, two, outcome(comparison, column, a, b))
+    first, second = (_side(comparison, column, place) for place in (a, b))
+    return sentences.sentence(column.title, column.measure, first, second, outcome(comparison, column, a, b))
 
 
 def _side(comparison: Comparison, column: Column, place: int) -> Side:
@@ -82,13 +82,13 @@ def _side(comparison: Comparison, column: Column, place: int) -> Side:
 def remarks(comparison: Comparison) -> list[str]:
     """Name the pairs of the paragraph whose interval leaves out zero, though nothing is claimed."""
     main, names = comparison.board.ordering, comparison.names
-    found = []
+    stated = []
     for other in range(1, len(comparison.rows)) if comparison.columns else ():
         if p := sentences.p_beside_zero(outcome(comparison, main, 0, other)):
-            found.append(f"{p} for {names[0]} and {names[other]}")
-    if not found:
+            stated.append(f"{p} for {names[0]} and {names[other]}")
+    if not stated:
         return []
-    return [f"Each interval is for its pair alone; after Holm over all pairs p is {listed(found)}."]
+    return [f"Each interval is for its pair alone; after Holm over all pairs p is {listed(stated)}."]
 
 
 def paragraph(comparison: Comparison) -> list[str]:
@@ -108,10 +108,10 @@ def _reversals(comparison: Comparison, main: Column) -> list[str]:
     Pooled WRF and that of documents are compared whatever the main measure is.
     """
     pairs = list(combinations(range(len(comparison.rows)), 2))
-    found = []
+    reversals = []
     for a, b in pairs:  # one measure for each pair
         turned = (_reversal(comparison, main, column, a, b) for column in comparison.columns)
-        found += list(islice(filter(None, turned), 1))
+        reversals += list(islice(filter(None, turned), 1))
     columns = {column.measure.key: column for column in comparison.columns}
     forms = [
         text
@@ -120,16 +120,16 @@ def _reversals(comparison: Comparison, main: Column) -> list[str]:
         for a, b in pairs
         if (text := _reversal(comparison, column, mean, a, b))
     ]
-    return [*found[:REVERSALS], *forms[:REVERSALS]]
+    return [*reversals[:REVERSALS], *forms[:REVERSALS]]
 
 
-def _reversal(comparison: Comparison, one: Column, other: Column, a: int, b: int) -> str:
+def _reversal(comparison: Comparison, main: Column, other: Column, a: int, b: int) -> str:
     """Name the winners of a pair by two measures, if tests find different ones."""
-    here, there = (comparison.test(column.measure.key, a, b) for column in (one, other))
+    here, there = (comparison.test(column.measure.key, a, b) for column in (main, other))
     if not here or not there or None in (winners := {here.winner, there.winner}) or len(winners) == 1:
         return ""
     first, second = (a, b) if here.winner == a else (b, a)
-    ahead = f"By {one.title} {comparison.names[first]} is ahead"
+    ahead = f"By {main.title} {comparison.names[first]} is ahead"
     return f"{ahead}, by {other.title} {comparison.names[second]}."
 
 

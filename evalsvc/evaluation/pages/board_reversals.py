@@ -112,16 +112,16 @@ def reversed_pairs(
         )
         for column, tests, _ in orders
     }
-    found = []
+    tested = []
     for pair in reversals(here, [order.column for order in orders]):
         first, second, there = pair.first, pair.second, pair.there
         tests, losses, has_digit_there = of_order[id(there)]
         confirmed = (first, second) in wins and (second, first) in losses
         shown = has_digit(pair.gain) and has_digit_there(pair.loss)
-        found.append(
+        tested.append(
             TestedReversal(first, second, here, there, pair.gain, pair.loss, tests, confirmed, shown)
         )
-    return sorted(found, key=attrgetter("confirmed"), reverse=True)
+    return sorted(tested, key=attrgetter("confirmed"), reverse=True)
 
 
 def reversed_of(view: BoardView, orders: Sequence[Order]) -> list[TestedReversal]:
@@ -170,38 +170,36 @@ def agreements(here: Column, orders: Sequence[Order], pairs: Sequence[TestedReve
     """Count the pairs of the systems that both orders have."""
     turned = Counter(id(pair.there) for pair in pairs)
     confirmed = Counter(id(pair.there) for pair in pairs if pair.confirmed)
-    found = []
+    rows = []
     compared = here.order[:COMPARED]
     for order in orders:
         key, leads = id(order.column), zip(here.leads(compared), order.column.leads(compared), strict=True)
-        both = [(one, other) for one, other in leads if one is not None and other is not None]
+        both = [(mine, other) for mine, other in leads if mine is not None and other is not None]
         tied_here, tied_there = (_pairs_in(Counter(means[side] for means in both)) for side in (0, 1))
         n, equal = len(both), tied_here + tied_there - _pairs_in(Counter(both))
         every = n * (n - 1) // 2
         kept = every - equal - turned[key]
         distinct = (every - tied_here) * (every - tied_there)
         tau = (kept - turned[key]) / sqrt(distinct) if distinct else None
-        found.append(Agreement(order.column.title, n, kept, turned[key], confirmed[key], equal, tau))
-    return [each for each in found if each.systems > 1]
+        rows.append(Agreement(order.column.title, n, kept, turned[key], confirmed[key], equal, tau))
+    return [each for each in rows if each.systems > 1]
 
 
 def printed_agreements(view: BoardView) -> list[Agreement]:
     """Count the pairs of systems that papers print under this setting and another."""
-    found = []
-    for of in printed_settings.pairs(view):
-        both, there = of.values, of.measures[1]
-        signs = [1 if measure.higher_is_better else -1 for measure in of.measures]
-        products = [
-            (one[0] - two[0]) * signs[0] * (one[1] - two[1]) * signs[1] for one, two in combinations(both, 2)
-        ]
+    rows = []
+    for printed in printed_settings.pairs(view):
+        both, there = printed.values, printed.measures[1]
+        signs = [1 if measure.higher_is_better else -1 for measure in printed.measures]
+        products = [(a[0] - b[0]) * signs[0] * (a[1] - b[1]) * signs[1] for a, b in combinations(both, 2)]
         kept, turned = (sum(sign * each > 0 for each in products) for sign in (1, -1))
         tied = [_pairs_in(Counter(pair[side] for pair in both)) for side in (0, 1)]
         distinct = (len(products) - tied[0]) * (len(products) - tied[1])
         tau = (kept - turned) / sqrt(distinct) if distinct else None
-        title = f"{there.title} on “{of.settings[1].title}”, as printed"
+        title = f"{there.title} on “{printed.settings[1].title}”, as printed"
         equal = len(products) - kept - turned
-        found.append(Agreement(title, len(both), kept, turned, 0, equal, tau))
-    return [each for each in found if each.systems > 1]
+        rows.append(Agreement(title, len(both), kept, turned, 0, equal, tau))
+    return [each for each in rows if each.systems > 1]
 
 
 def _pairs_in(groups: Counter[Any]) -> int:

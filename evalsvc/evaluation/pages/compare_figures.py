@@ -70,18 +70,18 @@ def curves(
     Beside those on labels by people stand those of the same systems on the labels of a source.
     """
     beside = _curves(held_out, run_figures(held_out)) if held_out else {}
-    found = []
+    series = []
     for system, (name, points, best) in _curves(comparison, runs).items():
         _, *other = beside.get(system, (name, (), None))
-        found.append(Series(name, points, best, *other))
-    return found[:MOST_CURVES]
+        series.append(Series(name, points, best, *other))
+    return series[:MOST_CURVES]
 
 
 def _curves(
     comparison: Comparison, runs: Sequence[Sequence[RunFigures]]
 ) -> dict[int, tuple[str, list[Point], Point | None]]:
     """Return name, curve and best point of each system's median run."""
-    found = {}
+    drawn = {}
     for name, row, of_system in zip(comparison.names, comparison.rows, runs, strict=True):
         if median := _median(comparison, of_system):
             curve, values = median.curve, median.values
@@ -89,8 +89,8 @@ def _curves(
             recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
             best = None if recall is None or precision is None else (recall, precision)
             if points:
-                found[row.system.pk] = (name, points, best)
-    return found
+                drawn[row.system.pk] = (name, points, best)
+    return drawn
 
 
 def _median(comparison: Comparison, runs: Sequence[RunFigures]) -> RunFigures | None:

@@ -156,11 +156,11 @@ def _run(
     """Return the run of this name, without one the median run."""
     if not name:
         return median_run(board, runs)
-    found = next((each for each in runs if each[0].run == name), None)
-    if found is None:
+    run = next((each for each in runs if each[0].run == name), None)
+    if run is None:
         known = [each[0].run for each in runs]
         raise Unknown("unknown_run", "scored run with own answers", name, where="The system", known=known)
-    return found
+    return run
 
 
 def _no_outcomes(run: Submission | None) -> str:

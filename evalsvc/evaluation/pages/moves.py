@@ -25,19 +25,19 @@ PAIRS_SHOWN = 12
 @require_safe
 def moves_page(request: HttpRequest, slug: str, key: str, number: int) -> HttpResponse:
     benchmark, setting = setting_or_404(request, slug, key)
-    found = moves.moves(setting, number, person=request.user)
-    systems = systems_table(found)
+    report = moves.moves(setting, number, person=request.user)
+    systems = systems_table(report)
     context = {
         "benchmark": benchmark,
         "setting": setting,
-        "moves": found,
-        "versions": (found.before.version, found.after.version),
+        "moves": report,
+        "versions": (report.before.version, report.after.version),
         "heading": f"What version {number} of “{setting.title}” moved",
-        "lead": found.summary,
+        "lead": report.summary,
         "systems": _shown(replace(systems, rows=systems.rows[:SHOWN])),
-        "labels": _shown(labels_table(found)),
-        "turned": [f"{later} passed {earlier}." for earlier, later in _turned(found)[:PAIRS_SHOWN]],
-        "left": f"Without a score under this version: {listed(found.left)}." if found.left else "",
+        "labels": _shown(labels_table(report)),
+        "turned": [f"{later} passed {earlier}." for earlier, later in _turned(report)[:PAIRS_SHOWN]],
+        "left": f"Without a score under this version: {listed(report.left)}." if report.left else "",
         "formats": ("csv", "json"),
     }
     return render(request, "evaluation/moves.html", context)
@@ -47,10 +47,10 @@ def moves_page(request: HttpRequest, slug: str, key: str, number: int) -> HttpRe
 def moves_file(request: HttpRequest, slug: str, key: str, number: int, format: str) -> HttpResponse:
     """Download the systems, the labels or the turned pairs of the report, all of them."""
     _, setting = setting_or_404(request, slug, key)
-    found, name = moves.moves(setting, number, person=request.user), request.GET.get("table", "systems")
+    report, name = moves.moves(setting, number, person=request.user), request.GET.get("table", "systems")
     if name not in TABLES:
         raise Unknown("unknown_table", "table", name, where="The report", known=TABLES)
-    return download(TABLES[name](found), format)
+    return download(TABLES[name](report), format)
 
 
 def _shown(table: PaperTable) -> DataTable | None:
@@ -60,18 +60,18 @@ def _shown(table: PaperTable) -> DataTable | None:
     return DataTable([table.heads[place].title for place in places], rows) if rows else None
 
 
-def _paper(found: Moves, name: str, what: str, heads: list[Head], rows: list[list[Cell]]) -> PaperTable:
-    before, after = found.before.version.number, found.after.version.number
-    setting = found.setting
+def _paper(report: Moves, name: str, what: str, heads: list[Head], rows: list[list[Cell]]) -> PaperTable:
+    before, after = report.before.version.number, report.after.version.number
+    setting = report.setting
     caption = f"{what} between versions {before} and {after} of “{setting.title}”, {setting.benchmark}."
-    if found.after.held_back:
-        caption += f" {found.after.held_back}"
+    if report.after.held_back:
+        caption += f" {report.after.held_back}"
     return PaperTable(f"{setting.benchmark.slug}-{setting.key}-{after}-{name}", caption, heads, rows)
 
 
-def systems_table(found: Moves) -> PaperTable:
+def systems_table(report: Moves) -> PaperTable:
     """Ranks and figures of each system before and after."""
-    measures = [as_shown(found.setting, key) for key in found.measures]
+    measures = [as_shown(report.setting, key) for key in report.measures]
     heads = [
         Head("system", "System", numeric=False),
         Head("team", "Team", numeric=False),
@@ -82,7 +82,7 @@ def systems_table(found: Moves) -> PaperTable:
         heads.append(Head(f"{measure.key}:before", f"{measure.title} before"))
         heads.append(Head(measure.key, measure.title))
     rows = []
-    for move in found.systems:
+    for move in report.systems:
         row, rank = move.row.system, move.rank_before
         cells = [Cell(row.name, row.name), Cell(row.team_name, row.team_name), Cell(rank, str(rank or DASH))]
         cells.append(Cell(move.rank_after, _after(move)))
@@ -91,7 +91,7 @@ def systems_table(found: Moves) -> PaperTable:
             before = DASH if change.before is None else measured(change.before, measure)
             cells += [Cell(change.before, before), Cell(change.after, _change(change, measure))]
         rows.append(cells)
-    return _paper(found, "systems", "Ranks and figures", heads, rows)
+    return _paper(report, "systems", "Ranks and figures", heads, rows)
 
 
 def _after(move: SystemMove) -> str:
@@ -109,7 +109,7 @@ def _change(change: Change, measure: Measure) -> str:
     return f"{measured(change.after or 0.0, measure)} ({difference})"
 
 
-def labels_table(found: Moves) -> PaperTable:
+def labels_table(report: Moves) -> PaperTable:
     """Effect of each label on micro F1, with its gold and its F1."""
     heads = [
         Head("label", "Label", numeric=False),
@@ -119,7 +119,7 @@ def labels_table(found: Moves) -> PaperTable:
         Head("f1_before", "F1 before"),
         Head("f1_after", "after"),
     ]
-    titles = label_titles(found.setting.benchmark.labels)
+    titles = label_titles(report.setting.benchmark.labels)
     rows = [
         [
             Cell(move.label, titles.get(move.label, move.label)),
@@ -127,22 +127,22 @@ def labels_table(found: Moves) -> PaperTable:
             *(Cell(gold, f"{gold:,}") for gold in (move.gold_before, move.gold_after)),
             *(Cell(f1, DASH if f1 is None else f"{100 * f1:.1f}") for f1 in move.f1),
         ]
-        for move in found.labels
+        for move in report.labels
     ]
-    return _paper(found, "labels", "Labels behind the change", heads, rows)
+    return _paper(report, "labels", "Labels behind the change", heads, rows)
 
 
-def _turned(found: Moves) -> list[tuple[str, str]]:
+def _turned(report: Moves) -> list[tuple[str, str]]:
     """Return who was ahead before, and who is now."""
-    names = {move.row.system.pk: move.row.system.name for move in found.systems}
-    return [(names[pair.first], names[pair.second]) for pair in found.turned]
+    names = {move.row.system.pk: move.row.system.name for move in report.systems}
+    return [(names[pair.first], names[pair.second]) for pair in report.turned]
 
 
-def turned_table(found: Moves) -> PaperTable:
+def turned_table(report: Moves) -> PaperTable:
     """Pairs of systems that turned."""
     heads = [Head("ahead_before", "Ahead before", numeric=False), Head("ahead_after", "after", numeric=False)]
-    rows = [[Cell(name, name) for name in pair] for pair in _turned(found)]
-    return _paper(found, "turned", "Pairs that turned", heads, rows)
+    rows = [[Cell(name, name) for name in pair] for pair in _turned(report)]
+    return _paper(report, "turned", "Pairs that turned", heads, rows)
 
 
 TABLES = {"systems": systems_table, "labels": labels_table, "turned": turned_table}

@@ -79,10 +79,10 @@ def _check_triple(
     return _verdict(setting, keys, found, f"{counted(counts.positives, 'gold label')}", "pair of counts")
 
 
-def _verdict(setting: Setting, keys: list[str], found: Counts, size: str, noun: str) -> Check:
+def _verdict(setting: Setting, keys: list[str], counts: Counts, size: str, noun: str) -> Check:
     titles = listed([as_shown(setting, key).title for key in keys])
-    if not found.solutions:
+    if not counts.solutions:
         return Check("impossible", keys, f"no {noun} gives {titles} as printed, with {size}", 0)
-    solutions = counted(found.solutions, noun, noun.replace("number", "numbers").replace("pair", "pairs"))
-    gives = "gives" if found.solutions == 1 else "give"
-    return Check("possible", keys, f"{solutions} {gives} {titles} as printed, with {size}", found.solutions)
+    solutions = counted(counts.solutions, noun, noun.replace("number", "numbers").replace("pair", "pairs"))
+    gives = "gives" if counts.solutions == 1 else "give"
+    return Check("possible", keys, f"{solutions} {gives} {titles} as printed, with {size}", counts.solutions)

@@ -6,6 +6,7 @@ labels has them, so that held-out evaluation keeps the whole corpus.
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -13,6 +14,7 @@ from typing import Any, BinaryIO
 from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
+from django.utils.crypto import salted_hmac
 
 from annotation.models import Adjudication, Batch, Item, ItemCount, Lease, Project, SourceLabels, Vote
 from annotation.ontology.inventory import lock_project, mapping_of, require_no_running_import
@@ -74,7 +76,7 @@ class Wanted:
 
 
 def select(ids: Sequence[str], positive: Collection[str], wanted: Wanted) -> dict[str, str]:
-    """Return the criterion of each candidate, in the order of work: by priority, then as each criterion says.
+    """Return the criterion of each candidate, by priority, then as each criterion says.
 
     The first criterion that takes a sentence counts; `top` and `random` choose among those that are left.
     """
@@ -181,7 +183,9 @@ def is_chosen_at_once(project: Project) -> bool:
 
 @atomic_again
 def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False) -> Chosen:
-    """Make the chosen sentences work, in their order, and keep the others beside it.
+    """Make the chosen sentences work, and keep the others beside it.
+
+    Their order is that of the criteria, or drawn if source labels are one of them.
 
     Sentences that somebody answered, skipped, decided or has a lease of stay work, in projects with hidden
     checks also those of ended leases: of what a person returned, checks alone would come again. Choosing
@@ -224,10 +228,22 @@ def look(project: Project, wanted: Wanted, report: Report = no_report) -> tuple[
     counts = dict.fromkeys(wanted.order, 0)
     for criterion in selected.values():
         counts[criterion] += 1
-    work: dict[int, int | None] = {corpus[name]: rank for rank, name in enumerate((*selected, *kept), 1)}
+    order = [*selected, *kept]
+    if "positive" in wanted.order:
+        order.sort(key=_drawn_places(project))
+    work: dict[int, int | None] = {corpus[name]: rank for rank, name in enumerate(order, 1)}
     rest: dict[int, int | None] = {key: None for key in corpus.values() if key not in work}
     unknown = len(set(wanted.ids) - corpus.keys())
     return Chosen(counts, len(kept), len(rest), unknown), Places(work, rest)
+
+
+def _drawn_places(project: Project) -> Callable[[str], bytes]:
+    """Return what orders sentences in a way that only the server knows, always the same.
+
+    By criteria, the order of work would tell annotators which sentences have a source label.
+    """
+    secret = salted_hmac("order of candidates", str(project.pk), algorithm="sha256").digest()
+    return lambda name: hmac.digest(secret, name.encode(), "sha256")
 
 
 def _positive(project: Project, report: Report, total: int) -> set[int]:

@@ -184,13 +184,17 @@ class Board:
     def rows(self) -> Sequence[BoardRow]:
         return Rows(self, self.figures.runs)
 
-    @cached_property
-    def best_of_teams(self) -> set[int]:
-        """Systems that lead those of their team by the main measure as shown; of equal ones the oldest."""
+    def best_of_teams(self, *, over_runs: bool) -> set[int]:
+        """Return the systems that lead those of their team by the main measure as shown.
+
+        Of equal ones the oldest; for tests over runs among those with several.
+        """
         main = self.columns.get(self.setting.main)
         best: dict[int, int] = {}
-        for system in main.order if main else ():
-            best.setdefault(self.systems[system].team_id, system)
+        ranked = ((system, main.figures[system].n) for system in main.order) if main else ()
+        for system, n in ranked:
+            if n > 1 or not over_runs:
+                best.setdefault(self.systems[system].team_id, system)
         return set(best.values())
 
     def rows_of(self, systems: Collection[int]) -> list[BoardRow]:

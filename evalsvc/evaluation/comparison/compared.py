@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations, product
 
 import msgspec
@@ -194,6 +194,10 @@ class Comparison:
             pair=self.pair_withheld(column, self.rows[test.a], self.rows[test.b]),
         )
 
+    @cached_property
+    def _best(self) -> Callable[..., set[int]]:
+        return cache(self.board.best_of_teams)
+
     def pair_withheld(self, column: Column, *rows: BoardRow) -> str:
         """Return why a pair is not tested while gold is hidden, by figures as shown alone."""
         if not self.board.policy.hidden:
@@ -203,7 +207,7 @@ class Comparison:
         systems = {row.system.pk for row in rows}
         if len({row.system.team_id for row in rows}) == 1:
             return ONE_TEAM
-        if not systems <= self.board.best_of_teams:
+        if not systems <= self._best(over_runs=all(row.n > 1 for row in rows)):
             return NOT_BEST
         figures = [column.figures.get(system) for system in systems]
         return UNVARIED if all(each is not None and each.sd == 0 for each in figures) else ""

@@ -453,11 +453,11 @@ def test_hidden_gold_withholds_tests_within_a_team(
     setting = begin(cast)
     Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
     setting.refresh_from_db()
-    Submission.objects.filter(system__name="Solo").update(withdrawn_at=timezone.now())
     compute()
     assert bands(setting) == {}
     System.objects.filter(name="Cedar").update(team=cast.lugworm)
-    assert bands(setting) == {"Alder": "1", "Cedar": "2"}  # Birch is not the best of its team
+    # Birch is not the best of its team; Solo is, but has no test over runs
+    assert bands(setting) == {"Alder": "1", "Cedar": "2"}
 
 
 def jobs() -> int:

@@ -81,11 +81,13 @@ class DisplayEffect:
     @property
     def _more(self) -> str:
         state = f" The setting is {STATES[self.after.state]} then." * (self.before.state != self.after.state)
+        opened = self.runs and self.before.figures == "exact" != self.after.figures
+        known = " They have seen the errors: new runs may know the gold." * bool(opened)
         shown = "shown" if self.after.digest else "held back"
         digest = f" The digest of the gold is {shown}." * (self.before.digest != self.after.digest)
         others = f" {counted(self.elsewhere, 'other setting')} on this gold also"
         turn = f"{others} {'changes' if self.elsewhere == 1 else 'change'} between rounded and exact figures."
-        return state + digest + turn * bool(self.elsewhere)
+        return known + state + digest + turn * bool(self.elsewhere)
 
     @property
     def _later(self) -> str:

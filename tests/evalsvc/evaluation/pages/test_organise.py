@@ -395,6 +395,7 @@ def test_what_teams_would_see_is_stated_before_a_setting_changes(olga: Client, c
     sent = {"title": setting.title, "main": setting.main, "disclosure": "hidden", "do": "show"}
     words = re.sub(r"\s+", " ", olga.post(page, sent).content.decode())
     assert "Teams would see no figure instead of all figures, counts and errors, on 1 run of 1 team." in words
+    assert "They have seen the errors: new runs may know the gold." in words
     assert Setting.objects.get().disclosure == "open"
     api = reverse("api-setting", args=[submission.benchmark.slug, setting.key])
     closes = timezone.now() + timedelta(days=3)

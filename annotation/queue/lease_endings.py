@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from operator import attrgetter
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -75,11 +76,11 @@ def expire_overdue() -> int:
 
 
 def _in_order(leases: QuerySet[Lease]) -> list[Lease]:
-    """Return the first of the leases to end, in the order they were given.
+    """Return the first of the leases to expire, in the order they were given.
 
     Whoever watches them end must not see in which order the items were imported: checks mostly come last.
     """
-    return list(leases.order_by("pk")[:500])
+    return sorted(leases.order_by("expires_at", "pk")[:500], key=attrgetter("pk"))
 
 
 @transaction.atomic

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce, Now
 
 from evalsvc.core.accounts.models import Team, User
@@ -51,6 +53,7 @@ MODEL_FAULTS = frozenset({"bad_model", "model_failed", "model_too_big", "model_t
 # What needs more than a job may take has cost as much as a scored run: it counts, and is not retried.
 LIMITS = frozenset({"memory_limit", "time_limit"})
 RETRIES = 3
+AT_ONCE = 500  # runs of a statement
 # A dense file stays `received` until a job has checked its numbers and queued the scoring.
 STATE_OF_CHECK: dict[str, str] = {
     Job.State.QUEUED: S.RECEIVED,
@@ -186,7 +189,31 @@ def score_again(submission: Submission) -> None:
         row = rows.get(pk=submission.pk)
         if S.QUEUED not in MOVES[row.state] or row.state not in ENDED:
             raise Conflict("not_ended", f"Submission {row.pk} is {row.state} and cannot be scored again now.")
-        queue(row, kind="predict" if row.model_id == row.file_id else "score")
+        queue(row, kind=_kind_again(row))
+
+
+def _kind_again(submission: Submission) -> str:
+    return "predict" if submission.model_id == submission.file_id else "score"
+
+
+@transaction.atomic
+def score_all_again(submissions: Sequence[Submission]) -> int:
+    """Queue those that are still scored, in few statements: others wait on SQLite. Return their number."""
+    queued = 0
+    for start in range(0, len(submissions), AT_ONCE):
+        keys = [each.pk for each in submissions[start : start + AT_ONCE]]
+        rows = Submission.objects.filter(pk__in=keys, state=S.SCORED).select_related("system")
+        locked = {row.pk: row for row in rows.order_by("pk").select_for_update(of=("self",), no_key=True)}
+        lanes: dict[str, dict[int, str]] = defaultdict(dict)
+        for row in (locked[key] for key in keys if key in locked):
+            lanes[_kind_again(row)][row.pk] = f"team {row.system.team_id}"
+        for kind, of_kind in lanes.items():
+            jobs = [job.pk for job in queueing.enqueue_many(kind, of_kind)]
+            job = Job.objects.filter(pk__in=jobs, kind=kind, subject=OuterRef("pk")).values("pk")
+            moved = {"state": S.QUEUED, "reason_code": "", "reason": "", "ended_at": None}
+            Submission.objects.filter(pk__in=of_kind).update(job=Subquery(job), **moved)
+        queued += len(locked)
+    return queued
 
 
 def same_phase(benchmark: Benchmark, phase: str) -> Q:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from datetime import timedelta
 
 from django.conf import settings
@@ -14,10 +15,11 @@ from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import import_string
 
 from evalsvc.core import log_context
+from evalsvc.core.database import insert_many
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import kinds, transitions
 from evalsvc.core.jobs.exceptions import LeaseLost
-from evalsvc.core.jobs.models import Drain, Job
+from evalsvc.core.jobs.models import Drain, Job, JobEvent
 from evalsvc.core.jobs.processes import process_name
 from evalsvc.core.jobs.transitions import change_state, record_event
 
@@ -39,6 +41,20 @@ def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
         job = record_event(row, "queued")
         transaction.on_commit(lambda: wake_worker(queue))
     return job
+
+
+def enqueue_many(kind: str, lanes: Mapping[int, str]) -> list[Job]:
+    """Insert a job for each subject in few statements; the caller mirrors them, its commit wakes a worker."""
+    queue, request = kinds.get(kind).queue, log_context.request_id()
+    rows = [
+        Job(kind=kind, queue=queue, subject=subject, lane=lane, request_id=request)
+        for subject, lane in lanes.items()
+    ]
+    with transaction.atomic(savepoint=False):
+        jobs = insert_many(rows)
+        insert_many([JobEvent(job=job, attempt=job.attempt, what="queued") for job in jobs])
+        transaction.on_commit(lambda: wake_worker(queue))
+    return jobs
 
 
 def wake_worker(queue: str) -> None:

@@ -151,40 +151,47 @@ def _begin_setting(benchmark: Benchmark, *, key: str, by: User, **fields: Any) -
 
 
 def revise_setting(
-    setting: Setting, *, test_set: TestSet, by: User, only: TestSet | None = None, note: str = ""
+    setting: Setting,
+    *,
+    test_set: TestSet,
+    by: User,
+    only: TestSet | None = None,
+    note: str = "",
+    scores: bool = True,
 ) -> SettingVersion:
-    """Begin a version with another gold; active runs are scored again."""
+    """Begin a version with another gold; active runs are scored again, unless a preview counts them."""
     require(setting.benchmark, by, ORGANISER)
     check_test_sets(setting.benchmark, test_set, only, by=by)
     _require_unpublished(test_set, disclosure=setting.disclosure, closes_at=setting.closes_at)
-    version = _begin_version(setting, test_set, only, by=by, note=note[:200])
+    version = _begin_version(setting, test_set, only, by=by, note=note[:200], scores=scores)
     setting.refresh_from_db()
     return version
 
 
 @atomic_again  # runs that are scored meanwhile lock their jobs first
 def _begin_version(
-    setting: Setting, test_set: TestSet, only: TestSet | None, *, by: User, note: str
+    setting: Setting, test_set: TestSet, only: TestSet | None, *, by: User, note: str, scores: bool
 ) -> SettingVersion:
     row = versions.locked(setting)
     _require_no_rest(row, field="test_set")
     if (row.test_set_id, row.only_id) == (test_set.pk, only.pk if only else None):
         raise Conflict("no_change", f"“{row.title}” is already scored against {test_set}.")
-    version = _revise(row, test_set, only, by=by, note=note)
+    version = _revise(row, test_set, only, by=by, note=note, scores=scores)
     for rest in Setting.objects.filter(rest_of=row):
-        _revise(versions.locked(rest), test_set, only, by=by, note=note)
+        _revise(versions.locked(rest), test_set, only, by=by, note=note, scores=scores)
     return version
 
 
 def _revise(
-    setting: Setting, test_set: TestSet, only: TestSet | None, *, by: User, note: str
+    setting: Setting, test_set: TestSet, only: TestSet | None, *, by: User, note: str, scores: bool
 ) -> SettingVersion:
     before, after = {"test_set": str(setting.test_set)}, {"test_set": str(test_set), "note": note}
     record(setting.benchmark, "new gold", by=by, about=setting.key, before=before, after=after)
     setting.test_set, setting.only = test_set, only
     Setting.objects.filter(pk=setting.pk).update(test_set=test_set, only=only)
     version = versions.begin(setting, by=by, note=note)
-    versions.score_anew(setting)
+    if scores:
+        versions.score_anew(setting)
     return version
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.web.formatting import counted
@@ -26,13 +27,18 @@ class RevisionEffect:
         return again + f"{left} the files do not cover this gold." * bool(self.left_out)
 
 
-@transaction.atomic
 def of_revision(setting: Setting, *, by: User, **values: Any) -> RevisionEffect:
-    """Begin the version, count its runs, and roll it back."""
+    """Begin the version, roll it back, and count the runs that it would queue.
+
+    They are counted after the transaction, in which others wait on SQLite.
+    """
     runs = setting.benchmark.submissions.filter(withdrawn_at=None, state=Submission.State.SCORED)
     on_board = [each.run.pk for each in versions.shown(setting).runs if each.run.active]
-    before = runs.count()
-    creation.revise_setting(setting, by=by, **values)
-    effect = RevisionEffect(before - runs.count(), runs.filter(pk__in=on_board).count())
-    transaction.set_rollback(True)
-    return effect
+    scored = set(runs.filter(pk__in=on_board).values_list("pk", flat=True))
+    with transaction.atomic():
+        creation.revise_setting(setting, by=by, scores=False, **values)
+        related = Setting.objects.select_related("benchmark", "test_set", "only")
+        revised = list(related.filter(Q(pk=setting.pk) | Q(rest_of=setting)))
+        transaction.set_rollback(True)
+    again = {run.pk for each in revised for run in versions.accepted(each)}
+    return RevisionEffect(len(again), len(scored - again))

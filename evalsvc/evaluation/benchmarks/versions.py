@@ -263,22 +263,28 @@ def score_anew(setting: Setting, **only: Any) -> int:
 
     Their unchanged scores are reused; `only` filters the runs.
     """
+    return submission_states.score_all_again(accepted(setting, **only))
+
+
+def accepted(setting: Setting, **only: Any) -> list[Submission]:
+    """Return the scored runs that a setting accepts and covers, as it is in memory."""
     # many runs share one contract
     contracts: dict[tuple[tuple[int, ...], str], FileContract] = {}
     covered: dict[tuple[tuple[int, ...], str], bool] = {}
     runs = setting.benchmark.submissions.filter(withdrawn_at=None, state=Submission.State.SCORED)
-    queued = 0
+    found = []
     for submission in runs.filter(**only).select_related("benchmark", "system").order_by("scored_at", "pk"):
         held_to = tuple(submission.held_to)
-        contract = contracts.get((held_to, submission.phase)) if held_to else None
-        contract = contract or file_contract.of_submission(submission)
+        contract = contracts.get((held_to, submission.phase))
+        if contract is None:  # a run that is held to no version predicts for any gold
+            own = file_contract.of_submission(submission) if held_to else None
+            contract = own or FileContract(submission.benchmark, [], submission.phase)
         contracts[held_to, submission.phase] = contract
         if not scoring_identity.concerned(submission, contract, [setting]):
             continue
         key = (held_to, submission.form)
         if key not in covered:
-            covered[key] = contract.covers(setting, submission.form)
+            covered[key] = not held_to or contract.covers(setting, submission.form)
         if covered[key]:
-            submission_states.score_again(submission)
-            queued += 1
-    return queued
+            found.append(submission)
+    return found

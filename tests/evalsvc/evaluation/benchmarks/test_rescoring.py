@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,7 +17,7 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.lease import Lease, Progress
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks import creation, quotas, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import creation, quotas, revision_effect, scoring_identity, versions
 from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
@@ -92,6 +93,32 @@ def test_new_gold_states_by_api_which_runs_it_scores_again_and_begins_nothing(
     assert (effect.status_code, effect.json()["scored_again"], effect.json()["left_out"]) == (200, 1, 0)
     setting.refresh_from_db()
     assert (setting.version, fresh(submission).state) == (1, "scored")
+
+
+def test_new_gold_takes_as_many_statements_whatever_runs_there_are(cast: BenchmarkCast) -> None:
+    """On SQLite all others wait while it begins; its preview reads the runs only after that."""
+    mended, numbers, writes = freeze("mended", MENDED, by=cast.olga), [], []
+    for runs in (1, 4):
+        with transaction.atomic():
+            submission, setting = scored(cast)
+            for at in range(1, runs):
+                cast.submit(submission.benchmark, LINES, run=str(at + 1))
+            work()
+            with CaptureQueriesContext(connection) as previewed:
+                effect = revision_effect.of_revision(setting, test_set=mended, by=cast.olga)
+            assert (effect.scored_again, effect.left_out) == (runs, 0)
+            setting = submission.benchmark.settings.get()
+            with CaptureQueriesContext(connection) as begun:
+                creation.revise_setting(setting, test_set=mended, by=cast.olga)
+            numbers.append((len(previewed), len(begun)))
+            writes.append([query["sql"] for query in previewed if "jobs_job" in query["sql"]])
+            assert {each.state for each in setting.benchmark.submissions.all()} == {"queued"}
+            assert queue.due("score").count() == runs
+            work()
+            assert len(board(setting).rows) == 1
+            transaction.set_rollback(True)
+    assert all(many <= few for few, many in zip(*numbers, strict=True))  # fewer: something is cached by then
+    assert writes == [[], []]
 
 
 def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 from psycopg.errors import DeadlockDetected
@@ -109,7 +109,8 @@ def test_a_version_whose_transaction_ended_as_a_deadlock_begins_again(
         return score_anew(row)
 
     monkeypatch.setattr(versions, "score_anew", once_deadlocked)
-    monkeypatch.setattr(database, "connection", SimpleNamespace(in_atomic_block=False))  # but the test's
+    outermost = SimpleNamespace(in_atomic_block=False, vendor=connection.vendor)  # but the test's
+    monkeypatch.setattr(database, "connection", outermost)
     creation.revise_setting(setting, test_set=freeze("other", OTHER_GOLD, by=cast.olga), by=cast.olga)
     assert len(tries) == setting.versions.count() == 2
 

@@ -52,7 +52,7 @@ def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed
                 policy,
                 created_at=max(first, since),
                 earlier=(past.earlier[submission.pk], source) if submission.pk in past.earlier else None,
-                waiting=submission.pk in past.waiting,
+                why=past.why(submission.pk),
                 ladder=past.ladder.get(submission.pk),
             )
         )

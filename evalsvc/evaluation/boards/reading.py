@@ -259,7 +259,7 @@ def read_values(readings: Collection[Reading]) -> None:
         evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
         for pk, run in reading.count(past.earlier):
             at, ladder = evaluation_of.get(run or 0), past.ladder.get(pk)
-            values = withheld_values(reading.policy, waiting=pk in past.waiting)
+            values = withheld_values(reading.policy, past.why(pk))
             if at is not None:
                 values = shown_values(reading.policy, scores.get(at, ()), rows.get(at, []), ladder=ladder)
             reading.values[pk] = {value.measure: value for value in values}

@@ -12,7 +12,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
 from evalsvc.evaluation.disclosure import rules
-from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.disclosure.policy import LADDER, REPEATS, WAITS, Policy
 from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import NearDuplicate, Score, Setting, SettingVersion, Submission
@@ -22,20 +22,27 @@ WAITING = (Submission.State.QUEUED, Submission.State.RUNNING)
 
 Near = Mapping[tuple[int, str, str], Mapping[int, int | None]]
 Gold = tuple[int, str, str, str]  # setting, test set, set that limits it, scorer
-Rungs = dict[int, tuple[int, float | None]]  # by run: figure of the Ladder, and the run that showed it first
+Rungs = dict[int, tuple[int, float | None]]  # by run: its figure, if it improves, and the last run that did
 
 
 @dataclass(frozen=True)
 class History:
     """Earlier figures that submissions show, and figures of the Ladder.
 
-    A run that the Ladder held back for another shows none under versions where that is not scored.
+    A run that the Ladder held back for another shows none, also under versions where that is not scored.
     Those of `waiting` submissions come when the earlier run is scored again.
     """
 
     earlier: Mapping[int, int | None] = field(default_factory=dict)
     waiting: Collection[int] = ()
     ladder: Mapping[int, float] = field(default_factory=dict)
+    held: Collection[int] = ()
+
+    def why(self, submission: int) -> str:
+        """Return the reason why a submission shows no figures."""
+        if submission in self.waiting:
+            return WAITS
+        return LADDER if submission in self.held else REPEATS
 
 
 def histories(readings: Sequence[tuple[Policy, Collection[int]]]) -> list[History]:
@@ -88,10 +95,9 @@ def _history(
         return History(earlier, waits)
     rungs = ladders.get((*gold, version.scorer), {})
     own = {pk: rungs[at] for pk in submissions if (at := earlier.get(pk, pk) or 0) in rungs}
-    held = {pk: source for pk, (source, figure) in own.items() if figure is None}
-    return History(
-        earlier | held, waits, {pk: figure for pk, (_, figure) in own.items() if figure is not None}
-    )
+    held = [pk for pk, (_, figure) in own.items() if figure is None]
+    shown = {pk: figure for pk, (_, figure) in own.items() if figure is not None}
+    return History(earlier | dict.fromkeys(held), waits, shown, held)
 
 
 def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, Rungs]:
@@ -142,6 +148,9 @@ def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, Rungs]:
 
 
 def _rungs(runs: Sequence[int], figures: Sequence[float]) -> Rungs:
-    """Return the figure of each run, and the run that showed it first."""
+    """Return the figure of each run that improves on those before, and the last run that did."""
     first: dict[float, int] = {}
-    return {run: (first.setdefault(figure, run), figure) for run, figure in zip(runs, figures, strict=True)}
+    climbed = [
+        (run, figure, first.setdefault(figure, run)) for run, figure in zip(runs, figures, strict=True)
+    ]
+    return {run: (best, figure if best == run else None) for run, figure, best in climbed}

@@ -38,11 +38,11 @@ RELATION_CLASSES = "relation_strict"
 KEPT_COUNTS = ("missing", "left_out")
 REPEATS = (
     "the file hardly differs from one scored on this gold under another setting, the team has used its quota "
-    "of shown runs, a member sent runs for another team, or the Ladder held the figure back for a better run "
-    "that is not scored under this version"
+    "of shown runs, or a member sent runs for another team"
 )
 WITHHELD = "withheld"  # how the reason of a figure that is held back begins
 WAITS = "an earlier run of the team is being scored again, and the two are compared first"
+LADDER = "under the Ladder a run shows a figure only if it improves its team’s best by more than a step"
 
 
 class StoredValue(Protocol):
@@ -221,8 +221,11 @@ class Policy:
         if not self.hidden:
             return ""
         shown = f"Figures are rounded ({self.rounded})" if self.rounded else "No figure is shown"
+        if self.rounded and self.setting.ladder:
+            shown += ", and a run shows one only if it improves its team’s best by more than that (Ladder)"
         main = as_shown(self.setting, self.setting.main).title
-        others = "further measures, counts, figures per class and curves"
+        classes = "figures of other classes" if self.setting.class_rows else "figures per class"
+        others = f"further measures, counts, {classes} and curves"
         others = f"the main measure ({main}), {others}" if self.withholds_main else others
         why = "since exact ones would give the hidden gold away"
         held_back = f"{shown}; {others} are held back {self.until}, {why}."
@@ -250,7 +253,7 @@ class Policy:
     def classes(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the rows per class.
 
-        While hidden F1 of large classes, if the organisers chose it.
+        While hidden F1 of large classes that are averaged, if the organisers chose it.
         """
         if not self.hidden:
             return rows
@@ -262,11 +265,14 @@ class Policy:
             family if family in present else "bags": rules.LEAST_CLASS,
             RELATION_CLASSES: rules.LEAST_CLASS * self.gold.relations_of_span,
         }
+        averaged = {*self.gold.classes, *self.gold.relations}
         return [
             {key: row[key] for key in ("family", "label")}
             | {"f1": rules.rounded(row["f1"], rules.CLASS_STEP)}
             for row in rows
-            if row["gold"] >= least.get(row["family"], inf) and row["f1"] is not None
+            if row["label"] in averaged
+            and row["gold"] >= least.get(row["family"], inf)
+            and row["f1"] is not None
         ]
 
     def detail(self, detail: dict[str, Any]) -> dict[str, Any]:
@@ -329,16 +335,16 @@ def disclose(
     *,
     created_at: datetime,
     earlier: tuple[int | None, Evaluation | None] | None = None,
-    waiting: bool = False,
+    why: str = REPEATS,
     ladder: float | None = None,
 ) -> Disclosed:
     """Return what a policy lets out of an evaluation.
 
     `earlier` is the run, with its evaluation, that a near-duplicate shows; `ladder` the figure of the Ladder.
-    Without an evaluation nothing is shown.
+    Without an evaluation nothing is shown, `why` states the reason.
     """
     shown_run, source = earlier or (None, evaluation)
-    values, detail = withheld_values(policy, waiting=waiting), dict[str, Any]()
+    values, detail = withheld_values(policy, why), dict[str, Any]()
     classes = list[dict[str, Any]]()
     if source is not None:
         values = shown_values(policy, source.scores.all(), source.classes, ladder=ladder)
@@ -366,9 +372,9 @@ def has_threshold(scores: Iterable[StoredValue]) -> bool:
     return any(score.measure == TAU and score.value is not None for score in scores)
 
 
-def withheld_values(policy: Policy, *, waiting: bool) -> list[ShownValue]:
-    """Return the values of a near-duplicate that has no earlier figures, or none yet."""
-    reason = f"{WITHHELD}: {WAITS}" if waiting else f"{WITHHELD} {policy.until}: {REPEATS}"
+def withheld_values(policy: Policy, why: str) -> list[ShownValue]:
+    """Return the values of a run that shows no figures, or none yet."""
+    reason = f"{WITHHELD}: {why}" if why == WAITS else f"{WITHHELD} {policy.until}: {why}"
     return [ShownValue(key, None, reason, withheld=True) for key in policy.measures]
 
 

@@ -217,6 +217,7 @@ def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
     assert options == [("", ""), ("accuracy", "")]  # by name, until a measure that is shown is chosen
     response = client.get(reverse("api-board", args=["hid"]), {"order": "macro_f1"})
     assert response.json()["hint"] == "Known: accuracy."
+    assert "no figure is shown" in client.get(reverse("boards")).content.decode()
     client.force_login(cast.olga)
     organised = client.get(reverse("board-organise", args=[submission.benchmark.slug])).content.decode()
     assert "Teams see no ranking of “" in organised
@@ -225,29 +226,37 @@ def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
 def test_class_rows_on_the_organisers_word_are_f1_of_large_classes(
     client: Client, cast: BenchmarkCast
 ) -> None:
-    gold = gold_labels(400) | {f"t{at}": "born_in" for at in range(200)}
+    gold = (
+        gold_labels(400) | {f"t{at}": "born_in" for at in range(200)} | {f"n{at}": "N/A" for at in range(200)}
+    )
     submission = scored(cast, hidden_phase(cast, gold, class_rows=True), wrong(gold, 0.3))
     client.force_login(cast.kim)
     rows = scores(client, submission.pk)["classes"]
     assert [set(row) for row in rows] == [{"family", "label", "f1"}]
-    assert rows[0]["label"] == "born_in"
+    assert rows[0]["label"] == "born_in"  # N/A, as large, is not averaged
     assert round(rows[0]["f1"] * 100, 9) % 1 == 0
+    assert "figures of other classes" in scores(client, submission.pk)["held_back"]
     page = client.get(reverse("submission", args=[submission.pk])).content.decode()
     assert "Relation by relation" in page
     assert ">False negatives<" not in page
 
 
 def test_the_ladder_shows_a_team_only_improvements(client: Client, cast: BenchmarkCast) -> None:
-    benchmark = hidden_phase(cast, GOLD, ladder=0.05, default_quotas=False)
-    worse, better = wrong(GOLD, 0.5), wrong(GOLD, 0.2)
+    gold = GOLD | {f"t{at}": "born_in" for at in range(200)}
+    benchmark = hidden_phase(cast, gold, ladder=0.05, class_rows=True, default_quotas=False)
     shown = []
     client.force_login(cast.kim)
-    for run, labels in enumerate((worse, wrong(GOLD, 0.6, seed=4), better), start=1):
-        submission = scored(cast, benchmark, labels, run=str(run))
-        shown.append(scores(client, submission.pk)["scores"])
-    values = [each["micro_f1"]["value"] for each in shown]
-    assert values[0] == values[1] < values[2]
-    assert all(set(each) == {"micro_f1"} for each in shown)
+    for seed, (share, system) in enumerate([(0.5, "Net"), (0.6, "Junk"), (0.2, "Best")]):
+        submission = scored(cast, benchmark, wrong(gold, share, seed=seed), system=system)
+        shown.append(scores(client, submission.pk))
+    figures = [each["scores"]["micro_f1"] for each in shown]
+    assert all(set(each["scores"]) == {"micro_f1"} for each in shown)
+    assert (figures[1]["value"], figures[0]["value"] < figures[2]["value"]) == (None, True)
+    assert "improves its team’s best" in figures[1]["reason"]
+    assert [len(each["classes"]) for each in shown] == [1, 0, 1]
+    assert "only if it improves its team’s best" in shown[1]["held_back"]
+    board = leaderboard.board(setting_of(benchmark), person=cast.kim)
+    assert [(row.system.name, row.rank) for row in board.rows] == [("Best", 1), ("Net", 2), ("Junk", None)]
 
 
 def test_a_run_that_the_ladder_held_back_shows_no_figure_where_the_better_one_is_not_scored(
@@ -261,7 +270,7 @@ def test_a_run_that_the_ladder_held_back_shows_no_figure_where_the_better_one_is
     ]
     setting = setting_of(benchmark)
     client.force_login(cast.kim)
-    for cancelled, shown in ((True, [0.7, None, 0.9]), (False, [0.7, 0.7, 0.9])):
+    for cancelled, shown in ((True, [0.7, None, 0.9]), (False, [0.7, None, 0.9])):
         gold = gold_lines(GOLD | {"s1": "N/A"} if cancelled else GOLD)
         corrected = freeze(f"gold-{cancelled}", gold, by=cast.olga)
         creation.revise_setting(setting, test_set=corrected, by=cast.olga)

@@ -169,7 +169,7 @@ def _submit_runs(
     *,
     runs: tuple[int, ...] = RUNS,
 ) -> None:
-    """Submit runs of one system per team; files of entities answer the sentences of both benchmarks."""
+    """Submit runs of one system per team; stored files also answer the sentences of other sets."""
     ids = {json.loads(line)["id"] for line in inputs.input_lines(*benchmark.settings.all())}
     for (team, owner), (system, description) in zip(TEAM_OWNERS.items(), systems, strict=True):
         for run in runs:
@@ -180,14 +180,13 @@ def _submit_runs(
                 by=accounts.users[owner],
                 system=system.title(),
                 run=str(run),
-                chunks=[_answers(name, ids if benchmark.task == "entities" else ())],
+                chunks=[_answers(name, ids)],
                 filename=name,
                 tags={"description": description},
             )
 
 
 def _answers(name: str, ids: Collection[str]) -> bytes:
-    """Return a file of predictions, or its lines for some items."""
-    content = gzip.decompress((DATA / "runs" / f"{name}.gz").read_bytes())
-    lines = content.splitlines(keepends=True)
-    return b"".join(line for line in lines if json.loads(line)["id"] in ids) if ids else content
+    """Return the lines of a file of predictions about some items."""
+    lines = gzip.decompress((DATA / "runs" / f"{name}.gz").read_bytes()).splitlines(keepends=True)
+    return b"".join(line for line in lines if json.loads(line)["id"] in ids)

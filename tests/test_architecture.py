@@ -3,8 +3,10 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -25,34 +27,30 @@ def loaded_after(code: str) -> set[str]:
     return set(run.stdout.split())
 
 
-def imports_of(path: Path) -> set[str]:
-    """Dotted names that a file imports, also within functions."""
-    names: set[str] = set()
+class Module(NamedTuple):
+    """Names that a file imports, also within functions and for types alone, and its functions."""
+
+    imports: set[str]
+    types: set[str]
+    functions: list[tuple[str, int]]
+    """Name and length without the docstring."""
+
+
+@cache
+def module(path: Path) -> Module:
+    """Parse a file, once for all tests."""
+    names, types, functions = set[str](), set[str](), list[tuple[str, int]]()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
-
-
-def types_of(path: Path) -> set[str]:
-    """Modules imported under TYPE_CHECKING only."""
-    blocks = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.If)]
-    lines = [line for node in blocks if ast.unparse(node.test) == "TYPE_CHECKING" for line in node.body]
-    return {line.module for line in lines if isinstance(line, ast.ImportFrom) and line.module}
-
-
-def functions_of(path: Path) -> list[tuple[str, int]]:
-    """Name and length of each function without its docstring."""
-    lengths = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            types |= {line.module for line in node.body if isinstance(line, ast.ImportFrom) and line.module}
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
-            lengths.append(
-                (f"{path.relative_to(ROOT)}:{node.name}", (node.end_lineno or 0) - first.lineno + 1)
-            )
-    return lengths
+            functions.append((node.name, (node.end_lineno or 0) - first.lineno + 1))
+    return Module(names, types, functions)
 
 
 def test_the_import_contracts_hold() -> None:
@@ -107,7 +105,7 @@ def test_of_annotation_evaluation_imports_the_test_set_only() -> None:
         name
         for path in SOURCES
         if path.is_relative_to(ROOT / "evalsvc" / "evaluation")
-        for name in imports_of(path)
+        for name in module(path).imports
         if name == "annotation" or name.startswith("annotation.")
     }
     assert {name for name in imported if not name.startswith("annotation.testset")} == set()
@@ -121,26 +119,21 @@ def test_no_module_has_a_meaningless_name(name: str) -> None:
 def test_modules_import_each_other_in_no_cycle_even_within_functions() -> None:
     """Imports of types do not count."""
     names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in SOURCES}
-    graph = {name: (imports_of(path) & names.keys()) - types_of(path) for name, path in names.items()}
+    graph = {name: (module(path).imports & names.keys()) - module(path).types for name, path in names.items()}
     assert len(list(TopologicalSorter(graph).static_order())) == len(names)
 
 
 def test_functions_have_at_most_fifty_lines() -> None:
-    long = [(name, length) for path in SOURCES for name, length in functions_of(path) if length > 50]
-    assert long == []
+    assert [(str(path), *each) for path in SOURCES for each in module(path).functions if each[1] > 50] == []
 
 
 def test_models_hold_no_rules_in_save_and_no_signals_of_models_are_used() -> None:
-    overriding = [
+    models = [path for path in SOURCES if "models" in path.parts or path.name in {"models.py", "testset.py"}]
+    overriding = [path for path in models if "save" in dict(module(path).functions)]
+    signalling = [
         str(path.relative_to(ROOT))
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef)
-        and node.name == "save"
-        and ("models" in path.parts or path.name in {"models.py", "testset.py"})
-    ]
-    signalling = [
-        str(path.relative_to(ROOT)) for path in SOURCES if any("signals" in name for name in imports_of(path))
+        if any("signals" in name for name in module(path).imports)
     ]
     # refuses migrations that would drop data, before any is made; log-ins, of every way in
     logged = [f"evalsvc/core/accounts/{name}.py" for name in ("security_log", "sessions")]

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from evalsvc.core.formats import jsonl_predictions, opennre
+from evalsvc.core.formats import jsonl_predictions, label_list, opennre
 from evalsvc.core.formats.prediction_blocks import read_uniform_predictions
 from evalsvc.core.formats.prediction_check import Claim, PredictionCheck
 from evalsvc.core.formats.prediction_forms import FORM_OF, TEXT_FORMS
@@ -82,6 +82,8 @@ def read_predictions(
     if collector.left_out and check.form is None:
         file.seek(0)
         return read_predictions(file, make_check, format=format, limits=limits, column=column, tick=tick)
+    if leave_out:  # else it was checked when it came, perhaps against fewer items
+        label_list.require_every_line(format, check)
     check.problems.raise_if_any()
     read = collector.predictions(check.form or "")
     read = replace(read, warnings=dict(check.problems.warnings), old_labels=check.old.stated)

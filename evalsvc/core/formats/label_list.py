@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,6 +15,9 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, LabelPrediction
 from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
+
+if TYPE_CHECKING:
+    from evalsvc.core.formats.prediction_check import PredictionCheck
 
 NUMBERED = re.compile(r"(\S+)[ \t]+(\d{1,9})")
 LONGEST_LABEL, MOST_WORDS, MAX_LABELS = 200, 8, 2_000
@@ -71,6 +75,18 @@ def read_label_lines(
             problems.add("wrong_type", line=line, value=label, expected=f"1–{LONGEST_LABEL} characters")
         elif label:
             yield line, LabelPrediction(str(line), label)
+
+
+def require_every_line(format: str, check: PredictionCheck) -> None:
+    """Report a file of labels with fewer lines than there are items, even if items may lack an answer.
+
+    Where a line is left out, all labels after it are those of other items.
+    """
+    problems, items = check.problems, len(check.ids)
+    if format == FORMAT.key and check.may_lack_lines and problems.lines_read < items:
+        expected = f"{items:,}, one for each item; a blank line is an item without an answer"
+        hint = "Labels count by their place: without a line, all after it would be about other items."
+        problems.add("missing_id", value=f"{problems.lines_read:,} lines", expected=expected, hint=hint)
 
 
 def read_label_items(

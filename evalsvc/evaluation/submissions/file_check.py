@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 from django.conf import settings
 
 from evalsvc.core.errors.exceptions import DomainError, TooLarge
-from evalsvc.core.formats import jsonl_predictions, npy, npz
+from evalsvc.core.formats import jsonl_predictions, label_list, npy, npz
 from evalsvc.core.formats.old_labels import OldLabels, Stated
 from evalsvc.core.formats.prediction_check import Claim, PredictionCheck
 from evalsvc.core.formats.prediction_forms import Form
@@ -144,6 +144,7 @@ def _lines(
         if by is not None:
             add_hint(problems, contract, _answers(check, has_ids=formats()[format].has_ids), by=by)
     ranked.check(problems, check.form)
+    label_list.require_every_line(format, check)
     for _ in pieces:  # the digest covers what the reader left unread
         pass
     checked.form, checked.sha256, checked.size = check.form or "", tee.digest.hexdigest(), tee.size

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.jobs.exceptions import InputFault
 from tests.workers.cli.conftest import Write
 from workers.cli import local_files
@@ -95,6 +95,15 @@ def test_a_full_test_file_is_gold(write: Write):
         Options(task="classification", negative="Other"),
     )
     assert found.values["accuracy"].value == 0.5
+
+
+def test_a_file_of_labels_that_is_a_line_short_is_rejected_whatever_missing_means(write: Write):
+    gold = write("gold.jsonl", [{"id": f"s{at}", "label": "r"} for at in range(3)])
+    options = Options(task="classification", missing="wrong", negative="NA")
+    assert score(gold, write("p.txt", "r\n\nr\n"), options).counts["missing"] == 1
+    with pytest.raises(FileRejected) as rejected:
+        score(gold, write("short.txt", "r\nr\n"), options)
+    assert rejected.value.problems.first[0].value == "2 lines"
 
 
 def test_two_labels_or_none_need_another_task(write: Write):

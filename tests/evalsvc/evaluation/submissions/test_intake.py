@@ -117,6 +117,22 @@ def test_a_missing_prediction_is_accepted_where_it_counts_as_wrong(cast: Benchma
     assert submission.counts["missing"] == 2
 
 
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [("born_in\n" * 6, {}), ("born_in\n\n" * 3, {}), ("born_in\n" * 5, {"missing_id": 1})],
+    ids=["complete", "blank lines", "a line short"],
+)
+def test_a_file_of_labels_has_a_line_for_each_item_though_an_answer_may_be_missing(
+    cast: BenchmarkCast, lines: str, found: dict[str, int]
+) -> None:
+    """Without a line, all labels after it would be about other items."""
+    checked = intake.check(cast.relations(missing="wrong"), [lines.encode()])
+    assert (checked.format, checked.problems.by_code) == ("labels", found)
+    if found:
+        [problem] = checked.problems.first
+        assert (problem.value, problem.example) == ("5 lines", "born_in")
+
+
 def test_ids_may_be_left_out_where_claims_are_scored(cast: BenchmarkCast) -> None:
     assert codes(cast.relations(), [{"id": "s1", "scores": {"born_in": 0.5}}]) == {}
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, cast
 from django.conf import settings
 from django.core.files import File
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from annotation.imports import gold, items, suggestions, votes
@@ -250,14 +250,20 @@ def retry(batch: Batch, *, by: User) -> None:
 
 def sweep() -> int:
     """Remove rows of unfinished imports and failed test sets."""
-    unfinished = Batch.objects.filter(state__in=UNFINISHED_STATES)
+    removed = sweep_imports(Q())
+    failed = TestSet.objects.filter(state=TestSet.State.FAILED)
+    for test_set in failed.filter(lines__isnull=False).distinct():
+        removed += _remove(test_set.lines.order_by(), unless_restarted=failed.filter(pk=test_set.pk))
+    return removed
+
+
+def sweep_imports(which: Q) -> int:
+    """Remove rows of these unfinished imports."""
+    unfinished = Batch.objects.filter(which, state__in=UNFINISHED_STATES)
     removed = 0
     for rows in ("votes", "suggestions", "items"):
         for batch in unfinished.filter(**{f"{rows}__isnull": False}).distinct():
             removed += clear(batch, unless_restarted=unfinished.filter(pk=batch.pk))
-    failed = TestSet.objects.filter(state=TestSet.State.FAILED)
-    for test_set in failed.filter(lines__isnull=False).distinct():
-        removed += _remove(test_set.lines.order_by(), unless_restarted=failed.filter(pk=test_set.pk))
     return removed
 
 

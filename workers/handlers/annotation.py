@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from django.db.models import Q
+
 from annotation import candidate_choices, conversion
 from annotation.consensus import recomputation
 from annotation.consensus.rules import Rules, label_names
@@ -23,9 +25,10 @@ STEP = 2_000
 
 
 def import_file(subject: int, progress: Progress) -> Store:
-    """Import a batch; files that earlier imports left are deleted first."""
-    batches.sweep()
+    """Import a batch; first delete what unfinished imports left in its project. Upkeep deletes the rest."""
     batch = Batch.objects.select_related("project", "by").get(pk=subject)
+    if batch.project_id is not None:  # an answer of theirs would be in the way of the same person's
+        batches.sweep_imports(Q(project=batch.project_id))
     return batches.load(batch, progress)
 
 

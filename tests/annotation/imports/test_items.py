@@ -64,6 +64,17 @@ def test_one_invalid_line_rejects_the_file_on_request() -> None:
     assert not Item.objects.filter(batch=batch).exists()
 
 
+def test_an_import_deletes_what_others_left_in_its_own_project_alone() -> None:
+    """An undone import of millions of sentences would keep everybody's next import waiting."""
+    own, other = create_project(), create_project()
+    left = [import_lines(each, [sentence("s0"), "{"], on_error="refuse-file") for each in (own, other)]
+    assert Item.objects.filter(batch__in=left).count() == 2
+    import_lines(own, [sentence("s1")])
+    assert [item.batch for item in Item.objects.filter(batch__in=left)] == left[1:]
+    batches.sweep()
+    assert [item.external_id for item in Item.objects.all()] == ["s1"]
+
+
 def test_a_rejected_import_that_is_started_again_shows_nothing_of_the_attempt_before() -> None:
     batch = import_lines(create_project(), [sentence("s0"), "{"], on_error="refuse-file")
     batches.retry(batch, by=batch.by)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.formats.problems import Problems
 from evalsvc.core.jobs.exceptions import InputFault
 from tests.workers.cli.conftest import Write
 from workers.cli import local_files
@@ -101,7 +101,7 @@ def test_a_file_of_labels_that_is_a_line_short_is_rejected_whatever_missing_mean
     gold = write("gold.jsonl", [{"id": f"s{at}", "label": "r"} for at in range(3)])
     options = Options(task="classification", missing="wrong", negative="NA")
     assert score(gold, write("p.txt", "r\n\nr\n"), options).counts["missing"] == 1
-    with pytest.raises(FileRejected) as rejected:
+    with pytest.raises(InvalidFile) as rejected:
         score(gold, write("short.txt", "r\nr\n"), options)
     assert rejected.value.problems.first[0].value == "2 lines"
 

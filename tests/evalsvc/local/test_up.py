@@ -79,8 +79,9 @@ def pids(data: Path) -> list[int]:
 
 
 def test_the_whole_service_starts_recovers_and_stops_completely(up: Up, tmp_path: Path) -> None:
+    """It does under another host name than that of its own checks, too."""
     port, data, output = free_port(), tmp_path / "data", tmp_path / "up0.out"
-    service = up(port, LOG_FORMAT="json")
+    service = up(port, LOG_FORMAT="json", ALLOWED_HOSTS="evalsvc.example.org")
     until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), seconds=120, details=output.read_text)
     until(lambda: "Ctrl-C stops everything" in output.read_text(), details=output.read_text)
     assert f"http://127.0.0.1:{port}" in output.read_text()
@@ -152,14 +153,6 @@ def test_a_start_on_a_full_disk_gives_a_message_and_no_traceback(
         Command().run_from_argv(["manage.py", "up"])
     message = f"No space left on device. Make room in the data folder, {tmp_path}, first.\n"
     assert capsys.readouterr().err.endswith(message)
-
-
-def test_a_service_under_another_host_name_starts(up: Up, tmp_path: Path) -> None:
-    output = tmp_path / "up0.out"
-    service = up(free_port(), ALLOWED_HOSTS="evalsvc.example.org")
-    until(lambda: "Ctrl-C stops everything" in output.read_text(), seconds=120, details=output.read_text)
-    service.send_signal(signal.SIGINT)
-    assert service.wait(120) == 0
 
 
 def test_an_unreachable_database_gives_a_message_and_no_traceback(up: Up, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ class Comparison:
         """Names of the systems, with the team where two share a name."""
         named = Counter(row.system.name for row in self.rows)
         return [
-            row.system.name + (f" ({row.system.team_name})" if named[row.system.name] > 1 else "")
+            row.system.name + (f" of {row.system.team_name}" if named[row.system.name] > 1 else "")
             for row in self.rows
         ]
 

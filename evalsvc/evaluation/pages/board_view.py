@@ -169,7 +169,7 @@ def system_names(board: Board) -> dict[int, str]:
 def _named(systems: Collection[BoardSystem]) -> dict[int, str]:
     named = Counter(system.name for system in systems)
     return {
-        system.pk: f"{system.name} ({system.team_name})" if named[system.name] > 1 else system.name
+        system.pk: f"{system.name} of {system.team_name}" if named[system.name] > 1 else system.name
         for system in systems
     }
 

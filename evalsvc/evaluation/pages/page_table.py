@@ -181,7 +181,7 @@ def _same_files(board: Board, row: BoardRow) -> str:
     others = [board.systems[system] for system in row.runs.sharing]
     own = row.system.team_id
     named = {
-        other.name if other.team_id == own else f"{other.name} ({other.team_name})"
+        other.name if other.team_id == own else f"{other.name} of {other.team_name}"
         for other in others
         if other.team_id == own or not board.held_back
     }

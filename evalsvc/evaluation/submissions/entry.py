@@ -23,7 +23,7 @@ from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submissions.file_check import UNSTATED
 
 AGGREGATES = ("ONE", "AVG")
-MARKS = re.compile(r"\((baseline|reported\b[^()]*)\)$", re.IGNORECASE)
+MARKS = re.compile(r"\(\s*(baseline\s*|reported\b.*)\)\W*$", re.IGNORECASE)
 MOST_TAGS = 4_000  # characters
 
 

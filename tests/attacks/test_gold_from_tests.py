@@ -165,7 +165,8 @@ def test_which_run_a_hidden_setting_chooses_tells_nothing_that_the_figures_shown
             for guess in second:
                 shown = [each if exact else rules.rounded(each, step) for each in (first, guess)]
                 reading.elsewhere = {
-                    (run.system_id, run.run): each for run, each in zip(runs, shown, strict=True)
+                    (run.system_id, run.run): (each, run.created_at)
+                    for run, each in zip(runs, shown, strict=True)
                 }
                 chosen += [run.pk for run in reading.chosen(runs)]
             decided[exact] += chosen[0] != chosen[1]

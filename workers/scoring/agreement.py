@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,7 @@ from workers.scoring.answer_columns import BLANK, AnswerColumns
 from workers.scoring.span_agreement import span_figures
 
 REPLICATES = 1_000
+MOST_KNOWN = 100  # draws of a question whose figures are kept
 CELLS_AT_ONCE = 12_000_000  # items times questions in memory at once: less than 200 MB of groups
 TOO_MANY = f"more than {MOST_SETS:,} different answers: too many for an interval"
 Figure = dict[str, Any]
@@ -174,6 +175,16 @@ class QuestionSample:
     figures: Mapping[str, Weighted]
     values: dict[str, Figure]
     drawn: dict[str, list[float]]
+    known: dict[bytes, list[float]] = field(default_factory=dict)
+
+    def of(self, totals: Floats) -> list[float]:
+        """Return the figures under weights of groups, which are often the same if few items have a label."""
+        key = totals.tobytes()
+        if (figures := self.known.get(key)) is None:
+            figures = [figure(totals) for figure in self.figures.values()]
+            if len(self.known) < MOST_KNOWN:
+                self.known[key] = figures
+        return figures
 
 
 def intervals(makers: Sequence[Callable[[], Question]], *, n_items: int, progress: Progress) -> list[Figure]:
@@ -217,8 +228,8 @@ def _resample(samples: Sequence[QuestionSample], n_items: int, report: Callable[
         weights = draw(n_items, seed=0, replicate=replicate).astype(np.float64)
         for sample in samples:
             totals = sample.groups.totals(weights, drawn=n_items)
-            for name, figure in sample.figures.items():
-                sample.drawn[name].append(figure(totals))
+            for name, value in zip(sample.figures, sample.of(totals), strict=True):
+                sample.drawn[name].append(value)
         if replicate % 20 == 0:
             report(replicate)
 

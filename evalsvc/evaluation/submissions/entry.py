@@ -24,7 +24,6 @@ from evalsvc.evaluation.submissions.file_check import UNSTATED
 
 AGGREGATES = ("ONE", "AVG")
 MARKS = re.compile(r"\(\s*(baseline\s*|reported\b.*)\)\W*$", re.IGNORECASE)
-MOST_TAGS = 4_000  # characters
 
 
 @dataclass(slots=True)
@@ -61,11 +60,6 @@ def check_entry(entry: Entry) -> None:
             "The Idempotency-Key is longer than 120 characters. Use a shorter one.",
             field="Idempotency-Key",
         )
-
-
-def bad_tags() -> DomainError:
-    detail = f"tags must be a JSON object of up to {MOST_TAGS:,} characters."
-    return DomainError("bad_tags", detail, field="tags")
 
 
 def check_declared(

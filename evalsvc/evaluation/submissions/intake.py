@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.old_labels import is_mapped
 from evalsvc.evaluation.models import (
+    LINKS,
     Benchmark,
     Evaluation,
     NearDuplicate,
@@ -37,7 +37,7 @@ from evalsvc.evaluation.models import (
 )
 from evalsvc.evaluation.submission_states import ACTIVE, same_phase
 from evalsvc.evaluation.submissions import gold_exposure
-from evalsvc.evaluation.submissions.entry import MOST_TAGS, Entry, bad_tags, check_entry
+from evalsvc.evaluation.submissions.entry import Entry, check_entry
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
 from evalsvc.evaluation.submissions.other_inputs import Submitter
@@ -202,16 +202,14 @@ def _system(entry: Entry) -> System:
 
 
 def _declared(system: System, tags: dict[str, Any]) -> dict[str, Any]:
-    """Return the new declarations; beside final runs they may add to the earlier ones."""
+    """Return the new declarations; beside final runs they may add links to the earlier ones."""
     if not final_runs.has_final_runs(system):
         return tags
-    for name, value in system.tags.items():
-        if tags.get(name, value) != value:
-            detail = f"Runs of {system} are final, so what it declared “{name}” cannot change."
+    whole: dict[str, Any] = {name: tags[name] for name in LINKS if name in tags} | system.tags
+    for name, value in tags.items():
+        if value != whole.get(name):
+            detail = f"Runs of {system} are final, so what it declares as “{name}” cannot change."
             raise Conflict("phase_ended", detail, hint="Leave it out, or use another name for the system.")
-    whole: dict[str, Any] = system.tags | tags
-    if len(json.dumps(whole)) > MOST_TAGS:
-        raise bad_tags()
     return whole
 
 

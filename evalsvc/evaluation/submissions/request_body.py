@@ -13,7 +13,6 @@ from django.http import UnreadablePostError
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.request_validation import require_known_fields
 from evalsvc.core.web.text_validation import check_storable
-from evalsvc.evaluation.submissions.entry import MOST_TAGS, bad_tags
 from evalsvc.evaluation.submissions.file_check import too_large
 
 if TYPE_CHECKING:
@@ -127,10 +126,10 @@ def tags_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     if not text:
         return {}
     try:
-        tags = json.loads(text) if len(text) <= MOST_TAGS else None
+        tags = json.loads(text) if len(text) <= 4_000 else None
     except (ValueError, RecursionError):
         tags = None
     if not isinstance(tags, dict):
-        raise bad_tags()
+        raise DomainError("bad_tags", "tags must be a JSON object of up to 4,000 characters.", field="tags")
     check_storable(tags, field="tags")
     return tags

@@ -53,6 +53,7 @@ def place(either_database: str, tmp_path: Path, settings: Any, monkeypatch: pyte
     for module in (items, votes, suggestions, batches, writer, candidates):
         monkeypatch.setattr(module, "CHUNK", 2)
     monkeypatch.setattr(candidates, "AT_ONCE", 2)
+    monkeypatch.setattr(compared, "REPLICATES", 99)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from tests.cast.benchmarks import LABELS, RELATION_GOLD, BenchmarkCast, freeze, 
 from tests.conftest import StartWorker
 from workers.runner import run_next
 
-RUNS, SYSTEMS, LONGEST = 30, 10, 240
+RUNS, SYSTEMS, LONGEST = 15, 5, 240
 QUICK = {"JOB_LEASE_SECONDS": "2", "JOB_HEARTBEAT_SECONDS": "1", "JOB_RECONCILE_SECONDS": "1"}
 
 

@@ -62,7 +62,7 @@ def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed
 def class_rows(policy: Policy, evaluations: Collection[int]) -> dict[int, list[dict[str, Any]]]:
     """Return the rows per class of evaluations under one policy."""
     stored = Evaluation.objects.filter(pk__in=evaluations).values_list("pk", "classes")
-    at_tau = Score.objects.filter(evaluation__in=evaluations, measure=TAU, value__isnull=False)
+    at_tau = Score.objects.filter(evaluation__in=evaluations, measure=TAU)
     moving = set(at_tau.values_list("evaluation", flat=True)) if policy.hidden else ()
     return {pk: [] if pk in moving else policy.classes(rows) for pk, rows in stored}
 

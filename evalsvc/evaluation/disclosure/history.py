@@ -113,7 +113,7 @@ def _ladders(settings: Sequence[Setting], near: Near) -> dict[Gold, Rungs]:
         evaluation__scores__value__isnull=False,
     )
     moving = [each.pk for each in settings if not Policy(each, True).is_over_thresholds(each.main)]
-    at_tau = Score.objects.filter(evaluation=OuterRef("evaluation"), measure=TAU, value__isnull=False)
+    at_tau = Score.objects.filter(evaluation=OuterRef("evaluation"), measure=TAU)
     links = links.exclude(Exists(at_tau), evaluation__setting__in=moving)  # they show no figure
     only = KeyTextTransform("only", "evaluation__options")
     gold = ("evaluation__setting_id", "evaluation__gold_sha256", only, "evaluation__scorer")

@@ -368,8 +368,8 @@ def disclose(
 
 
 def has_threshold(scores: Iterable[StoredValue]) -> bool:
-    """True for scores, which count from the threshold on that the gold decides."""
-    return any(score.measure == TAU and score.value is not None for score in scores)
+    """True for scores, which count from the threshold on that the gold decides, if it has any label."""
+    return any(score.measure == TAU for score in scores)
 
 
 def withheld_values(policy: Policy, why: str) -> list[ShownValue]:

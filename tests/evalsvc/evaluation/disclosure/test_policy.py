@@ -64,17 +64,20 @@ def test_the_precision_of_a_file_with_few_claims_is_withheld(client: Client, cas
     assert scores(client, submission.pk)["scores"]["micro_precision"]["value"] is None
 
 
-@pytest.mark.parametrize("unit", ["sentence", "bag"])
+@pytest.mark.parametrize(("unit", "by"), [("sentence", "label"), ("bag", "label"), ("sentence", "scores")])
 def test_gold_without_any_label_looks_like_gold_with_a_few(
-    client: Client, cast: BenchmarkCast, unit: str
+    client: Client, cast: BenchmarkCast, unit: str, by: str
 ) -> None:
-    """An undefined F1 would say that all labels are negative."""
+    """An undefined F1 would say that all labels are negative, and so would an accuracy of scores."""
     client.force_login(cast.kim)
     none = dict.fromkeys(gold_labels(40), "N/A")
-    seen = []
+    answer = {"label": "N/A"} if by == "label" else {"scores": dict.fromkeys(LABELS[:2], 0.5)}
+    file, seen = jsonl({"id": name} | answer for name in none), []
     for gold in (none, none | {"s1": LABELS[0]}):
         with transaction.atomic():
-            shown = scores(client, scored(cast, hidden_phase(cast, gold, unit=unit), none).pk)
+            submission = cast.submit(hidden_phase(cast, gold, unit=unit), file)
+            assert run_next("score")
+            shown = scores(client, submission.pk)
             seen.append(
                 {name: (one["value"] is None, one.get("reason")) for name, one in shown["scores"].items()}
             )

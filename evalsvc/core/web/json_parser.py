@@ -6,6 +6,7 @@ Apart from `text_validation`, so that commands and workers start without the RES
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,10 @@ from evalsvc.core.errors.exceptions import DomainError, TooLarge
 from evalsvc.core.web.text_validation import TOO_DEEP, check_storable
 
 STARTS = (b",", b"[", b"{")  # each value but the first follows one of them
-MAX_VALUES = 200_000
+MAX_VALUES = 200_000  # and so many keys
+STRING = re.compile(
+    rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL
+)  # one without an end is read once, too
 
 
 class StorableJSONParser(JSONParser):
@@ -25,8 +29,8 @@ class StorableJSONParser(JSONParser):
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         body = stream.read()
-        if sum(map(body.count, STARTS)) > MAX_VALUES:
-            detail = f"The JSON may have at most {MAX_VALUES:,} commas and opening brackets."
+        if _starts(body) > MAX_VALUES and _starts(STRING.sub(b"", body, count=2 * MAX_VALUES)) > MAX_VALUES:
+            detail = f"The JSON may have at most {MAX_VALUES:,} commas and opening brackets outside of texts."
             raise TooLarge("too_large", detail, limit=MAX_VALUES)
         try:
             value = super().parse(io.BytesIO(body), media_type, parser_context)
@@ -34,3 +38,7 @@ class StorableJSONParser(JSONParser):
             raise DomainError("too_deep", TOO_DEEP) from error
         check_storable(value)
         return value
+
+
+def _starts(body: bytes) -> int:
+    return sum(map(body.count, STARTS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,12 @@ def test_json_with_a_great_many_values_is_rejected_unread(part: bytes) -> None:
     with pytest.raises(TooLarge) as error:
         StorableJSONParser().parse(stream, parser_context={"encoding": "utf-8"})
     assert error.value.extra == {"limit": 200_000}
+
+
+def test_commas_and_brackets_within_texts_are_no_values() -> None:
+    names = [f'{at}, "{at}" [{{\\' for at in range(70_000)]
+    body = io.BytesIO(json.dumps({"ids": names}).encode())
+    assert StorableJSONParser().parse(body, parser_context={"encoding": "utf-8"}) == {"ids": names}
 
 
 def test_a_page_form_with_a_nul_is_rejected(ask: Ask) -> None:

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from evalsvc.core.formats.brat import file_name
 from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.extras import require_extra
-from evalsvc.core.formats.json_documents import read_whole, votes_of
+from evalsvc.core.formats.json_documents import read_whole, votes_reader
 from evalsvc.core.formats.json_lines import identifier
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.records import ItemLine, Link, Span, VoteLine
+from evalsvc.core.formats.records import ItemLine, Link, Span
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import checked_spans
@@ -183,14 +183,6 @@ def _layers(data: bytes, problems: Problems) -> Layers:
     return Layers(*chosen)
 
 
-def read_votes(
-    source: Source, *, problems: Problems, name: str = "", item: str = "", limits: Limits = LIMITS
-) -> Iterator[tuple[int, VoteLine]]:
-    """Yield the answer of the person that the file is named after, as INCEpTION names its files."""
-    items = read(source, problems=problems, limits=limits)
-    yield from votes_of(items, item=item, annotator=name, problems=problems)
-
-
 FORMAT = register(
     Format(
         "cas-xmi",
@@ -202,7 +194,7 @@ FORMAT = register(
         recognise=lambda sample: "<xmi:XMI" in "".join(sample.lines[:2])[:2000],
         readers={
             "items": Reader(read, ("name",), by_job=True),
-            "votes": Reader(read_votes, ("name", "item")),
+            "votes": Reader(votes_reader(read), ("name", "item")),
         },
         writer=Writer(
             write,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from evalsvc.core.formats.json_lines import Identifier, decode, identifier
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, Link, Span, VoteLine, payload
-from evalsvc.core.formats.text_lines import Limits, Source, unpacked
+from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, unpacked
 from evalsvc.core.formats.text_spans import checked_spans
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -85,17 +85,23 @@ def _objects(data: bytes, problems: Problems) -> Iterator[bytes]:
     yield from (bytes(row) for row in rows)
 
 
-def votes_of(
-    items: Iterator[tuple[int, ItemLine]], *, item: str, annotator: str, problems: Problems
-) -> Iterator[tuple[int, VoteLine]]:
-    """Yield the documents of a file as answers of one annotator to one item."""
-    if not item:
-        hint = "A file of one person and one document doesn't say which document it is."
-        problems.stop("no_item", field="item", expected="the id of an item of the project", hint=hint)
-    for line, each in items:
-        links: Any = each.relations or ()
-        answer = payload(spans=each.spans or (), relations=links)
-        yield line, VoteLine(item, annotator, answer, not each.spans, each.text)
+def votes_reader(
+    read: Callable[..., Iterator[tuple[int, ItemLine]]],
+) -> Callable[..., Iterator[tuple[int, VoteLine]]]:
+    """Make a reader of the answer of the person a file is named after, as INCEpTION names its files."""
+
+    def read_votes(
+        source: Source, *, problems: Problems, name: str = "", item: str = "", limits: Limits = LIMITS
+    ) -> Iterator[tuple[int, VoteLine]]:
+        if not item:
+            hint = "A file of one person and one document doesn't say which document it is."
+            problems.stop("no_item", field="item", expected="the id of an item of the project", hint=hint)
+        for line, each in read(source, problems=problems, limits=limits):
+            links: Any = each.relations or ()
+            answer = payload(spans=each.spans or (), relations=links)
+            yield line, VoteLine(item, name, answer, not each.spans, each.text)
+
+    return read_votes
 
 
 def token_item(

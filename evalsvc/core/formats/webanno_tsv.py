@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from evalsvc.core.formats.brat import file_name
 from evalsvc.core.formats.documents import Document, Offsets
-from evalsvc.core.formats.json_documents import read_whole, votes_of
+from evalsvc.core.formats.json_documents import read_whole, votes_reader
 from evalsvc.core.formats.json_lines import identifier
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import ItemLine, Link, Span, VoteLine
+from evalsvc.core.formats.records import ItemLine, Link, Span
 from evalsvc.core.formats.registry import Export, Format, Reader, Writer, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import checked_spans
@@ -243,14 +243,6 @@ class _Layers:
         self.links.append((row.line, head, name, tail))
 
 
-def read_votes(
-    source: Source, *, problems: Problems, name: str = "", item: str = "", limits: Limits = LIMITS
-) -> Iterator[tuple[int, VoteLine]]:
-    """Yield the answer of the person that the file is named after, as INCEpTION names its files."""
-    items = read(source, problems=problems, limits=limits)
-    yield from votes_of(items, item=item, annotator=name, problems=problems)
-
-
 FORMAT = register(
     Format(
         "webanno-tsv",
@@ -261,7 +253,7 @@ FORMAT = register(
         roles=("items", "gold", "votes"),
         rank=56,
         recognise=lambda sample: sample.lines[0].startswith("#FORMAT=WebAnno TSV 3"),
-        readers={"items": Reader(read, ("name",)), "votes": Reader(read_votes, ("name", "item"))},
+        readers={"items": Reader(read, ("name",)), "votes": Reader(votes_reader(read), ("name", "item"))},
         writer=Writer(
             write,
             ("entities", "joint"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 from django.utils.crypto import salted_hmac
@@ -181,7 +181,6 @@ def is_chosen_at_once(project: Project) -> bool:
     return sum(of_project(project).values()) <= AT_ONCE
 
 
-@atomic_again
 def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False) -> Chosen:
     """Make the chosen sentences work, and keep the others beside it.
 
@@ -191,16 +190,30 @@ def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False)
     checks also those of ended leases: of what a person returned, checks alone would come again. Choosing
     again replaces the choice. For projects that are chosen at once.
     """
+    if not preview:
+        return _choose(project, wanted, by=by)
+    with transaction.atomic():  # a preview reads the sentences after it: others wait on SQLite
+        project = _locked(project, by=by)
+    return look(project, wanted)[0]
+
+
+def _locked(project: Project, *, by: User) -> Project:
+    """Lock a project whose candidates can be chosen."""
     require_to_change(project, by, CURATOR)
     project = lock_project(project)
     require_no_running_import(project)
     if project.test_sets.filter(state=TestSet.State.BUILDING).exists():
         raise Conflict("import_done", "A test set is being frozen.", hint="Wait until it is complete.")
+    return project
+
+
+@atomic_again
+def _choose(project: Project, wanted: Wanted, *, by: User) -> Chosen:
+    project = _locked(project, by=by)
     chosen, places = look(project, wanted)
-    if not preview:
-        before = of_project(project)
-        move(project, places)
-        record_choice(project, chosen.by_criterion, before=before, by=by)
+    before = of_project(project)
+    move(project, places)
+    record_choice(project, chosen.by_criterion, before=before, by=by)
     return chosen
 
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -74,6 +75,22 @@ def uses(project: Project) -> dict[str, str]:
 
 
 POSITIVE = Wanted(order=["positive"])
+
+
+def test_a_preview_reads_the_sentences_while_nobody_waits(
+    corpus: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On SQLite a transaction keeps all writers waiting."""
+    outside, depths, look = len(connection.savepoint_ids), list[int](), candidates.look
+
+    def looked(*given: Any) -> Any:
+        depths.append(len(connection.savepoint_ids) - outside)
+        return look(*given)
+
+    monkeypatch.setattr(candidates, "look", looked)
+    for preview in (True, False):
+        candidates.choose(corpus, POSITIVE, by=curator(), preview=preview)
+    assert depths == [0, 1]
 
 
 def test_the_rest_is_not_asked_and_not_frozen_but_has_its_source_labels(corpus: Project) -> None:

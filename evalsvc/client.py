@@ -38,6 +38,7 @@ import shutil
 import sys
 import tempfile
 import time
+import unicodedata
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -567,8 +568,13 @@ def _body(
 
 
 # ---- command line --------------------------------------------------------------------------------
+def printable(text: object) -> str:
+    """Leave out control characters: texts of others could clear or rewrite the terminal."""
+    return "".join(c for c in str(text) if c in "\n\t" or unicodedata.category(c) != "Cc")
+
+
 def write(text: str = "") -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable(text)}\n")
 
 
 def write_json(value: object) -> None:
@@ -1027,7 +1033,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return code
     except ServiceError as error:
         clear_bar()
-        sys.stderr.write(f"{error.code}: {error}\n")
+        sys.stderr.write(f"{error.code}: {printable(error)}\n")
         if error.status != 422:  # the error names the fields that are wrong
             return REJECTED
         show_problems(error.errors, error.error_count)
@@ -1044,7 +1050,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 2
     except (ServiceUnreachable, OSError, ValueError) as error:
         clear_bar()
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{printable(error)}\n")
         return UNREACHABLE if isinstance(error, ServiceUnreachable) else 2
 
 

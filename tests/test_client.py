@@ -358,14 +358,14 @@ def test_a_shared_task_is_run_by_the_client(
         return str(shown.out if code == 0 else f"{code} {shown.err or shown.out}")
 
     terms = tmp_path / "terms.md"
-    terms.write_text("Be *fair*, étudiants.", encoding="utf-8")
+    terms.write_text("Be *fair*, \x1b[2Jétudiants.", encoding="utf-8")
     assert say(token, "terms", "rel", terms).startswith("3 not_allowed")
     assert say(organiser, "terms", "rel", terms, "--approval", "yes") == (
         "Terms: version 1. Teams are approved: yes.\n"
     )
     submit = ("submit", "rel", run_file, "--system", "Net", "--run", 1)
     assert say(token, *submit).startswith("3 team_terms_not_accepted")
-    assert "étudiants" in say(token, "enter", "rel")
+    assert "*fair*, [2Jétudiants" in say(token, "enter", "rel")  # nothing that rewrites a terminal
     assert say(organiser, "announce", "rel", "x" * 121).startswith("3 invalid_input: title: ")
     assert say(token, "enter", "rel", "--accept", 1) == "kelpie: waits for the organisers.\n"
     assert say(token, *submit).startswith("3 not_approved")

@@ -18,7 +18,7 @@ from django.utils.crypto import salted_hmac
 
 from annotation.models import Adjudication, Batch, Item, ItemCount, Lease, Project, SourceLabels, Vote
 from annotation.ontology.inventory import lock_project, mapping_of, require_no_running_import
-from annotation.queue.gold_questions import has_checks
+from annotation.queue.gold_questions import has_checks, keeps_leases
 from annotation.roles import CURATOR, require_to_change
 from annotation.splits.splitting import uniform
 from annotation.testset import TestSet
@@ -184,7 +184,7 @@ def is_chosen_at_once(project: Project) -> bool:
 def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False) -> Chosen:
     """Make the chosen sentences work, and keep the others beside it.
 
-    Their order is that of the criteria, or drawn if source labels are one of them.
+    Their order is that of the criteria, or drawn if source labels are one of them or there are hidden checks.
 
     Sentences that somebody answered, skipped, decided or has a lease of stay work, in projects with hidden
     checks also those of ended leases: of what a person returned, checks alone would come again. Choosing
@@ -242,7 +242,7 @@ def look(project: Project, wanted: Wanted, report: Report = no_report) -> tuple[
     for criterion in selected.values():
         counts[criterion] += 1
     order = [*selected, *kept]
-    if "positive" in wanted.order:
+    if "positive" in wanted.order or keeps_leases(project):
         order.sort(key=_drawn_places(project))
     work: dict[int, int | None] = {corpus[name]: rank for rank, name in enumerate(order, 1)}
     rest: dict[int, int | None] = {key: None for key in corpus.values() if key not in work}
@@ -253,7 +253,8 @@ def look(project: Project, wanted: Wanted, report: Report = no_report) -> tuple[
 def _drawn_places(project: Project) -> Callable[[str], bytes]:
     """Return what orders sentences in a way that only the server knows, always the same.
 
-    By criteria, the order of work would tell annotators which sentences have a source label.
+    By criteria, the order of work would tell annotators which sentences have a source label, and hidden
+    checks by what they lack.
     """
     secret = salted_hmac("order of candidates", str(project.pk), algorithm="sha256").digest()
     return lambda name: hmac.digest(secret, name.encode(), "sha256")

@@ -35,7 +35,7 @@ def compared_runs(board: Board, systems: Collection[int]) -> dict[int, list[Comp
     for system, runs in reading.runs.items():
         for chosen in reading.chosen([run for run in runs if run.pk in counted]):
             run = past.earlier.get(chosen.pk, chosen.pk)
-            if run in stored:
+            if run in stored and chosen.pk not in reading.withheld:
                 compared[system].append(stored[run])
     return compared
 

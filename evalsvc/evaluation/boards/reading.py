@@ -20,6 +20,7 @@ from evalsvc.evaluation.boards.figures import EqualRuns, Figures, FiguresByMeasu
 from evalsvc.evaluation.disclosure.distinct_runs import Digests, Firsts, keys_of
 from evalsvc.evaluation.disclosure.history import histories
 from evalsvc.evaluation.disclosure.policy import (
+    OF_OTHER,
     Policy,
     ShownValue,
     held_back_from,
@@ -54,6 +55,7 @@ class Reading:
     equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
     same: dict[int, list[Run]] = field(default_factory=dict)  # runs with the figures of each, itself first
     withheld: set[int] = field(default_factory=set)  # runs that show no figures
+    of_other: set[int] = field(default_factory=set)  # those as another system shows theirs
     # values that choose a run, the higher the better, with their times: its own, and of files of its name
     elsewhere: dict[int | tuple[int, str], tuple[float, datetime]] = field(default_factory=dict)
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
@@ -78,14 +80,18 @@ class Reading:
     def count(self, earlier: Mapping[int, int | None]) -> Iterator[tuple[int, int | None]]:
         """Yield each run that counts, and the one whose figures it shows; tell those that show none.
 
-        A near-duplicate shows the figures of an earlier run, of whichever system; beside that run, or another
-        of its system that shows it, it counts for nothing.
+        A near-duplicate shows the figures of an earlier run; beside that run, or another of its system that
+        shows it, it counts for nothing. Of another system it shows none, as these are not its own.
         """
         firsts: dict[tuple[int, int], Run] = {}
-        scored = {each.run.pk for each in self.shown.runs}
+        scored = {each.run.pk: each.run for each in self.shown.runs}
         for run in sorted(chain.from_iterable(self.runs.values())):
             shown = earlier.get(run.pk, run.pk)
-            if shown not in scored:
+            source = scored.get(shown) if shown else None
+            if source and source.active and source.system_id != run.system_id:
+                self.of_other.add(run.pk)
+                source = None
+            if source is None or shown is None:
                 self.withheld.add(run.pk)
                 yield run.pk, None
             elif (first := firsts.setdefault((run.system_id, shown), run)) is run:
@@ -259,7 +265,7 @@ def read_values(readings: Collection[Reading]) -> None:
         evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
         for pk, run in reading.count(past.earlier):
             at, ladder = evaluation_of.get(run or 0), past.ladder.get(pk)
-            values = withheld_values(reading.policy, past.why(pk))
+            values = withheld_values(reading.policy, OF_OTHER if pk in reading.of_other else past.why(pk))
             if at is not None:
                 values = shown_values(reading.policy, scores.get(at, ()), rows.get(at, []), ladder=ladder)
             reading.values[pk] = {value.measure: value for value in values}

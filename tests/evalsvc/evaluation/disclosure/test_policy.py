@@ -244,6 +244,27 @@ def test_class_rows_on_the_organisers_word_are_f1_of_large_classes(
     assert ">False negatives<" not in page
 
 
+def test_a_near_duplicate_under_another_name_has_no_figure_on_the_board_while_that_run_stands(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = hidden_phase(cast, GOLD, default_quotas=False)
+    good = wrong(GOLD, 0.1)
+    first = scored(cast, benchmark, good, system="Good")
+    bad = good | dict.fromkeys([name for name in GOLD if good[name] == GOLD[name] != "N/A"][:15], "N/A")
+    scored(cast, benchmark, bad, system="Bad")
+    client.force_login(cast.kim)
+
+    def rows() -> list[Any]:
+        found = leaderboard.board(setting_of(benchmark), person=cast.kim).rows
+        return [(row.system.name, row.rank, row.figures["micro_f1"].reason) for row in found]
+
+    (*best, _), (*other, reason) = rows()
+    assert (best, other) == (["Good", 1], ["Bad", None])
+    assert "hardly differs from a run of another system of its team" in reason
+    submission_states.withdraw(first, by=cast.kim)
+    assert rows() == [("Bad", 1, "")]
+
+
 def test_the_ladder_shows_a_team_only_improvements(client: Client, cast: BenchmarkCast) -> None:
     gold = GOLD | {f"t{at}": "born_in" for at in range(200)}
     benchmark = hidden_phase(cast, gold, ladder=0.05, class_rows=True, default_quotas=False)

@@ -274,10 +274,10 @@ def _checked(page: SystemPage) -> list[tuple[str, str]]:
         facts.append(("Bags from sentences", listed(row.runs.aggregates)))
     facts.append(
         (
-            "Saw the gold",
+            "Labelled the gold",
             "a team member labelled or adjudicated it"
             if row.saw_gold
-            else "nobody of the team labelled or adjudicated it",
+            else "nobody of the team; who else may read it, such as its importer, is not recorded here",
         )
     )
     if row.system.baseline:

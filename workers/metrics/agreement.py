@@ -237,14 +237,15 @@ class GroupedAnswers:
     largest: int
 
     def totals(self, weights: ArrayLike, *, drawn: int) -> Floats:
-        """Return group weights from item weights and their sum.
+        """Return group weights from item weights and their sum, of one draw or of a row each.
 
         A coefficient of `answers` under these weights is that of all items under the given ones.
         """
-        weight = np.bincount(
-            self.kind, weights=np.asarray(weights)[self.item], minlength=self.answers.n_items
-        ).astype(np.float64, copy=False)
-        weight[self.largest] = drawn - weight.sum()
+        starts = np.flatnonzero(np.diff(self.kind, prepend=-1))  # items are in the order of their groups
+        sums = np.add.reduceat(np.asarray(weights, dtype=np.float64)[..., self.item], starts, axis=-1)
+        weight = np.zeros((*sums.shape[:-1], self.answers.n_items))
+        weight[..., self.kind[starts]] = sums
+        weight[..., self.largest] = drawn - sums.sum(axis=-1)
         return weight
 
 
@@ -282,6 +283,7 @@ def group_answers(answers: AnswerTable) -> GroupedAnswers:
     )
     largest = int(np.argmax(times)) if len(times) else 0
     rest = np.flatnonzero(kind != largest)
+    rest = rest[np.argsort(kind[rest], kind="stable")]
     return GroupedAnswers(grouped, rest, kind[rest], largest)
 
 

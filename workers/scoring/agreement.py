@@ -31,6 +31,7 @@ from workers.scoring.answer_columns import BLANK, AnswerColumns
 from workers.scoring.span_agreement import span_figures
 
 REPLICATES = 1_000
+WEIGHTS_AT_ONCE = 500_000  # of items in draws
 MOST_KNOWN = 100  # draws of a question whose figures are kept
 CELLS_AT_ONCE = 12_000_000  # items times questions in memory at once: less than 200 MB of groups
 TOO_MANY = f"more than {MOST_SETS:,} different answers: too many for an interval"
@@ -224,14 +225,17 @@ def _coefficient(answers: AnswerTable, name: str, weights: Floats) -> float:
 
 def _resample(samples: Sequence[QuestionSample], n_items: int, report: Callable[[int], None]) -> None:
     """Draw the same items for every question, counted by groups."""
-    for replicate in range(REPLICATES if samples else 0):
-        weights = draw(n_items, seed=0, replicate=replicate).astype(np.float64)
-        for sample in samples:
-            totals = sample.groups.totals(weights, drawn=n_items)
-            for name, value in zip(sample.figures, sample.of(totals), strict=True):
-                sample.drawn[name].append(value)
-        if replicate % 20 == 0:
-            report(replicate)
+    at_once = max(1, min(REPLICATES, WEIGHTS_AT_ONCE // max(n_items, 1)))
+    for begin in range(0, REPLICATES if samples else 0, at_once):
+        replicates = range(begin, min(begin + at_once, REPLICATES))
+        weights = np.stack([draw(n_items, seed=0, replicate=each) for each in replicates]).astype(np.float64)
+        report(begin)
+        for at, sample in enumerate(samples):
+            for totals in sample.groups.totals(weights, drawn=n_items):
+                for name, value in zip(sample.figures, sample.of(totals), strict=True):
+                    sample.drawn[name].append(value)
+            if at % 20 == 0:
+                report(begin + len(replicates) * at // len(samples))
 
 
 def _report(progress: Progress, at: int, n: int, total: int, replicate: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from django.db.models import Max
@@ -24,6 +24,7 @@ from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.transitions import Store
 
 MANY = 1_000  # stored items after which the database counts them
+MOST_REPEATS = 1_000  # lines that are stored with the item that they repeat
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
@@ -155,7 +156,11 @@ class _Staging(Staging):
 
     def _repeats(self, entry: MergedItem) -> list[dict[str, Any]]:
         file = self.batch.filename
-        return [{"file": file, "line": repeat.line, "id": repeat.id} for repeat in entry.repeats]
+        stored = entry.repeats[:MOST_REPEATS]
+        return [{"file": file, "line": repeat.line, "id": repeat.id} for repeat in stored]
+
+    def _lines(self, entry: MergedItem) -> list[dict[str, Any]]:
+        return [{"file": self.batch.filename, "line": entry.line, "id": entry.item.id}, *self._repeats(entry)]
 
     def source(self, item: ItemLine) -> Payload | None:
         """Return the source labels of an item, None if it has none."""
@@ -176,9 +181,9 @@ class _Staging(Staging):
         for start in range(0, len(keys), 500):
             items = list(Item.objects.filter(pk__in=keys[start : start + 500]).select_related("sealed"))
             for item in items:
+                lines = chain.from_iterable(map(self._lines, self.repeated[item.pk]))
+                item.repeats += islice(lines, max(1, MOST_REPEATS - len(item.repeats)))
                 for entry in self.repeated[item.pk]:
-                    own = {"file": self.batch.filename, "line": entry.line, "id": entry.item.id}
-                    item.repeats = [*item.repeats, own, *self._repeats(entry)]
                     self._merge_source_labels(item, entry)
             Item.objects.bulk_update(items, ["repeats"], batch_size=100)
         # labels may have been added while the file was read

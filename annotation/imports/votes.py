@@ -14,7 +14,7 @@ from annotation.consensus import recomputation
 from annotation.imports.staging import CHUNK, Staging, name_of
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology.inventory import lock_project
-from annotation.queue.answer_validation import MOST_MARKS_OF_ITEM
+from annotation.queue.answer_validation import MOST_ANSWERS_OF_ITEM, MOST_MARKS_OF_ITEM
 from annotation.testset import Kind
 from evalsvc.core.database import insert_many
 from evalsvc.core.formats.label_mapping import Payload, is_empty
@@ -64,6 +64,7 @@ class _Staging(Staging):
         self.positions: dict[int, int] = {}
         self.last_positions: dict[int, int] = {}  # of items of the chunk that have answers
         self.marks: dict[int, int] = {}  # of all answers to an item
+        self.added = Counter[int]()  # answers of the chunk to an item
         self.repeats = self.without_label = 0
 
     @fenced()
@@ -183,6 +184,7 @@ class _Staging(Staging):
 
         In a re-imported export the same answer by a local person of that name is a repeat as well.
         """
+        self.added.clear()
         before = Answer.objects.filter(item__in=self.last_positions).exclude(vote__batch=self.batch)
         known = Counter[int]()
         for row in before:
@@ -210,7 +212,12 @@ class _Staging(Staging):
         return fresh
 
     def _fits(self, line: int, item: int, payload: Payload) -> bool:
-        """Report an answer with which those to the item have too many marks to be decided in a request."""
+        """Report an answer with which those to the item, or their marks, are too many to be decided."""
+        self.added[item] += 1
+        if (answers := self.last_positions.get(item, 0) + self.added[item]) > MOST_ANSWERS_OF_ITEM:
+            expected = f"at most {MOST_ANSWERS_OF_ITEM:,} answers to an item"
+            self.problems.add("too_many_in_line", line=line, value=f"{answers:,}", expected=expected)
+            return False
         n = self.marks[item] = self.marks.get(item, 0) + _marks(payload)
         if n > MOST_MARKS_OF_ITEM:
             expected = f"at most {MOST_MARKS_OF_ITEM:,} spans and relations of all answers to an item"

@@ -15,6 +15,7 @@ from evalsvc.core.formats.text_spans import most_covering
 
 MOST_MARKS = 2_000  # spans, and relations, of an answer: answers are compared span by span
 MOST_MARKS_OF_ITEM = 20_000  # spans and relations of all answers to an item, as of a line of a release
+MOST_ANSWERS_OF_ITEM = 1_000  # that imports bring, as of a line of a release
 LEAST_MARKS = 200  # that an answer may have, however many annotate an item
 
 

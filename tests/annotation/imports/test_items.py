@@ -151,6 +151,18 @@ def test_a_repeated_item_adds_its_source_labels() -> None:
     assert SourceLabels.objects.get().labels["relations"] == ["A", "B"]
 
 
+def test_of_lines_that_repeat_an_item_the_first_are_stored_and_one_of_each_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """60,000 lines with the text of a check took the lock of the database for half a minute."""
+    monkeypatch.setattr(items, "MOST_REPEATS", 3)
+    project = create_project("entities", labels=["P"])
+    import_lines(project, [{"id": "c0", "text": "Ada.", "spans": [[0, 3, "P"]]}], known="check")
+    for file in ("a", "b"):
+        import_lines(project, [{"id": f"{file}{n}", "text": "Ada."} for n in range(5)])
+    assert [repeat["id"] for repeat in project.items.get().repeats] == ["a0", "a1", "a2", "b0"]
+
+
 @pytest.mark.parametrize("first", ["", "check"])
 def test_a_sentence_with_spans_is_no_check_and_work_at_once(first: str) -> None:
     """Whoever gets a text twice would know that one of them is a check."""

@@ -151,6 +151,18 @@ def test_the_answers_of_all_imports_to_an_item_have_a_bound_of_marks(monkeypatch
     assert [(p["line"], p["code"], p["found"]) for p in batch.problems] == [(2, "too_many_in_line", "4")]
 
 
+def test_an_item_takes_no_more_answers_than_a_line_of_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each further answer to an item looks at all before it."""
+    monkeypatch.setattr(import_votes, "MOST_ANSWERS_OF_ITEM", 3)
+    project = with_items()
+    assert import_lines(project, [vote("s0", "w1"), vote("s0", "w2")], what="votes").state == "done"
+    batch = import_lines(project, [vote("s0", f"w{n}") for n in range(5)], what="votes")
+    assert [(p["line"], p["code"], p["found"]) for p in batch.problems] == [
+        (4, "too_many_in_line", "4"),
+        (5, "too_many_in_line", "5"),
+    ]
+
+
 JUDGMENTS = [
     "unit\tworker\trelations",
     "s0\tw1\tA",

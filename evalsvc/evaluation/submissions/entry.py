@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +44,14 @@ class Entry:
     idempotency_key: str = ""
 
     def __post_init__(self) -> None:
-        self.system, self.run = (re.sub(" +", " ", name).strip() for name in (self.system, self.run))
+        self.system, self.run = _in_one_form(self.system), _in_one_form(self.run)
         self.filename = self.filename[-200:]
+
+
+def _in_one_form(name: str) -> str:
+    """Return a name with composed letters and single blanks; far longer ones are rejected as they are."""
+    composed = unicodedata.normalize("NFC", name) if len(name) < 500 else name
+    return re.sub(" +", " ", composed).strip()
 
 
 def check_entry(entry: Entry) -> None:

@@ -466,3 +466,9 @@ def test_blanks_in_a_row_make_no_other_name(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     first = cast.submit(benchmark, LINES, system="Net of Kelpie")
     assert cast.submit(benchmark, LINES, system=" Net  of   Kelpie", run="1 ") == first
+
+
+def test_composed_and_decomposed_letters_make_one_name(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    first = cast.submit(benchmark, LINES, system="R\u00e9seau")
+    assert cast.submit(benchmark, LINES, system="Re\u0301seau") == first

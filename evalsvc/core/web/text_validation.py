@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
@@ -20,6 +21,7 @@ BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"  # letters and marks without ink
 # Greek letters that stand for quantities and look like no Latin letter.
 SYMBOLS = frozenset("βδεζθλμξπσφψΓΔΘΛΞΠΣΦΨΩ\N{MICRO SIGN}")
 LETTERS = {"Lu", "Ll", "Lt", "Nl"}  # of scripts with capitals, to which nearly all look-alikes belong
+MARKS = re.compile(r"\(\s*(baseline\s*|reported\b.*)\)\W*$", re.IGNORECASE)
 CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of scripts without
 
 
@@ -66,6 +68,14 @@ def require_clear(name: str, *, field: str) -> None:
     """Reject invisible and look-alike characters in a name."""
     require_visible(name, field=field)
     require_single_script(name, field=field)
+
+
+def require_unmarked(name: str, *, field: str) -> None:
+    """Reject a name that ends like what tables write behind names of baselines and of systems of papers."""
+    if mark := MARKS.search(name):
+        detail = f"The {field} cannot end in {mark[0].strip()[:60]}."
+        hint = "Tables mark baselines and systems of papers in this way."
+        raise DomainError("bad_name", detail, hint=hint, field=field)
 
 
 def require_unreserved(slug: str, *, field: str) -> None:

@@ -15,6 +15,7 @@ from evalsvc.core.web.text_validation import (
     is_web_address,
     require_clear,
     require_single_script,
+    require_unmarked,
     require_visible,
     texts_in,
 )
@@ -24,7 +25,6 @@ from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submissions.file_check import UNSTATED
 
 AGGREGATES = ("ONE", "AVG")
-MARKS = re.compile(r"\(\s*(baseline\s*|reported\b.*)\)\W*$", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -84,10 +84,7 @@ def check_declared(
                 "bad_name", f"The name of the {name} must have 1 to {limit} characters.", field=name
             )
         require_clear(value, field=name)
-    if MARKS.search(system):
-        detail = f"The name of a system cannot end in {system[system.rindex('(') :][:60]}."
-        hint = "Tables mark baselines and systems of papers in this way."
-        raise DomainError("bad_name", detail, hint=hint, field="system")
+    require_unmarked(system, field="system")
     if tags:
         require_visible(json.dumps(tags, ensure_ascii=False), field="tags")
         for text in texts_in(tags):

@@ -64,6 +64,12 @@ def test_a_team_name_with_an_invisible_character_is_rejected(team: Team) -> None
     assert (caught.value.code, caught.value.field) == ("unseen_character", "name")
 
 
+def test_a_team_name_that_ends_like_a_mark_of_tables_is_rejected(team: Team) -> None:
+    with pytest.raises(DomainError, match="cannot end in \\(reported, Gao 2021") as caught:
+        create_team(name="Kelpie (reported, Gao 2021)", by=owner(team))
+    assert (caught.value.code, caught.value.field) == ("bad_name", "name")
+
+
 def test_a_team_name_with_a_look_alike_letter_is_rejected(team: Team) -> None:
     with pytest.raises(DomainError, match="U\\+0435 CYRILLIC SMALL LETTER IE") as caught:
         create_team(name="K\u0435lpie", by=owner(team))

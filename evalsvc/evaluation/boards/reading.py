@@ -88,7 +88,7 @@ class Reading:
         for run in sorted(chain.from_iterable(self.runs.values())):
             shown = earlier.get(run.pk, run.pk)
             source = scored.get(shown) if shown else None
-            if source and source.active and source.system_id != run.system_id:
+            if source and source.system_id != run.system_id:
                 self.of_other.add(run.pk)
                 source = None
             if source is None or shown is None:

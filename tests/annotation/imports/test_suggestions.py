@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from django.db.models.signals import post_init
 from django.test import Client
 
 from annotation import projects
@@ -47,6 +50,21 @@ def test_a_vote_records_the_prediction_that_was_shown(client: Client) -> None:
     assert handed(project, client)["suggestion"] == {"spans": [], "relations": ["B"]}
     answer_item(project.items.get(external_id="s0"), annotators(project, 1)[0], "A")
     assert Vote.objects.get().shown == Suggestion.objects.get(item__external_id="s0").batch
+
+
+def test_storing_predictions_makes_no_object_for_each_as_others_wait() -> None:
+    made: list[Suggestion] = []
+
+    def note(instance: Suggestion, **_: Any) -> None:
+        made.append(instance)
+
+    post_init.connect(note, sender=Suggestion)
+    project = predicted(on=False)
+    import_lines(project, [{"id": "s0", "label": "A"}], what="suggestions")
+    post_init.disconnect(note, sender=Suggestion)
+    assert made == []
+    stored = Suggestion.objects.values_list("item__external_id", "payload__relations")
+    assert sorted(stored) == [("s0", ["A"]), ("s1", [])]
 
 
 @pytest.mark.parametrize(("target", "shown"), [("A", {"spans": [], "relations": ["A"]}), ("", None)])

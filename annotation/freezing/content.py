@@ -16,6 +16,7 @@ from annotation.freezing import writer
 from annotation.freezing.provenance import ProvenanceWriter
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project, Vote
 from annotation.ontology.inventory import inventory, parts_of
+from annotation.queue import gold_questions
 from annotation.testset import Origin
 from evalsvc.core.database import in_batches
 from evalsvc.core.formats.label_mapping import LabelMapping
@@ -79,13 +80,15 @@ class SourceLines:
         self.emptied = 0
 
     def lines(self) -> Iterator[writer.FrozenLine]:
-        """Yield the lines of items with source labels, N/A included, that are decided or no candidates.
+        """Yield the lines of all items with source labels, N/A included.
 
-        Whoever labels sees the inputs of a benchmark on the set, and what such a person has to label and does
-        not find there would be a hidden check, perhaps one that is added later.
+        While people label, or if the project has hidden checks, without undecided items: whoever labels sees
+        the inputs of a benchmark on the set; what such a person has to label and does not find there would be
+        a check, perhaps one that is added later.
         """
         items = self.project.items.corpus().order_by("rank", "pk")
-        items = items.exclude(use=Item.Use.WORK, state__in=UNDECIDED)
+        if self.project.state == Project.State.OPEN or gold_questions.has_checks(self.project):
+            items = items.exclude(use=Item.Use.WORK, state__in=UNDECIDED)
         for item in in_batches(items.select_related("sealed")):
             sealed = getattr(item, "sealed", None)
             if sealed is None:

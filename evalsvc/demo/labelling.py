@@ -176,10 +176,12 @@ def _import(project: Project, what: str, name: str, filename: str, by: User, **o
 
 
 def _freeze(project: Project, *, by: User, version: str = "1.0") -> TestSet:
-    """Freeze a version without the open and disputed items."""
+    """Freeze a version without the open and disputed items; source labels of a closed project have all."""
+    projects.close(project, by=by)
     test_set = project.test_sets.filter(version=version, origin="annotated").first()
     test_set = test_set or builder.freeze(project, name=project.title, version=version, leave_out=True, by=by)
     _finish_job("freeze", test_set.pk)
+    projects.open_for_work(project, by=by)
     test_set.refresh_from_db()
     return test_set
 

@@ -16,6 +16,7 @@ from annotation.consensus import recomputation
 from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.ontology import inventory
+from annotation.queue import quality_settings
 from annotation.testset import TestSet, TestSetRow, export_lines, read_rows
 from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
@@ -109,17 +110,31 @@ def test_a_line_has_its_keys_sorted_and_no_spaces() -> None:
 
 
 @pytest.mark.django_db
-def test_the_source_set_has_the_decided_sentences_with_source_labels_mapped_to_current_labels() -> None:
-    """With an undecided one, it would tell annotators which sentences are checks that are added later."""
-    project = voting_project()
-    project.items.get(external_id="s0").sealed.delete()
+def test_the_source_set_of_a_closed_project_has_all_source_labels_mapped_to_current_labels() -> None:
+    project = projects.close(voting_project(), by=curator())
     inventory.merge(project, ["B", "C"], target="BC", by=curator())
     made = frozen(project)
     twin = TestSet.objects.get(twin=made)
     assert (twin.origin, twin.state) == ("source", "frozen")
-    assert {row["id"]: row["relations"] for row in read_rows(twin)} == {"s1": ["BC"]}
-    assert twin.manifest["left_out"] == {"without source labels": ["s0"]}
+    assert {row["id"]: row["relations"] for row in read_rows(twin)} == {"s0": ["A"], "s1": ["BC"], "s3": []}
+    assert twin.manifest["left_out"] == {"without source labels": ["s2"]}
     assert [label["name"] for label in twin.labels] == [label["name"] for label in made.labels]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("checked", [False, True])
+def test_the_source_set_lists_no_undecided_sentence_while_people_label_or_beside_checks(
+    *, checked: bool
+) -> None:
+    """With one, it would tell annotators which sentences are checks that are added later."""
+    project = voting_project()
+    if checked:
+        import_lines(project, [sentence("c0", relations=["A"])])
+        check = project.items.get(external_id="c0")
+        quality_settings.make_gold_question(check, payload={"relations": ["A"]}, use="check", by=curator())
+        projects.close(project, by=curator())
+    twin = TestSet.objects.get(twin=frozen(project))
+    assert [row["id"] for row in read_rows(twin)] == ["s0", "s1"]
 
 
 @pytest.mark.django_db

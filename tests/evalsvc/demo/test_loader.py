@@ -27,7 +27,7 @@ from evalsvc.evaluation.reported import shown
 from tests.cast.basics import run_job
 from tests.cast.periodic import look
 
-# From earlier builds, but of source labels: from the build that leaves undecided sentences out of them.
+# Of names: from the build that gave the hidden benchmark sentences of its own; the rest from the one before.
 TEST_SETS = {
     "harbour-news-names-1-0": "e811607eea0ff6ad51d282665a6a6674c46edd69b217419b39ccb5c35567a9d3",
     "harbour-news-names-of-the-hidden-test-1-0": (
@@ -38,11 +38,11 @@ TEST_SETS = {
     ),
     "harbour-news-relations-1-0": "05fddc7dfcb245ad97ca4c97a9dcea99c57fae0677f11aff2080220badfda3dc",
     "harbour-news-relations-1-1": "7a644d0be5fc98cf51ab1f1a06b3903fca6b7571c686c47dda9522c232915e3c",
-    "harbour-news-relations-1-1-source": "387bae68c2ebecb3782f31c9d4003045dc3f3e2cbfad632e4f9e73d13189fddd",
-    "harbour-news-relations-1-0-source": "387bae68c2ebecb3782f31c9d4003045dc3f3e2cbfad632e4f9e73d13189fddd",
+    "harbour-news-relations-1-1-source": "517201f60094f26fb3d13ded7f4c088b0214ed4e67f5ff1e8201fd010322925c",
+    "harbour-news-relations-1-0-source": "517201f60094f26fb3d13ded7f4c088b0214ed4e67f5ff1e8201fd010322925c",
 }
 ITEMS = "1f62bcab3f8e2bc80d4ee47ccf6162d5eccaef8457e76adf7d7b4801037bd2e4"
-FIGURES = "6ed962aebe8eb8720f8522d9803210ea7902c2194821da4f091ab7f2ab5adf28"
+FIGURES = "d4f232c816996e5fbb2fac26646d68157ab63f9f11ba07501706d6bcb8b1bbd3"
 
 
 class PowerCut(Exception):

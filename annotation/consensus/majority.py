@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -114,7 +114,7 @@ class _Relations:
         return self.n_na
 
     def disputed(self) -> bool:
-        return _some_but_none(self.answers, self.accepted, self.policy, na=self.n_na)
+        return _some_but_none(self.counts, self.accepted, self.policy, na=self.n_na, n=len(self.answers))
 
     def gold(self) -> Payload:
         return {"spans": [], "relations": sorted(self.accepted)}
@@ -225,16 +225,18 @@ class _Joint(_Spans):
         return super().disputed() or any(self._pair_is_disputed(pair) for pair in pairs)
 
     def _pair_is_disputed(self, pair: tuple[Span, Span]) -> bool:
-        answers = self._between[pair]
-        return _some_but_none(answers, self.won, self.policy, na=sum(not answer for answer in answers))
+        by_answer, n = self._between[pair], len(self.links)
+        chosen = frozenset[Link]().union(*by_answer.values())
+        return _some_but_none(chosen, self.won, self.policy, na=n - len(by_answer), n=n)
 
     @cached_property
-    def _between(self) -> Mapping[tuple[Span, Span], list[set[Link]]]:
-        """Return the relations of each answer from one span to another."""
-        between: dict[tuple[Span, Span], list[set[Link]]] = defaultdict(lambda: [set() for _ in self.links])
+    def _between(self) -> Mapping[tuple[Span, Span], dict[int, set[Link]]]:
+        """Return the relations from one accepted span to another, of each answer that has any."""
+        between: dict[tuple[Span, Span], dict[int, set[Link]]] = defaultdict(dict)
         for at, answer in enumerate(self.links):
             for link in answer:
-                between[link[0], link[2]][at].add(link)
+                if link[0] in self.accepted and link[2] in self.accepted:
+                    between[link[0], link[2]].setdefault(at, set()).add(link)
         return between
 
     def open_parts(self) -> OpenParts:
@@ -247,8 +249,9 @@ class _Joint(_Spans):
 
     def _pair(self, pair: tuple[Span, Span]) -> OpenPart:
         ways: dict[frozenset[Any], list[int]] = {}
-        for at, links in enumerate(self._between[pair]):
-            ways.setdefault(frozenset(links), []).append(at)
+        chosen = self._between[pair]
+        for at in range(len(self.links)):
+            ways.setdefault(frozenset(chosen.get(at, ())), []).append(at)
         start, end = min(pair[0][0], pair[1][0]), max(pair[0][1], pair[1][1])
         return OpenPart(start, end, _alternatives(ways), pair)
 
@@ -275,12 +278,11 @@ def _majority(counts: Counter[Any], n: int) -> set[Any]:
     return {choice for choice, votes in counts.items() if 2 * votes > n}
 
 
-def _some_but_none(answers: Sequence[Set[Hashable]], won: set[Any], policy: str, *, na: int) -> bool:
-    """True if something was chosen but nothing won, nor N/A under `majority-na`."""
-    chosen = frozenset[Any]().union(*answers)
-    if not chosen or chosen & won:
+def _some_but_none(chosen: Collection[Any], won: set[Any], policy: str, *, na: int, n: int) -> bool:
+    """True if some of n answers chose something but nothing won, nor N/A under `majority-na`."""
+    if not chosen or not won.isdisjoint(chosen):
         return False
-    return policy == MAJORITY or 2 * na <= len(answers)
+    return policy == MAJORITY or 2 * na <= n
 
 
 def _alternatives(ways: Mapping[frozenset[Any], list[int]]) -> list[Alternative]:

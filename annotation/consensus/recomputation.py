@@ -67,11 +67,13 @@ def is_recomputing(project: Project) -> bool:
 
 def recompute(project: Project, progress: Progress | None = None) -> None:
     """Recompute every item, in short transactions."""
-    keys = _in_order(project)
-    for start in range(0, len(keys), CHUNK):
-        recompute_items(project, keys[start : start + CHUNK])
+    keys, done = _in_order(project), 0
+    while done < len(keys):
+        chunk = for_one_request(keys[done : done + CHUNK])
+        recompute_items(project, chunk)
+        done += len(chunk)
         if progress:
-            progress(min(start + CHUNK, len(keys)), len(keys), "recomputing items")
+            progress(done, len(keys), "recomputing items")
 
 
 def _in_order(project: Project) -> list[int]:

@@ -82,6 +82,19 @@ def test_leased_items_need_one_answer_fewer(either_database: str) -> None:
     assert project.items.get().free == 1
 
 
+@pytest.mark.django_db
+def test_a_recomputation_decides_few_long_answers_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait on SQLite while it decides."""
+    project = project_with_items(5, k=1)
+    for name in ("s0", "s1", "s2"):
+        answered_item(project, ["A"], item=name)
+    monkeypatch.setattr(recomputation, "MOST_IN_REQUEST", 80)  # two answers
+    decided: list[int] = []
+    monkeypatch.setattr(recomputation, "recompute_items", lambda _, keys: decided.append(len(keys)))
+    recomputation.recompute(project)
+    assert decided == [2, 3]
+
+
 @pytest.mark.postgres
 def test_a_policy_changed_while_a_recomputation_starts_applies_to_every_item(
     postgres: dict[str, Any], monkeypatch: pytest.MonkeyPatch

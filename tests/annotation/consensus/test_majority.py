@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -198,3 +199,18 @@ def test_the_order_of_answers_does_not_matter(policy: str) -> None:
     for answers in combinations_with_replacement(SETS, 3):
         payloads = [answer_of(*sorted(answer)) for answer in answers]
         assert relations(*payloads, policy=policy) == relations(*reversed(payloads), policy=policy)
+
+
+def test_relations_of_spans_that_nobody_else_marked_take_no_room_for_each_answer() -> None:
+    """Fifty answers with 380 relations each took 220 MB, while others waited."""
+    at, shared = range(20), [(0, 1, "P"), (2, 3, "P")]
+    links = [(head, "r", tail) for head in at for tail in at if head != tail][:200]
+    own = [[(40 * n + 2 * i, 40 * n + 2 * i + 1, "P") for i in range(2, 20)] for n in range(30)]
+    payloads = [marked(*shared, *spans, links=tuple(links)) for spans in own]
+    tracemalloc.start()
+    try:
+        verdict = decide(payloads, kind="joint", policy="majority-na", k=len(payloads))
+        assert tracemalloc.get_traced_memory()[1] < 15_000_000
+    finally:
+        tracemalloc.stop()
+    assert verdict.state == "settled"

@@ -23,6 +23,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 from django.db import transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 
 FOLDER = "CRASH_POINTS"
@@ -125,6 +126,7 @@ def install_without_models(lease: int) -> None:
 
 def install(*, web: bool) -> None:
     """Wrap the functions of the product in this process."""
+    from annotation.imports import suggestions
     from evalsvc.core import database
     from evalsvc.core.jobs import lease, queue, transitions
     from evalsvc.core.storage import WholeFileStorage
@@ -140,6 +142,11 @@ def install(*, web: bool) -> None:
         QuerySet, "bulk_create", before=lambda rows, *_: rows.model.__name__ in STAGED and point("inserting")
     )
     wrap(database, "_copy", before=lambda rows, *_: type(rows[0]).__name__ in STAGED and point("inserting"))
+    wrap(
+        CursorWrapper,
+        "executemany",
+        before=lambda _, sql, *__: sql == suggestions.REPLACE and point("inserting"),
+    )
     wrap(QuerySet, "delete", before=lambda rows, *_: rows.model.__name__ in STAGED and point("deleting"))
     wrap(transaction.Atomic, "__enter__", before=on_transaction)
     wrap(lease.Lease, "write", before=on_write)

@@ -59,13 +59,17 @@ def keeps_leases(project: Project) -> bool:
 # ---- places of hidden checks ----------------------------------------------------------------------
 # Items come in blocks of `check_every` ordinary ones and one check at a random place among them, so that
 # neither a count nor the interval reveals which one it is.
-def check_place(annotator: Annotator, block: int, every: int) -> int:
+PLACE = "place of a hidden check"
+COUNTED_PLACE = "place of a hidden check that is counted"
+
+
+def check_place(annotator: Annotator, block: int, every: int, *, salt: str = PLACE) -> int:
     """Return the place of the check in a block, 0 to `every`.
 
     Only the server can compute it.
     """
     key = f"{annotator.project_id}:{annotator.user_id}:{block}:{every}"
-    digest = salted_hmac("place of a hidden check", key, algorithm="sha256")
+    digest = salted_hmac(salt, key, algorithm="sha256")
     return int.from_bytes(digest.digest()[:8]) % (every + 1)
 
 
@@ -90,7 +94,11 @@ def count_items(participant: Participant, n: int) -> None:
 
 
 def checks_among(annotator: Annotator, n: int, every: int) -> int:
-    """Count the hidden checks that come with the next n ordinary items."""
+    """Count the hidden checks that come with the next n ordinary items; one more or less in a later block.
+
+    Others change n. If the count went by the place of the check in the block where the items end, whoever
+    watched it would know that place when there is work again.
+    """
     block, place = _position(annotator, every)
     wait = check_place(annotator, block, every) - place
     ordinary = every + 1 - place - (wait >= 0)  # left in this block
@@ -98,7 +106,7 @@ def checks_among(annotator: Annotator, n: int, every: int) -> int:
     if n < ordinary:
         return checks
     blocks, left = divmod(n - ordinary, every)
-    return checks + blocks + (check_place(annotator, block + blocks + 1, every) <= left)
+    return checks + blocks + (check_place(annotator, block + blocks + 1, every, salt=COUNTED_PLACE) <= left)
 
 
 def _position(annotator: Annotator, every: int) -> tuple[int, int]:

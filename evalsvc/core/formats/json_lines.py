@@ -6,9 +6,11 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Any, TypeVar, get_args
 
 import msgspec
+from msgspec.structs import FieldInfo
 
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.text_lines import LIMITS, Block, Limits, Source, read_lines
@@ -311,12 +313,18 @@ def _hint(text: str) -> str:
     return "Write lines with a JSON library, such as json.dumps in Python."
 
 
+@cache
+def _fields(shape: type[msgspec.Struct]) -> tuple[FieldInfo, ...]:
+    """Return the fields of a shape: looking them up takes longer than reading a line."""
+    return msgspec.structs.fields(shape)
+
+
 def _keys_at(path: str, shape: type[msgspec.Struct]) -> list[str]:
     """Return the keys of the object at a path of a shape."""
     for key, _ in STEPS.findall(path):
-        types = {info.encode_name: info.type for info in msgspec.structs.fields(shape)}
+        types = {info.encode_name: info.type for info in _fields(shape)}
         choices = [types.get(key), *get_args(types.get(key))]
         shape = next(
             (each for each in choices if isinstance(each, type) and issubclass(each, msgspec.Struct)), shape
         )
-    return [info.encode_name for info in msgspec.structs.fields(shape)]
+    return [info.encode_name for info in _fields(shape)]

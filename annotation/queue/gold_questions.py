@@ -94,10 +94,10 @@ def count_items(participant: Participant, n: int) -> None:
 
 
 def checks_among(annotator: Annotator, n: int, every: int) -> int:
-    """Count the hidden checks that come with the next n ordinary items; one more or less in a later block.
+    """Count the hidden checks that come with the next n ordinary items.
 
-    Others change n. If the count went by the place of the check in the block where the items end, whoever
-    watched it would know that place when there is work again.
+    If these end in a later block, the count may be one off: it goes by another place than that of the check.
+    Others change n, so whoever watched it would know the place once there is work again.
     """
     block, place = _position(annotator, every)
     wait = check_place(annotator, block, every) - place

@@ -30,7 +30,7 @@ from annotation.pages import (
     testsets,
 )
 from evalsvc.core.web.downloads import stored_nowhere
-from evalsvc.core.web.request_validation import PAGE_QUERIES
+from evalsvc.core.web.unknown_names import PAGE_QUERIES
 
 DISPUTES = ("pattern", "label", "remark")
 SENTENCES = (*DISPUTES, "q", "annotator", "order", "state", "use", "after", "before", "start")

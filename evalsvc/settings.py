@@ -260,7 +260,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
         "evalsvc.core.accounts.token_authentication.TokenScope",
-        "evalsvc.core.web.request_validation.NoUnknownBody",
+        "evalsvc.core.web.unknown_names.NoUnknownBody",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["evalsvc.core.web.json_parser.StorableJSONParser"],

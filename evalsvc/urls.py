@@ -11,7 +11,7 @@ from annotation.urls import api_patterns as annotation_api
 from evalsvc import docs_pages as docs
 from evalsvc import health, home, openapi
 from evalsvc.core.accounts.page_urls import page_patterns as team_pages
-from evalsvc.core.web.request_validation import PAGE_QUERIES
+from evalsvc.core.web.unknown_names import PAGE_QUERIES
 from evalsvc.evaluation.urls import api_patterns as evaluation_api
 from evalsvc.evaluation.urls import page_patterns as evaluation_pages
 from evalsvc.support import records

@@ -26,7 +26,8 @@ from annotation.models import Item
 from annotation.reports import remarks
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.request_validation import Pages, validated
+from evalsvc.core.web.pagination import Pages
+from evalsvc.core.web.request_validation import validated
 
 
 class CountSerializer(serializers.Serializer[Any]):

@@ -21,7 +21,8 @@ from annotation.reports.member_effects import MemberEffect
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.request_validation import Pages, validated
+from evalsvc.core.web.pagination import Pages
+from evalsvc.core.web.request_validation import validated
 
 
 class MemberSerializer(serializers.Serializer[Member]):

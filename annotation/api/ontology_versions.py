@@ -16,7 +16,8 @@ from annotation.ontology import versions
 from annotation.ontology.versions import Version
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.request_validation import PagesOfList, validated
+from evalsvc.core.web.pagination import PagesOfList
+from evalsvc.core.web.request_validation import validated
 
 
 class OntologyVersionSerializer(serializers.Serializer[Version]):

@@ -23,7 +23,8 @@ from evalsvc.core.accounts.users import person
 from evalsvc.core.activity.api import LogEntrySerializer, LogView
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.markdown import MAX_LENGTH
-from evalsvc.core.web.request_validation import Pages, query_choices, validated
+from evalsvc.core.web.pagination import Pages
+from evalsvc.core.web.request_validation import query_choices, validated
 
 ANNOTATIONS_HELP = "Only for brat: the .ann file of the .txt file."
 FORMAT_HELP = "Detected from the content when absent."

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from evalsvc.core.web.downloads import stored_nowhere
-from evalsvc.core.web.request_validation import PAGE_QUERIES
+from evalsvc.core.web.unknown_names import PAGE_QUERIES
 from evalsvc.evaluation.api import benchmarks, comparisons, dry_run, limits, scores, settings, status
 from evalsvc.evaluation.api import boards as api_boards
 from evalsvc.evaluation.api import contributed as api_contributed

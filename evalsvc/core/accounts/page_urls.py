@@ -5,7 +5,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from evalsvc.core.accounts.pages import account, invitations, login, teams
-from evalsvc.core.web.request_validation import PAGE_QUERIES
+from evalsvc.core.web.unknown_names import PAGE_QUERIES
 
 page_patterns = [
     path("login/", login.log_in, name="login"),

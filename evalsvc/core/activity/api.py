@@ -8,7 +8,7 @@ from django.db.models import Model, QuerySet
 from rest_framework import generics, serializers
 
 from evalsvc.core.activity.models import LogEntry, entries
-from evalsvc.core.web.request_validation import Pages
+from evalsvc.core.web.pagination import Pages
 
 
 class NewestFirst(Pages):

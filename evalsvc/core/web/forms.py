@@ -10,7 +10,7 @@ from django.forms.renderers import DjangoTemplates
 from django.http import QueryDict
 
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.request_validation import SUBMIT_NAMES, unknown_names
+from evalsvc.core.web.unknown_names import SUBMIT_NAMES, unknown_names
 
 
 class PageRenderer(DjangoTemplates):

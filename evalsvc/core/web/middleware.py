@@ -13,13 +13,8 @@ from django.utils.cache import patch_cache_control
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.core.errors.handlers import describe, is_api, problem, problem_page
-from evalsvc.core.web.request_validation import (
-    page_query_errors,
-    posted_errors,
-    query_errors,
-    unread_errors,
-)
 from evalsvc.core.web.text_validation import is_storable
+from evalsvc.core.web.unknown_names import page_query_errors, posted_errors, query_errors, unread_errors
 from evalsvc.core.web.utf8_request import is_utf8
 
 API = "/api/v1/"

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.whole_numbers import whole_number_of
 from evalsvc.core.web.forms import add_form_error
-from evalsvc.core.web.request_validation import PostedNames
+from evalsvc.core.web.unknown_names import PostedNames
 
 Result = TypeVar("Result")
 View = Callable[..., HttpResponseBase]

@@ -19,7 +19,8 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.markdown import MAX_LENGTH
-from evalsvc.core.web.request_validation import Pages, query_choices, validated
+from evalsvc.core.web.pagination import Pages
+from evalsvc.core.web.request_validation import query_choices, validated
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.effects import BoardEffectSerializer
 from evalsvc.evaluation.api.lookups import organised

@@ -22,7 +22,8 @@ from evalsvc.core.accounts import users
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.json_parser import StorableJSONParser
-from evalsvc.core.web.request_validation import Pages, query_choices, query_day, validated
+from evalsvc.core.web.pagination import Pages
+from evalsvc.core.web.request_validation import query_choices, query_day, validated
 from evalsvc.evaluation import roles, submission_states
 from evalsvc.evaluation.api.uploads import (
     BYTES,

@@ -13,7 +13,7 @@ from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.request_validation import unknown_names
+from evalsvc.core.web.unknown_names import unknown_names
 from evalsvc.core.web.views import attempt, page, row_id, submitted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import saved_views

@@ -11,8 +11,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import UnreadablePostError
 
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.request_validation import require_known_fields
 from evalsvc.core.web.text_validation import check_storable
+from evalsvc.core.web.unknown_names import require_known_fields
 from evalsvc.evaluation.submissions.file_check import too_large
 
 if TYPE_CHECKING:

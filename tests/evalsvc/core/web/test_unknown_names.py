@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.web.request_validation import PostedNames, _described
+from evalsvc.core.web.unknown_names import PostedNames, _described
 from evalsvc.openapi import Generator
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, predicted_scores
@@ -176,7 +176,7 @@ def test_an_endpoint_without_fields_takes_an_empty_form(root: Client, cast: Serv
 def test_a_body_is_read_for_nobody_without_a_valid_token(
     client: Client, cast: ServiceCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evalsvc.core.web.request_validation.json", None)
+    monkeypatch.setattr("evalsvc.core.web.unknown_names.json", None)
     address = f"/api/v1/submissions/{cast.queued.pk}/cancel"
     _, secret = issue(cast["mia"], name="reading", scope="read")
     for header, status in (({}, 401), ({"Authorization": f"Bearer {secret}"}, 403)):
@@ -188,7 +188,7 @@ def test_a_body_is_read_for_nobody_without_a_valid_token(
 def test_a_large_body_for_an_endpoint_without_fields_is_rejected_unread(
     root: Client, cast: ServiceCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evalsvc.core.web.request_validation.json", None)
+    monkeypatch.setattr("evalsvc.core.web.unknown_names.json", None)
     address = f"/api/v1/submissions/{cast.queued.pk}/cancel"
     assert "body" in errors(root.post(address, "[" + "[]," * 4_000 + "1]", content_type="application/json"))
     assert "body" in errors(root.post(address, {"made_up": "1" * 12_000}))

@@ -17,6 +17,7 @@ from annotation.api.lookups import project_of
 from annotation.consensus.rules import Rules
 from annotation.models import Item, Lease, Project
 from annotation.queue import lease_endings, leases, shown_predictions, votes
+from annotation.queue.search import StillSearching
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
@@ -168,7 +169,7 @@ class HistorySerializer(serializers.Serializer[Any]):
     results = PastVoteSerializer(many=True)
 
 
-def _still_searching(searching: leases.StillSearching) -> Response:
+def _still_searching(searching: StillSearching) -> Response:
     return Response({"searching": True, "wait": searching.wait}, status=202)
 
 
@@ -188,7 +189,7 @@ class NextLease(APIView):
         project = project_of(request, slug)
         try:
             lease = leases.lease_next(project, person(request), current_leases=holding)
-        except leases.StillSearching as searching:
+        except StillSearching as searching:
             return _still_searching(searching)
         return (
             Response(status=204)
@@ -225,7 +226,7 @@ class Reserve(APIView):
         project, user, current = project_of(request, slug), person(request), body["holding"]
         try:
             reserve = leases.lease_several(project, user, n=body["n"], current_leases=current)
-        except leases.StillSearching as searching:
+        except StillSearching as searching:
             return _still_searching(searching)
         return represented(ReserveSerializer, {"leases": [_lease_body(lease, project) for lease in reserve]})
 

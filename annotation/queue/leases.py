@@ -3,114 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import timedelta
-from typing import Any, NoReturn
 
 from django.db import connection, transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
-from django.utils import timezone
+from django.db.models import Count, F
 
-from annotation.models import Annotator, Answer, Batch, Item, ItemQuerySet, Lease, Project, Vote
+from annotation.models import Annotator, Item, ItemQuerySet, Lease, Project
 from annotation.queue import gold_questions, pauses, shown_predictions, sql
+from annotation.queue.available_items import asked_again, deferred_items, returned_items, untouched
 from annotation.queue.lease_endings import expire_overdue, extend
 from annotation.queue.participants import Participant, participant_of, require_open
+from annotation.queue.search import ItemLocked, StillSearching, next_items
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 
 NOT_RESERVE = 3  # the oldest leases of a person; later ones may go to others
 MAX_LEASES = 60
 TRIES = 50
-SEARCHES_HOLD = timedelta(hours=6)  # then all items are searched again
-SLICE = 10_000  # items searched by one request, about 50 ms; the next request goes on
-LAST_RANK = 2**31 - 1
 CHOOSING_WAIT = 3  # seconds until a person whose project changes its candidates asks again
-
-
-class StillSearching(Exception):
-    """No item found in this slice; the same request again, after `wait` seconds, searches the next."""
-
-    def __init__(self, wait: int = 0) -> None:
-        super().__init__()
-        self.wait = wait
-
-
-class _Locked(Exception):
-    """The item to lease is locked by another transaction."""
-
-    def __init__(self, item: Item) -> None:
-        self.item = item.pk
-
-
-# ---- items to assign ------------------------------------------------------------------------------
-# With hidden checks, on or off, a sentence that was once leased stays with its person until they answer it or
-# skip it for good, whatever others do: it is not taken back, and once deferred or given back it comes again
-# at the end. Otherwise the sentences that nobody else can fill would be the checks.
-def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items that need answers and are new to this annotator."""
-    items = _untouched(_imported(project).filter(free__gt=0), annotator).order_by("rank")
-    if not gold_questions.keeps_leases(project):
-        return items
-    return items.exclude(Exists(Lease.objects.filter(item=OuterRef("pk"), annotator=annotator)))
-
-
-def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items and checks that this annotator deferred, the longest deferred first."""
-    votes = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
-    deferred = Vote.objects.filter(annotator=annotator, reason="later").order_by()
-    kept = gold_questions.keeps_leases(project)
-    wanted = Q(use__in=(Item.Use.WORK, Item.Use.CHECK)) if kept else Q(free__gt=0)
-    items = (
-        _imported(project)
-        .filter(wanted, pk__in=deferred.values("item"))
-        .annotate(
-            last_reason=Subquery(votes.values("reason")[:1]), last_vote=Subquery(votes.values("pk")[:1])
-        )
-    )
-    return _not_leased(items.filter(last_reason="later").order_by("last_vote"), annotator)
-
-
-def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items and checks this annotator returned, the longest ago first.
-
-    Without hidden checks returned items are assignable again.
-    """
-    leases = Lease.objects.filter(annotator=annotator).exclude(ending="")
-    last = leases.filter(item=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    uses = (Item.Use.WORK, Item.Use.CHECK) if gold_questions.keeps_leases(project) else ()
-    returned = _imported(project).filter(use__in=uses, pk__in=leases.values("item"))
-    return _untouched(returned, annotator).order_by(Subquery(last))
-
-
-def asked_again(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items and checks whose answer by this annotator no longer counts, in the order of the answers.
-
-    In projects with hidden checks, on or off, sentences that others have filled are among them like checks.
-    """
-    own = Answer.objects.filter(annotator=annotator, again=True)
-    uses = Q(use__in=(Item.Use.WORK, Item.Use.CHECK))
-    wanted = uses if gold_questions.has_checks(project) else Q(free__gt=0)
-    items = _imported(project).filter(wanted, pk__in=own.values("item"))
-    answered = own.filter(item=OuterRef("pk")).values("vote")[:1]
-    return _not_leased(items, annotator).order_by(Subquery(answered))
-
-
-def _imported(project: Project) -> ItemQuerySet:
-    """Return items of finished imports without their outcomes, which take time to read; checks have none.
-
-    A join would lock the row of the import, too.
-    """
-    batches = Batch.objects.filter(project=project, state=Batch.State.DONE)
-    return Item.objects.filter(project=project, batch__in=batches.values("pk")).defer("gold")
-
-
-def _untouched(items: ItemQuerySet, annotator: Annotator) -> ItemQuerySet:
-    votes = Vote.objects.filter(item=OuterRef("pk"), annotator=annotator)
-    return _not_leased(items.exclude(Exists(votes)), annotator)
-
-
-def _not_leased(items: ItemQuerySet, annotator: Annotator) -> ItemQuerySet:
-    leases = Lease.objects.filter(item=OuterRef("pk"), annotator=annotator, ending="")
-    return items.exclude(Exists(leases))
 
 
 # ---- locks ----------------------------------------------------------------------------------------
@@ -149,7 +58,7 @@ def _lease(project: Project, user: User, current_leases: Collection[int], *, n: 
     for _ in range(TRIES):
         try:
             leases = _try_to_lease(project.pk, user, set(current_leases), n)
-        except _Locked as locked:
+        except ItemLocked as locked:
             _wait_for(locked.item)
             continue
         if isinstance(leases, StillSearching):
@@ -163,7 +72,7 @@ def _lease(project: Project, user: User, current_leases: Collection[int], *, n: 
 def _try_to_lease(
     project: int, user: User, current_leases: set[int], n: int
 ) -> list[Lease] | StillSearching | None:
-    """Return None if somebody else took one of the items first. Raises _Locked.
+    """Return None if somebody else took one of the items first. Raises ItemLocked.
 
     StillSearching is returned, not raised, so that the position of the search is stored.
     """
@@ -208,14 +117,14 @@ def _lease_new(participant: Participant, n: int, *, must_find: bool) -> list[Lea
         gold_question = gold_questions.due_gold_question(participant)
         if gold_question is not None:
             if gold_question.use == Item.Use.CHECK:
-                _next_items(participant, 1, must_find=must_find)  # a check takes as long as a sentence
+                next_items(participant, 1, must_find=must_find)  # a check takes as long as a sentence
                 _take([gold_question])
                 gold_questions.count_items(participant, 1)
             leases.append(_grant(participant, gold_question))
             continue
         if gold_questions.is_qualifying(participant):
             break
-        items = _next_items(participant, n - len(leases), must_find=must_find)
+        items = next_items(participant, n - len(leases), must_find=must_find)
         if not _take(items):
             return None
         if not items:
@@ -243,77 +152,6 @@ def _expire_together(leases: list[Lease]) -> None:
         lease.expires_at = expires_at
 
 
-def _next_items(participant: Participant, n: int, *, must_find: bool) -> list[Item]:
-    """Lock the items after the person's last, else any. Raises _Locked, StillSearching with `must_find`."""
-    annotator = participant.annotator
-    if participant.project.check_every:  # no more than come before the next hidden check
-        n = max(1, min(n, gold_questions.items_before_check(participant)))
-    where = {"project": participant.project.pk, "annotator": annotator.pk}
-    where["once"] = gold_questions.keeps_leases(participant.project)
-    held = annotator.searched_at and timezone.now() - annotator.searched_at < SEARCHES_HOLD
-    if held and sql.value(sql.AFTER_FREED_SLICE, **where, size=SLICE) is None:
-        return _search_freed(annotator, where, n, must_find=must_find)
-    if must_find:
-        return _search_all(annotator, where, n)
-    items, end = _search_slice(where, annotator.cursor, n)
-    return items if items or end else _search_slice(where, 0, n)[0]
-
-
-def _search_freed(annotator: Annotator, where: dict[str, Any], n: int, *, must_find: bool) -> list[Item]:
-    """Search what was freed; if none is left, look at none of these again."""
-    items = sql.fetch(Item, sql.NEXT_FREED_UNLOCKED_ITEMS, **where, n=n)
-    if items or not must_find:
-        return items
-    time = sql.value(sql.SEARCH_TIME)
-    _require_none(sql.fetch(Item, sql.NEXT_FREED_ITEMS, **where, n=1))
-    sql.execute(sql.SAVE_SEARCH, annotator=annotator.pk, time=time)
-    return []
-
-
-def _search_all(annotator: Annotator, where: dict[str, Any], n: int) -> list[Item]:
-    """Search from the person's last item to the end, then a round from the first item on, slice by slice.
-
-    Only the round looks for locked items. If it finds none, what is freed later is searched alone: whoever
-    has answered every open item of a large project asks again and again.
-    """
-    if not annotator.round_since:
-        items, end = _search_slice(where, annotator.cursor, n)
-        if items:
-            return items
-        if end:
-            _go_on(annotator, end)
-        sql.execute(sql.START_ROUND, annotator=annotator.pk)
-        annotator.cursor = 0
-    items, end = _search_slice(where, annotator.cursor, 1)
-    if items:
-        return items
-    _require_none(_search_slice(where, annotator.cursor, 1, statement=sql.NEXT_ITEMS)[0])
-    if end:
-        _go_on(annotator, end)
-    sql.execute(sql.END_ROUND, annotator=annotator.pk)
-    return []
-
-
-def _require_none(items: list[Item]) -> None:
-    """Raise _Locked for the first of these items, which a search of unlocked ones did not find."""
-    if items:
-        raise _Locked(items[0])
-
-
-def _search_slice(
-    where: dict[str, Any], first: int, n: int, *, statement: str = sql.NEXT_UNLOCKED_ITEMS
-) -> tuple[list[Item], int | None]:
-    """Return items of the slice that starts at this rank, and the rank behind it; None at the end."""
-    end = sql.value(sql.AFTER_SLICE, project=where["project"], first=first, size=SLICE)
-    last = LAST_RANK if end is None else end - 1
-    return sql.fetch(Item, statement, **where, first=first, last=last, n=n), end
-
-
-def _go_on(annotator: Annotator, rank: int) -> NoReturn:
-    sql.execute(sql.SAVE_SLICE, annotator=annotator.pk, cursor=rank)
-    raise StillSearching
-
-
 def _take(items: list[Item]) -> bool:
     """Take a free answer of each item; False if one has none any more."""
     if len(items) == 1:
@@ -323,7 +161,7 @@ def _take(items: list[Item]) -> bool:
 
 
 def _item_again(participant: Participant, *, must_find: bool) -> Item | None:
-    """Lock and take an item that the person returned or deferred, or is asked again. Raises _Locked.
+    """Lock and take an item that the person returned or deferred, or is asked again. Raises ItemLocked.
 
     It moves no position: a new sentence among those that come again would be a hidden check.
     """
@@ -337,7 +175,7 @@ def _item_again(participant: Participant, *, must_find: bool) -> Item | None:
             sql.execute(sql.TAKE_ITEM, item=item.pk)
             return item
         if must_find:
-            raise _Locked(first)
+            raise ItemLocked(first)
     return None
 
 
@@ -373,7 +211,7 @@ def _take_over_reserve(participant: Participant) -> Lease | None:
     for owner in owners.exclude(annotator=participant.annotator.pk).values_list("annotator", flat=True):
         reserves = active.filter(annotator=owner).order_by("pk")[NOT_RESERVE:]
         for lease in reversed(list(reserves)):
-            own = _untouched(Item.objects.filter(pk=lease.item_id), participant.annotator)
+            own = untouched(Item.objects.filter(pk=lease.item_id), participant.annotator)
             item = _lock_unless_locked(own)
             if item and _take_back(lease):
                 return _grant(participant, item)

@@ -13,7 +13,7 @@ from django.db.models.functions import Now, TruncDay
 from annotation.adjudication import unanswerable_items
 from annotation.models import Annotator, Answer, Item, ItemCount, Lease, Project, Vote
 from annotation.queue import gold_questions, sql, votes
-from annotation.queue.leases import asked_again, deferred_items, returned_items
+from annotation.queue.available_items import asked_again, deferred_items, returned_items
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 

@@ -16,6 +16,7 @@ from annotation.candidates import Wanted
 from annotation.freezing import builder
 from annotation.models import CandidateChoice, Project
 from annotation.queue import leases
+from annotation.queue.search import StillSearching
 from evalsvc.core.activity.models import LogEntry
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue, transitions
@@ -102,7 +103,7 @@ def test_a_job_that_is_killed_half_way_goes_on_and_nobody_sees_half_a_choice(
     choice = counted(large)
     candidate_choices.apply(choice, by=curator())
     hand_back(stopped_half_way(choice, monkeypatch))
-    with pytest.raises(leases.StillSearching) as searching:
+    with pytest.raises(StillSearching) as searching:
         leases.lease_next(large, ann)
     assert searching.value.wait
     for act in (

@@ -18,7 +18,8 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
 from annotation.models import Annotator, Item, Lease, Project
-from annotation.queue import lease_endings, leases, participants, votes
+from annotation.queue import lease_endings, leases, participants, search, votes
+from annotation.queue.available_items import assignable_items
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
@@ -165,7 +166,7 @@ def test_progress_counts_own_answers_skips_and_remaining_items() -> None:
 def test_the_next_item_is_found_by_an_index(django_assert_max_num_queries) -> None:
     project = project_with_items(3)
     user = annotators(project, 1)[0]
-    wanting = leases.assignable_items(project, participants.annotator_of(project, user)).filter(rank__gt=1)
+    wanting = assignable_items(project, participants.annotator_of(project, user)).filter(rank__gt=1)
     assert "item_wanting" in wanting[:1].explain() or connection.vendor == "postgresql"
     with django_assert_max_num_queries(14):
         take(project, user)
@@ -352,25 +353,25 @@ def test_all_items_are_searched_again_after_some_hours() -> None:
     assert leases.lease_next(project, ann) is None
     project.items.filter(external_id="s1").update(free=2)  # by a way that says nothing
     assert leases.lease_next(project, ann) is None
-    project.annotators.update(searched_at=Now() - leases.SEARCHES_HOLD)
+    project.annotators.update(searched_at=Now() - search.SEARCHES_HOLD)
     assert leases.lease_next(project, ann) is not None
 
 
 @pytest.mark.django_db
 def test_a_long_search_goes_on_with_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "SLICE", 3)
+    monkeypatch.setattr(search, "SLICE", 3)
     project = project_with_items(8, k=2)
     ann, bob = annotators(project, 2)
     for item in project.items.exclude(external_id="s7"):
         answer_item(item, ann, "A")
     for _ in range(2):
-        with pytest.raises(leases.StillSearching):
+        with pytest.raises(search.StillSearching):
             leases.lease_next(project, ann)
     last = take(project, ann)
     assert last.item.external_id == "s7"
     answer_item(last.item, ann, "A")
     for _ in range(2):  # from the first item on
-        with pytest.raises(leases.StillSearching):
+        with pytest.raises(search.StillSearching):
             leases.lease_several(project, ann, n=2)
     assert leases.lease_next(project, ann) is None
     with CaptureQueriesContext(connection) as queries:
@@ -383,7 +384,7 @@ def test_a_long_search_goes_on_with_the_next_request(monkeypatch: pytest.MonkeyP
             try:
                 lease = take(project, ann)
                 break
-            except leases.StillSearching:
+            except search.StillSearching:
                 pass
         found.add(lease.item.external_id)
         answer_item(lease.item, ann, "A")
@@ -393,7 +394,7 @@ def test_a_long_search_goes_on_with_the_next_request(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.django_db
 def test_the_api_says_that_a_search_goes_on(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "SLICE", 1)
+    monkeypatch.setattr(search, "SLICE", 1)
     project = project_with_items(2, k=2)
     (ann,) = annotators(project, 1)
     for item in project.items.all():

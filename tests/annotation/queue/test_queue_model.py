@@ -27,6 +27,7 @@ from annotation.adjudication import decisions, dispute_list
 from annotation.consensus.majority import Verdict, decide
 from annotation.models import Answer, Lease, Vote
 from annotation.queue import exclusions, lease_endings, leases, participants, pauses, quality_settings, votes
+from annotation.queue.available_items import assignable_items
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast import basics
 from tests.cast.projects import annotators, answer_item, curator, is_surplus, project_with_items
@@ -138,9 +139,7 @@ class Queue(RuleBasedStateMachine):
         )
         assert keep or not own or own[0] == handed[0].pk, "A reloaded page gets its item back."
         annotator = participants.annotator_of(self.project, self.people[person])
-        assert handed or not leases.assignable_items(self.project, annotator), (
-            "Nobody is sent away too early."
-        )
+        assert handed or not assignable_items(self.project, annotator), "Nobody is sent away too early."
 
     @precondition(lambda self: Lease.objects.filter(ending="").exists())
     @rule(data=st.data())

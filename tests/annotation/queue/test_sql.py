@@ -26,6 +26,7 @@ from annotation.models import (
     Vote,
 )
 from annotation.queue import lease_endings, leases, sql, votes
+from annotation.queue.available_items import assignable_items
 from annotation.queue.participants import annotator_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.database import _text
@@ -84,7 +85,7 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
         assert [fields(row) for row in read] == [fields(row) for row in active] != []
         for statement, once in product((sql.NEXT_ITEMS, sql.NEXT_UNLOCKED_ITEMS), (False, True)):
             project.check_every = 3 if once else 0
-            assignable = leases.assignable_items(project, annotator)
+            assignable = assignable_items(project, annotator)
             assert (returned.item in assignable) is not once
             for first, n in ((0, 10), (3, 2), (4, 1)):
                 where = {"project": project.pk, "annotator": annotator.pk, "once": once}

@@ -7,10 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
-from annotation.testset import Kind, TestSet
-from annotation.testset_overlap import published_gold
+from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.database import atomic_again
@@ -18,26 +16,26 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.text_validation import require_unreserved
 from evalsvc.evaluation import final_runs, submission_states
 from evalsvc.evaluation.benchmarks import row_rules, versions
-from evalsvc.evaluation.benchmarks.label_inventory import inventory_of, labels_of_set
+from evalsvc.evaluation.benchmarks.label_inventory import inventory_of
 from evalsvc.evaluation.benchmarks.rules import checked_rules
-from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE, new_seed
+from evalsvc.evaluation.benchmarks.setting_checks import (
+    check_contributed,
+    check_main,
+    check_share,
+    check_shown,
+    check_test_sets,
+    check_unit,
+    require_no_rest,
+    require_unpublished,
+)
+from evalsvc.evaluation.disclosure.split import new_seed
 from evalsvc.evaluation.measures.computation import validate_options
-from evalsvc.evaluation.measures.menu import FAMILIES, MENU, contributed_to, offered
+from evalsvc.evaluation.measures.menu import contributed_to
 from evalsvc.evaluation.models import Benchmark, BoardTests, Organiser, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, require
 
 LONGEST_KEY, LONGEST_TITLE = 40, 80
-Task, Unit, Disclosure = Benchmark.Task, Setting.Unit, Setting.Disclosure
-UNITS: dict[str, tuple[str, ...]] = {
-    Task.RELATIONS: (Unit.SENTENCE, Unit.BAG),
-    Task.ENTITIES: (Unit.DOCUMENT,),
-    Task.JOINT: (Unit.DOCUMENT,),
-}
-KINDS: dict[str, tuple[str, ...]] = {
-    Task.RELATIONS: (Kind.RELATIONS,),
-    Task.ENTITIES: (Kind.ENTITIES, Kind.JOINT),
-    Task.JOINT: (Kind.JOINT,),
-}
+Task, Disclosure = Benchmark.Task, Setting.Disclosure
 
 
 def create(
@@ -110,23 +108,19 @@ def add_setting(
     """
     require(benchmark, by, ORGANISER)
     require_unreserved(key, field="key")
-    if unit not in UNITS[benchmark.task]:
-        expected = ", ".join(UNITS[benchmark.task])
-        raise DomainError(
-            "bad_unit", f"{unit} is not a unit for {benchmark.task}.", hint=f"Use {expected}.", field="unit"
-        )
+    check_unit(benchmark, unit)
     kind = "joint" if benchmark.task == Task.JOINT else unit
-    _check_main(kind, main)
+    check_main(kind, main)
     check_test_sets(benchmark, test_set, only, by=by)
     is_dev = shown.get("phase") == Setting.Phase.DEV
     shown["disclosure"] = shown.get("disclosure") or (Disclosure.OPEN if is_dev else Disclosure.HIDDEN)
     check_shown(shown, kind=kind, main=main)
     shown["row_rule"] = shown.get("row_rule") or row_rules.MEAN
     row_rules.check(benchmark, shown["row_rule"], key=key)
-    _require_unpublished(test_set, disclosure=shown["disclosure"], closes_at=shown.get("closes_at"))
+    require_unpublished(test_set, disclosure=shown["disclosure"], closes_at=shown.get("closes_at"))
     fields = shown | {"test_set": test_set, "only": only, "unit": unit, "main": main}
     if share is not None:
-        _check_share(share, shown)
+        check_share(share, shown)
         fields |= {"share": share, "share_seed": new_seed()}
     with transaction.atomic():
         row = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
@@ -162,7 +156,7 @@ def revise_setting(
     """Begin a version with another gold; active runs are scored again, unless a preview counts them."""
     require(setting.benchmark, by, ORGANISER)
     check_test_sets(setting.benchmark, test_set, only, by=by)
-    _require_unpublished(test_set, disclosure=setting.disclosure, closes_at=setting.closes_at)
+    require_unpublished(test_set, disclosure=setting.disclosure, closes_at=setting.closes_at)
     version = _begin_version(setting, test_set, only, by=by, note=note[:200], scores=scores)
     setting.refresh_from_db()
     return version
@@ -173,7 +167,7 @@ def _begin_version(
     setting: Setting, test_set: TestSet, only: TestSet | None, *, by: User, note: str, scores: bool
 ) -> SettingVersion:
     row = versions.locked(setting)
-    _require_no_rest(row, field="test_set")
+    require_no_rest(row, field="test_set")
     if (row.test_set_id, row.only_id) == (test_set.pk, only.pk if only else None):
         raise Conflict("no_change", f"“{row.title}” is already scored against {test_set}.")
     version = _revise(row, test_set, only, by=by, note=note, scores=scores)
@@ -214,18 +208,18 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
     with transaction.atomic():
         row = Setting.objects.select_for_update().get(pk=setting.pk)
         if own := sorted(changed.keys() - {"title"}):
-            _require_no_rest(row, field=own[0])
+            require_no_rest(row, field=own[0])
         whole = {name: changed.get(name, getattr(row, name)) for name in fields}
         if whole["main"] in {each.key for each in contributed_to(row)}:
-            _check_contributed(whole)
+            check_contributed(whole)
         elif whole["main"] != row.main:
-            _check_main(row.kind, whole["main"])
+            check_main(row.kind, whole["main"])
         check_shown({name: whole[name] for name in SHOWN}, kind=row.kind, main=whole["main"])
         row_rules.check(row.benchmark, whole["row_rule"], key=row.key)
         if any(changed.get(name, before) != before for name, before in _hiding(row).items()):
-            _require_unpublished(row.test_set, **{name: whole[name] for name in _hiding(row)})
+            require_unpublished(row.test_set, **{name: whole[name] for name in _hiding(row)})
         if row.share is not None:
-            _check_share(row.share, whole)
+            check_share(row.share, whole)
         before, after = (
             {name: each.isoformat() if isinstance(each, datetime) else each for name, each in values.items()}
             for values in ({name: getattr(row, name) for name in changed}, changed)
@@ -243,125 +237,3 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
 
 def _hiding(setting: Setting) -> dict[str, Any]:
     return {"disclosure": setting.disclosure, "closes_at": setting.closes_at}
-
-
-def _require_unpublished(test_set: TestSet, *, disclosure: str, closes_at: datetime | None) -> None:
-    """Reject a phase that hides gold which everybody may download."""
-    closed = closes_at is not None and closes_at <= timezone.now()
-    if disclosure == Disclosure.HIDDEN and not closed and (published := published_gold([test_set])):
-        lines = "" if test_set in published else f" and may have lines of {test_set}"
-        detail = f"The gold of {published[0]} is published{lines}, so rounded figures protect nothing."
-        hint = "Withdraw the publication, use another test set, or let teams see every figure."
-        raise Conflict("gold_published", detail, hint=hint, field="disclosure")
-
-
-def check_shown(shown: dict[str, Any], *, kind: str, main: str) -> None:
-    """Reject dates out of order, foreign measures and too many digits."""
-    opens_at, closes_at = shown.get("opens_at"), shown.get("closes_at")
-    if opens_at and closes_at and closes_at <= opens_at:
-        detail = "The setting closes before it opens. Choose a later closing time."
-        raise DomainError("bad_window", detail, field="closes_at")
-    if shown.get("sealed") and closes_at is None:
-        detail = "Sealed scores need a closing time. Enter one."
-        raise DomainError("bad_window", detail, field="closes_at")
-    if shown.get("phase") not in (None, "", *Setting.Phase.values):
-        raise DomainError("bad_choice", "Invalid phase. Use dev, test, or none.", field="phase")
-    fitting = {measure.key for measure in offered(kind)}
-    foreign = [key for key in shown.get("measures") or () if key not in fitting]
-    if foreign:
-        raise DomainError(
-            "bad_measure", f"{foreign[0]} is not a measure for the unit {kind}.", field="measures"
-        )
-    # contributed ones are always shown
-    if main in MENU and shown.get("measures") and main not in shown["measures"]:
-        raise DomainError(
-            "bad_measure", f"The main measure {main} is not among those shown.", field="measures"
-        )
-    if not (shown.get("digits") is None or 0 <= shown["digits"] <= 6):
-        raise DomainError("bad_choice", "Digits must be 0 to 6.", field="digits")
-    if shown.get("disclosure") not in (None, *Disclosure.values):
-        raise DomainError("bad_choice", "Invalid disclosure. Use open or hidden.", field="disclosure")
-    if not (shown.get("ladder") is None or 0 < shown["ladder"] <= 0.5):
-        detail = f"The step of the Ladder is {shown['ladder']:g}. Use a share up to 0.5, such as 0.01."
-        raise DomainError("bad_choice", detail, field="ladder")
-
-
-def _check_share(share: float, shown: dict[str, Any]) -> None:
-    """Reject a split with too small a part or without closing time."""
-    if not LEAST_SHARE <= share <= MOST_SHARE:
-        detail = f"The share scored while open is {share:g}. Use {LEAST_SHARE:g} to {MOST_SHARE:g}."
-        raise DomainError("bad_choice", detail, field="share")
-    if shown.get("closes_at") is None:
-        detail = "The rest of a split is scored when the setting closes. Enter a closing time."
-        raise DomainError("bad_window", detail, field="closes_at")
-
-
-def _require_no_rest(setting: Setting, *, field: str) -> None:
-    """Reject a change of the rest of a split."""
-    if setting.rest_of is not None:
-        detail = f"“{setting.title}” follows “{setting.rest_of.title}”."
-        raise DomainError("bad_choice", detail, hint="Change that setting.", field=field)
-
-
-def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | None, *, by: User) -> None:
-    """Reject hidden or unfrozen test sets, another task, or other labels."""
-    for field, used in (("test_set", test_set), ("only", only)):
-        if used is not None:
-            _check_test_set(benchmark, used, by=by, field=field)
-
-
-def _check_main(kind: str, main: str) -> None:
-    if main not in MENU or kind not in FAMILIES[MENU[main].family].kinds:
-        expected = ", ".join(measure.key for measure in offered(kind)[:8])
-        raise DomainError(
-            "bad_measure",
-            f"{main} is not a measure for the unit {kind}.",
-            hint=f"For example {expected}.",
-            field="main",
-        )
-    if not MENU[main].ranks:
-        detail = f"{MENU[main].title} orders no board."
-        raise DomainError("bad_measure", detail, hint=MENU[main].unranked, field="main")
-
-
-def _check_contributed(whole: dict[str, Any]) -> None:
-    """Reject a contributed measure as the main one of hidden gold, which lets out none of its figures."""
-    if whole["disclosure"] == Disclosure.HIDDEN:
-        detail = "Figures of contributed measures are held back while gold is hidden."
-        raise DomainError("bad_measure", detail, hint="Choose a measure of the menu.", field="main")
-
-
-def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field: str) -> None:
-    if test_set.state != TestSet.State.FROZEN and TestSet.objects.visible_to(by).filter(pk=test_set.pk):
-        hint = "Wait until the freeze has ended."
-        raise Conflict("not_frozen", f"{test_set} is not frozen yet.", hint=hint, field=field)
-    if not TestSet.objects.usable_by(by).filter(pk=test_set.pk).exists():
-        detail = "You may not read this test set, and it is not released to you."
-        hint = "Its importer or a curator of its project can release it to you."
-        raise NotAllowed("not_your_set", detail, hint=hint, field=field)
-    if test_set.kind not in KINDS[benchmark.task]:
-        detail = f"{test_set} contains {test_set.kind}, but this benchmark ranks {benchmark.task}."
-        raise DomainError("bad_kind", detail, field=field)
-    known = {(label.get("part"), label["name"]) for label in benchmark.labels}
-    if benchmark.task == Task.RELATIONS and (None, test_set.negative) in known:
-        raise DomainError(
-            "other_negative",
-            f"{test_set.negative} is the negative class of {test_set}, but a relation of this benchmark.",
-            hint=f"Create a benchmark with the negative class {test_set.negative}. "
-            "The option include_negative averages it too.",
-            field=field,
-        )
-    negatives = {benchmark.negative, test_set.negative}
-    unknown = [
-        label["name"]
-        for label in labels_of_set(test_set, benchmark.task)
-        if label["name"] not in negatives
-        and (label.get("part") if benchmark.task == Task.JOINT else None, label["name"]) not in known
-    ]
-    if unknown:
-        raise DomainError(
-            "unknown_label",
-            f"{test_set} has labels the benchmark lacks: {', '.join(unknown[:5])}.",
-            hint="Create a benchmark with all labels of its test sets.",
-            field=field,
-        )

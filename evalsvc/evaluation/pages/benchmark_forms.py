@@ -14,9 +14,9 @@ from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.core.web.forms import ModelChoices
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.evaluation import dates
-from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.quotas import PHASE_QUOTAS
+from evalsvc.evaluation.benchmarks.setting_checks import KINDS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts, training_sets
 from evalsvc.evaluation.dates import ANYWHERE, ANYWHERE_TITLE
 from evalsvc.evaluation.measures.computation import OPTIONS, ScoringOption

@@ -10,7 +10,7 @@ from django import forms
 
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import row_rules
-from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
+from evalsvc.evaluation.benchmarks.setting_checks import KINDS, UNITS
 from evalsvc.evaluation.dates import is_doubtful, is_in_calendar, zone_title
 from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE

@@ -6,10 +6,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Benchmark
 from tests.cast.benchmarks import BenchmarkCast
+from tests.evalsvc.evaluation.disclosure.phase import hidden_phase, scored
 
 
 @pytest.fixture
@@ -51,6 +53,23 @@ def test_roles_are_granted_and_revoked_on_the_page(
     assert [message.level_tag for message in client.get(address).context["messages"]] == ["info"]
     client.post(address, {"remove": vault.people.get(user=cast.kim).pk})
     assert roles.role_in(vault, cast.kim) is None
+
+
+def test_an_organiser_is_added_where_it_says_that_they_learn_all_gold(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    gold = {"s1": "born_in", "s2": "N/A"}
+    hidden = hidden_phase(cast, gold)
+    scored(cast, hidden, dict.fromkeys(gold, "works_for"))
+    client.force_login(cast.olga)
+    page = client.get(reverse("board-people", args=["hid"])).content.decode()
+    assert "they can learn all labels of its" in page
+    roles.set_person(hidden, user=cast.lars, role="organiser", by=cast.olga)
+    client.force_login(cast.lars)
+    errors = client.get(reverse("api-errors", args=["hid"]), {"a": "kelpie/Net"}).json()["rows"]
+    labels = {row["id"]: row["gold"][0]["label"] if row["gold"] else "N/A" for row in errors}
+    assert labels == gold
+    assert not TestSet.objects.usable_by(cast.lars).exists()
 
 
 def test_an_unknown_user_is_reported_at_the_field(

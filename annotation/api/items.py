@@ -15,13 +15,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.adjudication.item_filters import REMARKS
 from annotation.api.labelling import ItemSerializer, PayloadSerializer
 from annotation.api.lookups import curated
 from annotation.api.projects import state_parameter
 from annotation.models import Item, Project
 from annotation.ontology.inventory import inventory, parts_of
 from annotation.reports import item_history, item_search, item_table
-from annotation.reports.item_search import MAX_SCANNED, ORDERS, REMARKS, ItemFilters
+from annotation.reports.item_order import MAX_SCANNED, ORDERS, ItemFilters
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.problems import did_you_mean
 from evalsvc.core.web.downloads import long_csv_file

@@ -22,8 +22,9 @@ from annotation.pages.project_page import (
     project_for,
 )
 from annotation.queue.grading import choices_in
-from annotation.reports import item_history, item_search, item_table
-from annotation.reports.item_search import ItemFilters, ItemPage
+from annotation.reports import item_history, item_order, item_search, item_table
+from annotation.reports.item_order import ItemFilters
+from annotation.reports.item_search import ItemPage
 from annotation.roles import display_names
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.label_mapping import Payload
@@ -68,7 +69,7 @@ class FilterForm(PageForm):
         choices=[("", "any"), ("any", "comment or flag"), ("comment", "comment"), ("flag", "flag")],
     )
     order = forms.ChoiceField(
-        required=False, choices=[("", "as imported"), *list(item_search.ORDERS.items())[1:]]
+        required=False, choices=[("", "as imported"), *list(item_order.ORDERS.items())[1:]]
     )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
@@ -140,10 +141,10 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         before=_place(project, request.GET.get("before", "")),
         size=item_search.PER_PAGE,
     )
-    shows_times = values.get("order") == item_search.ANSWERED
+    shows_times = values.get("order") == item_order.ANSWERED
     answers, remarks = item_history.answers_of(project, found.items), item_history.remark_counts(found.items)
     titles = label_titles(project)
-    states, patterns, uses = item_search.counts(project)
+    states, patterns, uses = item_order.counts(project)
     context = project_context(
         project,
         role,

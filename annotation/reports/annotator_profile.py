@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from annotation.adjudication.item_filters import REMARKS
 from annotation.models import Annotator, Vote
 from annotation.reports import agreement, project_stats
-from annotation.reports.item_search import REMARKS
 from annotation.reports.project_stats import AnnotatorStats
 from annotation.reports.vote_figures import VoteFigures, figures_of
 from annotation.roles import CURATOR, require

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from annotation.models import Item, Project
 from annotation.queue.grading import choices_in
 from annotation.reports import item_history, item_search
-from annotation.reports.item_search import ItemFilters
+from annotation.reports.item_order import ItemFilters
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User

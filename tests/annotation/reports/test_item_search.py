@@ -13,8 +13,8 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.models import Item, OntologyLabel, Project
 from annotation.ontology import inventory
-from annotation.reports import item_search
-from annotation.reports.item_search import ItemFilters
+from annotation.reports import item_order, item_search
+from annotation.reports.item_order import ItemFilters
 from annotation.roles import ANNOTATOR
 from evalsvc.core.errors.exceptions import NotAllowed
 from tests.cast.basics import person, sentence
@@ -125,13 +125,13 @@ def test_long_answers_are_searched_for_a_label_page_by_page(
     assert item_search.matching(project, ItemFilters(label="B"), action="exclude", for_user=curator())[1]
 
 
-@pytest.mark.parametrize("order", ["", *item_search.ORDERS])
+@pytest.mark.parametrize("order", ["", *item_order.ORDERS])
 @pytest.mark.parametrize("filters", [{}, {"remark": "any"}, {"label": "A"}, {"state": "disputed"}])
 @pytest.mark.parametrize("few", [0, 1_000])
 def test_pages_add_up_to_the_list_in_both_directions(
     project: Project, filters: dict[str, Any], order: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(item_search, "FEW", few)
+    monkeypatch.setattr(item_order, "FEW", few)
     every = found(project, order=order, **filters)
 
     def page(**place: Item) -> item_search.ItemPage:
@@ -171,7 +171,7 @@ def test_rows_of_an_import_that_is_not_done_are_not_found(project: Project) -> N
 
 
 def test_numbers_beside_filters_are_those_of_the_lists(project: Project) -> None:
-    states, patterns, uses = item_search.counts(project)
+    states, patterns, uses = item_order.counts(project)
     assert {state: n for state, n in states.items() if n} == {"open": 2, "settled": 2, "disputed": 2}
     assert {pattern: len(found(project, pattern=pattern)) for pattern in patterns} == dict(patterns)
     assert uses == {}

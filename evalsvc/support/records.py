@@ -26,7 +26,7 @@ from evalsvc.evaluation.models import (
     Submission,
     System,
 )
-from evalsvc.support.site import Lines, Records, site
+from evalsvc.support.site import Records, lines_of, site
 
 if TYPE_CHECKING:  # generic for the type checker alone
     PersonModelForm = ModelForm[User]
@@ -48,11 +48,6 @@ class CorrectedPerson(PersonModelForm):
 
 
 # ---- accounts -------------------------------------------------------------------------------------
-class Memberships(Lines):
-    model = TeamMember
-    fields = ("team", "user", "role")
-
-
 @register(User, site=site)
 class People(Records):
     form = CorrectedPerson
@@ -73,7 +68,7 @@ class Teams(Records):
     list_display = fields
     search_fields = ("name", "slug")
     ordering = ("name",)
-    inlines = (Memberships,)
+    inlines = (lines_of(TeamMember, "team", "user", "role"),)
     page = "team"
 
 
@@ -110,11 +105,6 @@ class Invitations(Records):
 
 
 # ---- jobs and the log -----------------------------------------------------------------------------
-class Events(Lines):
-    model = JobEvent
-    fields = ("at", "attempt", "what")
-
-
 @register(Job, site=site)
 class Jobs(Records):
     """Retried and cancelled by `manage.py jobs`, on pages and by API.
@@ -131,7 +121,7 @@ class Jobs(Records):
     list_filter = ("state", "queue", "kind")
     search_fields = ("=subject", "=request_id", "=error_code", "lane")
     ordering = ("-pk",)
-    inlines = (Events,)
+    inlines = (lines_of(JobEvent, "at", "attempt", "what"),)
 
 
 @register(Worker, site=site)
@@ -186,11 +176,6 @@ class Corrections(Records):
 
 
 # ---- annotation -----------------------------------------------------------------------------------
-class Members(Lines):
-    model = Member
-    fields = ("user", "role")
-
-
 @register(Project, site=site)
 class Projects(Records):
     fields = ("slug", "title", "kind", "state", "k", "policy", "created_by", "created_at")
@@ -199,7 +184,7 @@ class Projects(Records):
     list_select_related = ("created_by",)
     search_fields = ("slug", "title", "created_by__username")
     ordering = ("-pk",)
-    inlines = (Members,)
+    inlines = (lines_of(Member, "user", "role"),)
     page = "project"
 
 
@@ -252,19 +237,6 @@ class Downloads(Records):
 
 
 # ---- evaluation -----------------------------------------------------------------------------------
-class Organisers(Lines):
-    model = Organiser
-    fields = ("user", "role")
-
-
-class Settings(Lines):
-    model = Setting
-    fields = (
-        *("key", "title", "test_set", "unit", "phase", "opens_at", "closes_at", "sealed"),
-        *("disclosure", "version"),
-    )
-
-
 @register(Benchmark, site=site)
 class Benchmarks(Records):
     fields = (
@@ -276,7 +248,14 @@ class Benchmarks(Records):
     list_select_related = ("created_by",)
     search_fields = ("slug", "title", "created_by__username")
     ordering = ("-pk",)
-    inlines = (Settings, Organisers)
+    inlines = (
+        lines_of(
+            Setting,
+            *("key", "title", "test_set", "unit", "phase", "opens_at", "closes_at", "sealed"),
+            *("disclosure", "version"),
+        ),
+        lines_of(Organiser, "user", "role"),
+    )
     page = "board"
 
 

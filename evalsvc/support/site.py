@@ -153,3 +153,8 @@ class Lines(AnyInline):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+def lines_of(model: type[Model], *fields: str) -> type[Lines]:
+    """Return the class of rows of this model, with these fields."""
+    return type(f"{model.__name__}Lines", (Lines,), {"model": model, "fields": fields})

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.boards.choices import read_choices
 from evalsvc.evaluation.boards.ranking import Board
-from evalsvc.evaluation.boards.reading import ComparedRun, Reading, read_choices
+from evalsvc.evaluation.boards.reading import Reading
+from evalsvc.evaluation.disclosure.distinct_runs import Digests
 from evalsvc.evaluation.disclosure.history import histories
 from evalsvc.evaluation.disclosure.policy import (
     Disclosed,
@@ -17,6 +20,14 @@ from evalsvc.evaluation.models import (
 )
 from evalsvc.evaluation.roles import Person
 from evalsvc.evaluation.shown_scores import disclosed
+
+
+class ComparedRun(NamedTuple):
+    """Run whose figures a system shows, its evaluation and the digests of its answers."""
+
+    submission: int
+    evaluation: int
+    digests: Digests
 
 
 def compared_runs(board: Board, systems: Collection[int]) -> dict[int, list[ComparedRun]]:

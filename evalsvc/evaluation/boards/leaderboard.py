@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.boards import stored_boards
+from evalsvc.evaluation.boards.choices import read_choices
 from evalsvc.evaluation.boards.figures import (
     Figures,
     FiguresByMeasure,
 )
 from evalsvc.evaluation.boards.ranking import Board, Column, Columns
-from evalsvc.evaluation.boards.reading import Reading, figures_of, read_choices, read_values
+from evalsvc.evaluation.boards.reading import Reading, figures_of, read_values
 from evalsvc.evaluation.boards.systems import Systems
 from evalsvc.evaluation.disclosure.policy import (
     Policy,

@@ -14,32 +14,25 @@ from django.db.models import Q
 from msgspec.structs import replace
 
 from evalsvc.evaluation.benchmarks import versions
-from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY, MEAN, best_on
+from evalsvc.evaluation.benchmarks.row_rules import MEAN
 from evalsvc.evaluation.benchmarks.versions import Run
 from evalsvc.evaluation.boards.figures import EqualRuns, Figures, FiguresByMeasure, RunStatistics, SystemRuns
-from evalsvc.evaluation.disclosure.distinct_runs import Digests, Firsts, keys_of
+from evalsvc.evaluation.disclosure.distinct_runs import Firsts, keys_of
 from evalsvc.evaluation.disclosure.history import histories
 from evalsvc.evaluation.disclosure.policy import (
     OF_OTHER,
     Policy,
     ShownValue,
-    held_back_from,
     needs_claims,
     shown_values,
     withheld_values,
 )
 from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.final_runs import ended_for
-from evalsvc.evaluation.measures.menu import (
-    as_shown,
-    shown_measures,
-)
-from evalsvc.evaluation.models import Evaluation, FinalEntry, Score, Setting, System
-from evalsvc.evaluation.roles import sealed_from
+from evalsvc.evaluation.measures.menu import shown_measures
+from evalsvc.evaluation.models import Evaluation, Score
 
 NOT_COMPUTED = "not computed for this form of predictions"
-
-
 NO_VALUE = "the measure has no value for these predictions"
 
 
@@ -190,68 +183,6 @@ class Reading:
         return runs[0].run if runs and self.policy.setting.row_rule != MEAN else ""
 
 
-def read_choices(readings: Collection[Reading]) -> None:
-    """Read the values under another setting by which settings choose a run.
-
-    They are those the public sees, so that no row depends on its reader; sealed ones choose none.
-    """
-    _read_finals([each for each in readings if each.policy.setting.row_rule in BY_CHOICE])
-    rules = {reading: best_on(reading.policy.setting.row_rule) for reading in readings}
-    if not any(rules.values()):
-        return
-    related = Setting.objects.select_related("benchmark", "test_set", "only")
-    benchmarks = {reading.policy.setting.benchmark_id for reading, key in rules.items() if key}
-    found = related.filter(benchmark__in=benchmarks, key__in=filter(None, rules.values()))
-    sealed, hidden = sealed_from(found, None), held_back_from(found, None)
-    settings = {(each.benchmark_id, each.key): each for each in found if each.pk not in sealed}
-    shown = versions.shown_by_setting(list(settings.values()))
-    theirs = {
-        key: Reading(Policy(each, each.pk in hidden, shown[each.pk].version), shown[each.pk], each.main, ())
-        for key, each in settings.items()
-    }
-    read_values(list(theirs.values()))
-    for reading, key in rules.items():
-        if other := theirs.get((reading.policy.setting.benchmark_id, key)):
-            reading.elsewhere = _main_values(other)
-
-
-def _read_finals(readings: Collection[Reading]) -> None:
-    """Read which runs were chosen as final, and the teams of systems where each has one entry."""
-    if not readings:
-        return
-    settings = [each.policy.setting for each in readings]
-    benchmarks = {each.benchmark_id for each in settings}
-    rows = FinalEntry.objects.filter(submission__benchmark__in=benchmarks).order_by("at", "pk")
-    chosen = list(rows.values_list("submission", "phase", "at"))
-    teams: dict[int, dict[int, int]] = defaultdict(dict)
-    if any(each.row_rule == ENTRY for each in settings):
-        systems = System.objects.filter(benchmark__in=benchmarks, baseline=False)
-        for benchmark, system, team in systems.values_list("benchmark", "pk", "team"):
-            teams[benchmark][system] = team
-    for reading, setting in zip(readings, settings, strict=True):
-        reading.finals = {
-            run: at for run, phase, at in chosen if not setting.phase or phase in ("", setting.phase)
-        }
-        reading.teams = teams[setting.benchmark_id] if setting.row_rule == ENTRY else {}
-
-
-def _main_values(reading: Reading) -> dict[int | tuple[int, str], tuple[float, datetime]]:
-    """Return the main figure of every run, the higher the better, and when it was sent.
-
-    By names, too: a run may have a file for each phase.
-    """
-    key = reading.policy.setting.main
-    sign = 1 if as_shown(reading.policy.setting, key).higher_is_better else -1
-    shown = {pk: of_run[key].value for pk, of_run in reading.values.items() if key in of_run}
-    for pairs in reading.equal.values():
-        shown |= {run.pk: shown.get(first.pk) for run, first in pairs}
-    values: dict[int | tuple[int, str], tuple[float, datetime]] = {}
-    for run in (each.run for each in reading.shown.runs):
-        if (value := shown.get(run.pk)) is not None:
-            values[run.pk] = values[run.system_id, run.run] = sign * value, run.created_at
-    return values
-
-
 def read_values(readings: Collection[Reading]) -> None:
     """Read the newest values shown, by run and measure."""
     scores = _scores_of(readings)
@@ -310,14 +241,6 @@ def _class_rows(readings: Collection[Reading]) -> dict[int, list[dict[str, Any]]
     if not counting:
         return {}
     return dict(Evaluation.objects.filter(_evaluations(counting)).values_list("pk", "classes"))
-
-
-class ComparedRun(NamedTuple):
-    """Run whose figures a system shows, its evaluation and the digests of its answers."""
-
-    submission: int
-    evaluation: int
-    digests: Digests
 
 
 def figures_of(reading: Reading) -> Figures:

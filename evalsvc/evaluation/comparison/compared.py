@@ -29,9 +29,8 @@ from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards import leaderboard
-from evalsvc.evaluation.boards.compared_runs import compared_runs
+from evalsvc.evaluation.boards.compared_runs import ComparedRun, compared_runs
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
-from evalsvc.evaluation.boards.reading import ComparedRun
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import (
     CHOSEN_RUNS,

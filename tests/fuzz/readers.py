@@ -59,7 +59,8 @@ def _items(key: str, data: bytes) -> None:
     with suppress(FileRejected):
         options = {"format": key, "scheme": "BILOU"}
         repeats = find_repeats(open_items(data, problems=problems, **options), problems=problems)
-        list(repeats.merged(open_items(data, problems=Problems(), **options)))
+        for _ in repeats.merged(open_items(data, problems=Problems(), **options)):
+            pass
     _require_known(problems)
 
 
@@ -84,7 +85,8 @@ def _check(ids: list[str], problems: Problems, **more: Any) -> PredictionCheck:
 def _votes(key: str, data: bytes) -> None:
     problems = Problems()
     with suppress(FileRejected):
-        list(open_votes(data, format=key, problems=problems))
+        for _ in open_votes(data, format=key, problems=problems):
+            pass
     _require_known(problems)
 
 

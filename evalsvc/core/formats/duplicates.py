@@ -55,7 +55,8 @@ class Repeats:
         """Yield the items in the order of their first lines."""
         for line, item in lines:
             if line not in self._skipped:
-                yield _merge(line, item, self._by_first.get(line, ()))
+                repeats = self._by_first.get(line)
+                yield _merge(line, item, repeats) if repeats else MergedItem(line, item)
 
     def skip(self, line: int) -> None:
         self._skipped.add(line)
@@ -104,8 +105,6 @@ def _digest(item: ItemLine, by: str) -> bytes | None:
 
 
 def _merge(line: int, first: ItemLine, repeats: Sequence[RepeatedLine]) -> MergedItem:
-    if not repeats:
-        return MergedItem(line, first)
     labels, exact = dict.fromkeys(first.relations or ()), 0
     for repeat in repeats:
         before = len(labels)

@@ -29,6 +29,7 @@ BINARY_FILES = {
 BINARY = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
 NOT_TEXT = "This is a binary file. Write the predictions as text, one JSON object per line."
 ARCHIVES = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+UTF8_MARK = b"\xef\xbb\xbf"
 BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 PEEKED_BYTES = 1 << 16
 LIKELY_LATIN = frozenset(range(0xA0, 0x100))
@@ -53,14 +54,10 @@ def read_lines(
     A file that is not text is rejected.
     """
     problems = Problems() if problems is None else problems
-    number, content = 0, False
-    for number, raw in enumerate(_split(unpacked(source, problems), limits, problems), 1):
-        text = checked_line(raw, number, problems=problems, limits=limits)
-        content = content or bool(text.strip())
-        problems.lines_read = number
-        yield number, text
-    if not content:
-        problems.stop("empty_file", value="no text", expected="at least one non-blank line")
+    for block in read_blocks(source, problems=problems, limits=limits):
+        for number, text in block.lines(problems=problems, limits=limits):
+            problems.lines_read = number
+            yield number, text
 
 
 def checked_line(raw: bytes, number: int, *, problems: Problems, limits: Limits) -> str:
@@ -119,12 +116,31 @@ class Block:
     def __init__(self, data: bytes, first: int) -> None:
         self.data, self.first, self.rows = data, first, data.splitlines()
 
+    def lines(self, *, problems: Problems, limits: Limits) -> Iterator[tuple[int, str]]:
+        """Yield (number, text) of every line."""
+        texts = self._plain_texts(limits)
+        if texts is not None:
+            yield from enumerate(texts, self.first)
+            return
+        for number, raw in enumerate(self.rows, self.first):
+            yield number, checked_line(raw, number, problems=problems, limits=limits)
+
     def texts(self, *, problems: Problems, limits: Limits) -> Iterator[tuple[int, str]]:
         """Yield (number, text) of the lines that are not blank."""
-        for number, raw in enumerate(self.rows, self.first):
-            text = checked_line(raw, number, problems=problems, limits=limits)
+        for number, text in self.lines(problems=problems, limits=limits):
             if text and not text.isspace():
                 yield number, text
+
+    def _plain_texts(self, limits: Limits) -> list[str] | None:
+        """Return the texts, or None if a line needs a check of its own."""
+        if len(self.data) > limits.max_line_bytes or self.first + len(self.rows) > limits.max_lines:
+            return None
+        if b"\0" in self.data or self.data.startswith(UTF8_MARK):
+            return None
+        try:
+            return [row.decode() for row in self.rows]
+        except UnicodeDecodeError:
+            return None
 
 
 def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> Iterator[Block]:
@@ -277,25 +293,8 @@ def _inflate(unzip: zlib._Decompress, piece: bytes, problems: Problems) -> bytes
         )
 
 
-def _split(pieces: Iterable[bytes], limits: Limits, problems: Problems) -> Iterator[bytes]:
-    carry, read = b"", 0
-    for piece in pieces:
-        read += len(piece)
-        if read > limits.max_bytes:
-            expected = f"at most {limits.max_bytes:,} bytes unpacked"
-            problems.stop("too_large", value=f"more than {limits.max_bytes:,} bytes", expected=expected)
-        lines = (carry + piece).splitlines(keepends=True)
-        # A carriage return at the edge may be the first half of a line end.
-        carry = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
-        yield from lines
-        if len(carry) > limits.max_line_bytes + 2:
-            yield carry
-            return
-    yield from [carry] if carry else []
-
-
 def _decode(raw: bytes, number: int, problems: Problems) -> str:
-    raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+    raw = raw.removeprefix(UTF8_MARK) if number == 1 else raw
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -72,7 +72,7 @@ crash: $(VENV)/dev.stamp ## faults in a real service on PostgreSQL (FAULTS=1000 
 	$(BIN)/python -m tests.crash --faults $${FAULTS:-1000} --seed $${SEED:-1} --settings $${SETTINGS:-short}
 
 attack: $(VENV)/dev.stamp ## every attack of docs/security.md in full, with a million damaged files (INPUTS=1000000)
-	@FULL=1 FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q -m attack $(TESTS)
+	@FULL=1 FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q -m attack -n $(PROCESSES) --dist loadfile $(TESTS)
 
 lock: $(BIN)/python ## resolve the requirements anew, with hashes
 	$(COMPILE) -o requirements.txt requirements.in

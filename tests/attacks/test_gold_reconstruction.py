@@ -116,6 +116,62 @@ def test_padded_probes_decide_one_label_a_file_so_the_quota_is_the_bound(items: 
     assert guess_one_beside_padding(Oracle(simulated_gold(items)), files=10) == 10
 
 
+def weighing_design(doublings: int) -> Labels:
+    """Return the design of Cantor and Mills (1966): 2^k weighings with 1, 0 or −1 of k·2^(k−1) coins."""
+    design: Labels = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(doublings):
+        one = np.eye(len(design), dtype=np.int64)
+        design = np.block([[design, design, one], [design, -design, np.zeros_like(one)]])
+    return design
+
+
+def weighed(weights: Labels) -> Labels:
+    """Return the coins, 0 or 1, by their weighings."""
+    if len(weights) == 1:
+        return np.zeros(0, dtype=np.int64)
+    first, second = np.split(weights, 2)
+    odd = (first + second) % 2
+    return np.concatenate([weighed((first + second - odd) // 2), weighed((first - second - odd) // 2), odd])
+
+
+def guess_by_weighing(oracle: Oracle, doublings: int) -> int:
+    """Decide between two relations for many items from a design of files; return the right decisions.
+
+    A file answers one relation, the other or a wrong one, beside 40 answers that differ and are all wrong.
+    The accuracy shown is taken for exact.
+    """
+    random, gold, size = np.random.Generator(np.random.PCG64(10)), oracle.labels, len(oracle.labels)
+    design = weighing_design(doublings)
+    guessed = random.permutation(np.flatnonzero(gold < 2))[: design.shape[1]]
+    padding = np.setdiff1d(np.flatnonzero(gold < NEGATIVE), guessed)[:40]
+    right = []
+    for row in design:
+        answers = np.where(gold == RELATIONS - 1, RELATIONS - 2, RELATIONS - 1)
+        answers[padding] = (gold[padding] + random.integers(1, RELATIONS, len(padding))) % RELATIONS
+        answers[guessed] = np.select([row == 1, row == -1], [0, 1], RELATIONS - 1)
+        right.append(round((oracle.figures(answers)["accuracy"] or 0.0) * size))
+        assert not oracle.repeated
+    found = weighed(np.array(right) - right[-1] - (design == -1).sum(axis=1))
+    return int((found == (gold[guessed] == 0)).sum())
+
+
+@pytest.mark.parametrize(
+    ("items", "doublings", "constant", "exact", "shown"),
+    [(286, 2, 3, 4, 1), (1_010, 4, 23, 32, 32), (2_020, 5, 50, 80, 60), (5_000, 6, 132, 192, 108)],
+)
+def test_a_design_of_files_decides_some_labels_each_where_steps_are_near_the_change_of_one_label(
+    items: int, doublings: int, constant: int, exact: int, shown: int
+) -> None:
+    """So the bits of the quota are the bound, not one label for each file."""
+    gold = simulated_gold(items)
+    random = np.random.Generator(np.random.PCG64(10))
+    guessed = random.permutation(np.flatnonzero(gold < 2))[:exact]
+    assert 2**doublings <= rules.in_total(items)
+    assert int((gold[guessed] == 0).sum()) == constant
+    assert guess_by_weighing(Oracle(gold, hidden=False), doublings) == exact
+    assert guess_by_weighing(Oracle(gold), doublings) == shown
+
+
 def add_one_to_the_union(items: int, step: float) -> tuple[int, int]:
     """Send a base, six disjoint sets of ten answers, then base, their union and one item more.
 

@@ -149,6 +149,7 @@ FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, PRIVATE_FOLD
 # ---- limits, listed by GET /api/v1/limits --------------------------------------------------------
 UPLOAD_MAX_BYTES = env_int("UPLOAD_MAX_BYTES", default=200_000_000, least=1)
 UPLOAD_MAX_UNPACKED_BYTES = env_int("UPLOAD_MAX_UNPACKED_BYTES", default=2_000_000_000, least=1)
+UPLOAD_DAY_BYTES = max(env_int("UPLOAD_DAY_BYTES", default=5_000_000_000), UPLOAD_MAX_UNPACKED_BYTES)
 UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", default=20_000_000, least=1)
 UPLOAD_MAX_LINE_BYTES = env_int("UPLOAD_MAX_LINE_BYTES", default=4_000_000, least=1)
 # Checks without submitting, per person.

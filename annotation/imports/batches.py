@@ -30,7 +30,7 @@ from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, request_cancel, restart
 from evalsvc.core.jobs.transitions import Store
-from evalsvc.core.storage import open_stored
+from evalsvc.core.storage import open_stored, require_room
 from evalsvc.core.upkeep.registry import Finding, register_check, register_sweep
 from evalsvc.core.upkeep.stored_files import Folder, register_folder
 
@@ -72,6 +72,7 @@ def receive(
     _require_may_import(content, project, by)
     check_options(content, format, options)
     digest, size = _digest_and_size(upload)
+    require_room(size)
     with transaction.atomic():
         batch = Batch(
             project=project,

@@ -155,6 +155,13 @@ def free_bytes() -> int:
     return min(shutil.disk_usage(folder).free for folder in folders)
 
 
+def require_room(size: int) -> None:
+    """Reject an upload that would leave less space than is kept free for the database."""
+    free = free_bytes()
+    if free - size < settings.FREE_BYTES_LEAST:
+        raise StorageFault(f"{free:,} bytes are free: too few for a file of {size:,}.")
+
+
 @deconstructible(path="evalsvc.core.storage.WholeFileStorage")
 class WholeFileStorage(FileSystemStorage):
     """Writes under a temporary name, flushes to the disk, then renames."""

@@ -22,6 +22,7 @@ from evalsvc.evaluation.benchmarks import file_contract, inputs
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.measures.old_labels import is_mapped
 from evalsvc.evaluation.models import PredictionFile, Submission
+from evalsvc.evaluation.submissions import stored_bytes
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import open_file, store
 from evalsvc.evaluation.submissions.model_intake import bounds as file_bounds
@@ -161,6 +162,7 @@ def store_result(contract: FileContract, result: Path) -> tuple[Checked, Predict
 
 
 def _stored(submission: Submission, contract: FileContract, checked: Checked, file: PredictionFile) -> None:
+    stored_bytes.add(submission.by, checked.size)
     Submission.objects.filter(pk=submission.pk).update(
         file=file,
         format=checked.format,

@@ -198,6 +198,7 @@ BENCHMARKS: dict[str, str] = {
     "ids_in_both": "An id names different items in the two phases. Send a file for each phase.",
     "too_many_checks": "Too many files are being read, or you checked too many in an hour. Wait a moment.",
     "quota_at_once": "The team has reached its quota of waiting and running submissions.",
+    "quota_bytes": "Your files of today take too many bytes. Submit again at next_allowed_at.",
     "quota_in_total": "The team has used its total quota for this benchmark.",
     "quota_per_day": "The team has used its daily quota. Submit again at next_allowed_at.",
     "quota_refusals": "Too many files of the team were rejected today. Check files before submitting them.",

@@ -36,6 +36,7 @@ class ModelLimitsSerializer(serializers.Serializer[Any]):
 class LimitsSerializer(serializers.Serializer[Any]):
     upload_bytes = serializers.IntegerField(help_text="Maximum of the upload, compressed or not.")
     unpacked_bytes = serializers.IntegerField()
+    day_bytes = serializers.IntegerField(help_text="Maximum of a person's files of a day (UTC), unpacked.")
     lines = serializers.IntegerField()
     line_bytes = serializers.IntegerField()
     import_lines = serializers.IntegerField(
@@ -67,6 +68,7 @@ def service_limits() -> dict[str, Any]:
     return {
         "upload_bytes": settings.UPLOAD_MAX_BYTES,
         "unpacked_bytes": settings.UPLOAD_MAX_UNPACKED_BYTES,
+        "day_bytes": settings.UPLOAD_DAY_BYTES,
         "lines": settings.UPLOAD_MAX_LINES,
         "line_bytes": settings.UPLOAD_MAX_LINE_BYTES,
         "import_lines": settings.IMPORT_MAX_LINES,

@@ -199,6 +199,20 @@ class Refusal(models.Model):
         return f"{self.team}, {self.at}"
 
 
+class StoredBytes(models.Model):
+    """Bytes of the files that a person sent in a day of UTC; these are limited."""
+
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    day = models.DateField()
+    size = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["by", "day"], name="stored_bytes_of_a_day")]
+
+    def __str__(self) -> str:
+        return f"{self.by}, {self.day}: {self.size:,} bytes"
+
+
 class ModelHost(models.Model):
     """Machine with workers; `why_not` is empty when its sandbox self-test passed."""
 

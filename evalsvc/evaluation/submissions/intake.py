@@ -36,7 +36,7 @@ from evalsvc.evaluation.models import (
     System,
 )
 from evalsvc.evaluation.submission_states import ACTIVE, same_phase
-from evalsvc.evaluation.submissions import gold_exposure
+from evalsvc.evaluation.submissions import gold_exposure, stored_bytes
 from evalsvc.evaluation.submissions.entry import Entry, check_entry
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
@@ -78,6 +78,7 @@ def receive(benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", *
         submitter = Submitter(entry.by, by_token=entry.token is not None)
         checked = _read(contract, chunks, copy=spool, names=entry.names, by=submitter)
         checked.problems.raise_if_any()
+        stored_bytes.reserve(entry.by, sha256=checked.sha256, size=checked.size)
         file = store(spool, sha256=checked.sha256, size=checked.size)
     return take(entry, contract, checked, file)
 

@@ -16,7 +16,7 @@ from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark, ModelHost
-from evalsvc.evaluation.submissions import intake
+from evalsvc.evaluation.submissions import intake, stored_bytes
 from evalsvc.evaluation.submissions.entry import Entry, check_entry
 from evalsvc.evaluation.submissions.file_check import Checked, Tee, bounded
 from evalsvc.evaluation.submissions.file_store import store
@@ -78,6 +78,7 @@ def receive(
             raise DomainError("bad_model", str(error), hint=HINT, field="file") from error
         counts = {"files": pipeline.files, "components": len(pipeline.factories)}
         checked = Checked(intake.PIPELINE, "spans", counts, sha256=tee.digest.hexdigest(), size=tee.size)
+        stored_bytes.reserve(entry.by, sha256=checked.sha256, size=checked.size)
         file = store(spool, sha256=checked.sha256, size=checked.size)
     return intake.take(entry, contract, checked, file)
 

@@ -99,7 +99,12 @@ class Records(AnyAdmin):
         return name in self.list_filter and condition in ("", "exact")
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Model:
-        if (record := super().get_object(request, object_id, from_field)) is None:
+        """Return the record with this key. One that is another record's is not checked against its range."""
+        try:
+            record = super().get_object(request, object_id)
+        except OverflowError:
+            record = None
+        if record is None:
             raise Http404
         return record
 

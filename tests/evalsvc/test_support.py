@@ -121,8 +121,15 @@ def test_no_other_field_of_an_account_is_taken(root: Client, cast: ServiceCast, 
 
 def test_a_record_that_does_not_exist_or_has_no_number_answers_404(root: Client) -> None:
     for key in ("999999", "9" * 60, "abc", "-1"):
-        address = reverse("admin:jobs_job_change", args=[key])
-        assert root.get(address).status_code == 404, key
+        for address in LISTS:
+            page = reverse(address.removesuffix("list"), args=[key])
+            assert root.get(page).status_code == 404, page
+
+
+def test_a_record_is_named_by_its_number_alone(root: Client) -> None:
+    page = reverse("admin:teams_user_change", args=[User.objects.get(username="sam").pk])
+    assert root.get(f"{page}?_to_field=").status_code == 200
+    assert root.get(f"{page}?_to_field=username").status_code == 400
 
 
 @pytest.mark.parametrize("search", ["x" * (MAX_SEARCH + 1), "a " * MAX_SEARCH, "%", "'", '"', "\\"])

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import pytest
 from django.http import QueryDict
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 
 from tests.permissions.requester import Requester, is_api, routes, view_name
 from tests.permissions.table import EXPECTED
@@ -147,7 +147,10 @@ class Sweep:
             mark = 987_654_321 if isinstance(arguments[name], int) else "zz-mark-zz"
             if "-" in str(arguments[name]) and len(str(arguments[name])) == 36:
                 mark = "00000000-0000-4000-8000-987654321000"
-            pattern = reverse(view_name(self.row), kwargs=arguments | {name: mark})
+            try:
+                pattern = reverse(view_name(self.row), kwargs=arguments | {name: mark})
+            except NoReverseMatch:  # one of a few words
+                continue
             for value in chosen([*NUMBERS, *TEXTS], f"{self.row}/{name}"):
                 self.send(
                     f"{name} {value[:40]!r}", pattern.replace(str(mark), quote(value, safe="")), **self.body()

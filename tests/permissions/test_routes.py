@@ -76,12 +76,13 @@ def test_every_row_is_requested_with_each_outcome_and_every_person_with_each_of_
 
 @pytest.mark.parametrize("row", ROWS)
 def test_a_method_without_a_row_is_rejected_and_writes_nothing(requester: Requester, row: str) -> None:
-    for method in METHODS:
+    name = row.partition(":")[0]
+    offered = {method for other, method in EXPECTED if other.partition(":")[0] == name}
+    for method in {*METHODS} - offered:
         for who in ("anon", "stra", "root") if FULL else ("root",):
-            if (row, method) not in EXPECTED:
-                reply = requester.send(requester.address(row), method, who)
-                assert reply.outcome in (("405",) if who == "root" else REJECTED), (method, who)
-                assert not reply.writes, (method, who)
+            reply = requester.send(requester.address(row), method, who)
+            assert reply.outcome in (("405",) if who == "root" else REJECTED), (method, who)
+            assert not reply.writes, (method, who)
 
 
 def test_a_token_opens_no_page_that_a_visitor_may_not_see() -> None:

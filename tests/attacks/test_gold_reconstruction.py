@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
@@ -116,60 +117,52 @@ def test_padded_probes_decide_one_label_a_file_so_the_quota_is_the_bound(items: 
     assert guess_one_beside_padding(Oracle(simulated_gold(items)), files=10) == 10
 
 
-def weighing_design(doublings: int) -> Labels:
-    """Return the design of Cantor and Mills (1966): 2^k weighings with 1, 0 or −1 of k·2^(k−1) coins."""
-    design: Labels = np.zeros((1, 0), dtype=np.int64)
-    for _ in range(doublings):
-        one = np.eye(len(design), dtype=np.int64)
-        design = np.block([[design, design, one], [design, -design, np.zeros_like(one)]])
-    return design
+def guess_by_weighing(oracle: Oracle, guesses: int, *, files: int) -> tuple[int, int]:
+    """Decide between two relations for many items, from files that draw one of them for each.
 
-
-def weighed(weights: Labels) -> Labels:
-    """Return the coins, 0 or 1, by their weighings."""
-    if len(weights) == 1:
-        return np.zeros(0, dtype=np.int64)
-    first, second = np.split(weights, 2)
-    odd = (first + second) % 2
-    return np.concatenate([weighed((first + second - odd) // 2), weighed((first - second - odd) // 2), odd])
-
-
-def guess_by_weighing(oracle: Oracle, doublings: int) -> int:
-    """Decide between two relations for many items from a design of files; return the right decisions.
-
-    A file answers one relation, the other or a wrong one, beside 40 answers that differ and are all wrong.
-    The accuracy shown is taken for exact.
+    All other answers are those of a usual system, so that nothing is padded. The accuracies are a system of
+    linear equations: least squares within bounds, then changes of one or two guesses while these fit better.
+    Returns the right decisions, and the files that were near-duplicates.
     """
     random, gold, size = np.random.Generator(np.random.PCG64(10)), oracle.labels, len(oracle.labels)
-    design = weighing_design(doublings)
-    guessed = random.permutation(np.flatnonzero(gold < 2))[: design.shape[1]]
-    padding = np.setdiff1d(np.flatnonzero(gold < NEGATIVE), guessed)[:40]
-    right = []
-    for row in design:
-        answers = np.where(gold == RELATIONS - 1, RELATIONS - 2, RELATIONS - 1)
-        answers[padding] = (gold[padding] + random.integers(1, RELATIONS, len(padding))) % RELATIONS
-        answers[guessed] = np.select([row == 1, row == -1], [0, 1], RELATIONS - 1)
-        right.append(round((oracle.figures(answers)["accuracy"] or 0.0) * size))
-        assert not oracle.repeated
-    found = weighed(np.array(right) - right[-1] - (design == -1).sum(axis=1))
-    return int((found == (gold[guessed] == 0)).sum())
+    guessed = random.permutation(np.flatnonzero(gold < 2))[:guesses]
+    usual = np.where(random.random(size) < 0.7, gold, random.integers(0, RELATIONS, size))
+    first = random.random((files, guesses)) < 0.5
+    shown, repeated = [], 0
+    for row in first:
+        answers = usual.copy()
+        answers[guessed] = np.where(row, 0, 1)
+        shown.append(oracle.figures(answers)["accuracy"] or 0.0)
+        repeated += oracle.repeated
+    signs = np.where(first, 1.0, -1.0)
+    right = np.array(shown) * size - (~first).sum(axis=1)
+    bounds = ([0.0] * (guesses + 1), [1.0] * guesses + [float(size)])
+    fit = lsq_linear(np.column_stack([signs, np.ones(files)]), right, bounds=bounds)
+    found = (fit.x[:-1] > 0.5).astype(float)
+    best = float(np.var(right - signs @ found))
+    for _ in range(4_000):
+        other = found.copy()
+        changed = random.choice(guesses, random.integers(1, 3), replace=False)
+        other[changed] = 1 - other[changed]
+        if (error := float(np.var(right - signs @ other))) < best:
+            found, best = other, error
+    return int((found == (gold[guessed] == 0)).sum()), repeated
 
 
 @pytest.mark.parametrize(
-    ("items", "doublings", "constant", "exact", "shown"),
-    [(286, 2, 3, 4, 1), (1_010, 4, 23, 32, 32), (2_020, 5, 50, 80, 60), (5_000, 6, 132, 192, 108)],
+    ("items", "guesses", "constant", "shown", "repeated"),
+    [(286, 8, 5, 5, 4), (1_010, 32, 23, 32, 2), (2_020, 64, 40, 64, 0), (5_000, 128, 93, 128, 0)],
 )
-def test_a_design_of_files_decides_some_labels_each_where_steps_are_near_the_change_of_one_label(
-    items: int, doublings: int, constant: int, exact: int, shown: int
+def test_files_drawn_at_random_decide_one_or_two_labels_each_so_the_bits_are_the_bound(
+    items: int, guesses: int, constant: int, shown: int, repeated: int
 ) -> None:
-    """So the bits of the quota are the bound, not one label for each file."""
-    gold = simulated_gold(items)
+    """With all files of the default quota, also where a step is several times the change of one label."""
+    gold, files = simulated_gold(items), rules.in_total(items)
     random = np.random.Generator(np.random.PCG64(10))
-    guessed = random.permutation(np.flatnonzero(gold < 2))[:exact]
-    assert 2**doublings <= rules.in_total(items)
-    assert int((gold[guessed] == 0).sum()) == constant
-    assert guess_by_weighing(Oracle(gold, hidden=False), doublings) == exact
-    assert guess_by_weighing(Oracle(gold), doublings) == shown
+    guessed = random.permutation(np.flatnonzero(gold < 2))[:guesses]
+    assert max(np.bincount(gold[guessed])) == constant
+    assert guess_by_weighing(Oracle(gold, hidden=False), guesses, files=files) == (guesses, 0)
+    assert guess_by_weighing(Oracle(gold), guesses, files=files) == (shown, repeated)
 
 
 def add_one_to_the_union(items: int, step: float) -> tuple[int, int]:

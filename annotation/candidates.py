@@ -129,9 +129,9 @@ def read_scores(file: BinaryIO, *, limits: Limits = LIMITS) -> dict[str, float]:
 WEB_LIMITS = Limits(1 << 27, 500_000)
 
 
-def read_scores_in_web(file: BinaryIO) -> dict[str, float]:
+def read_scores_in_web(file: BinaryIO, by: User) -> dict[str, float]:
     """Read a prediction file while few threads do."""
-    with places.files.taken():
+    with places.files.taken(by.pk):
         return read_scores(file, limits=WEB_LIMITS)
 
 

@@ -102,7 +102,7 @@ class Candidates(APIView):
         wanted = candidates.Wanted(
             order=body["order"],
             top=body["top"],
-            scores=candidates.read_scores_in_web(file) if file else {},
+            scores=candidates.read_scores_in_web(file, by) if file else {},
             random=body["random"],
             seed=body["seed"],
             ids=body["ids"],

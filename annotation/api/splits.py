@@ -243,6 +243,6 @@ class Leakage(APIView):
         test_set, user = readable_test_set(request, slug)
         body = validated(request, LeakageRequestSerializer)
         chosen = {"format": body["format"], "most": making.MOST_LINES_IN_WEB}
-        with places.files.taken():
+        with places.files.taken(user.pk):
             rows = making.leakage_of(test_set, body["file"], by=user, **chosen)
         return Response(LeakageSerializer({"shared": rows}).data)

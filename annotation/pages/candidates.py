@@ -60,14 +60,14 @@ class CandidatesForm(PageForm):
         help_text="The first criterion that takes a sentence counts; criteria without a value take none.",
     )
 
-    def wanted(self) -> candidates.Wanted:
+    def wanted(self, by: User) -> candidates.Wanted:
         """Return the criteria that have values, in the stated order; those not named follow."""
         values = self.cleaned_data
         named = values["order"].replace(",", " ").split()
         rest = [name for name in candidates.CRITERIA if name not in named]
         order = [name for name in (*named, *rest) if values.get(name) or name not in candidates.CRITERIA]
         file = values["predictions"]
-        scores = candidates.read_scores_in_web(file) if file else {}
+        scores = candidates.read_scores_in_web(file, by) if file else {}
         return candidates.Wanted(
             order=order,
             top=values["top"] or 0,
@@ -97,7 +97,7 @@ def candidates_page(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         preview = action != "choose"
         try:
-            found = attempt(form, lambda: _choose(project, form.wanted(), by, preview=preview))
+            found = attempt(form, lambda: _choose(project, form.wanted(by), by, preview=preview))
         except FileRejected as rejected:
             form.add_error("predictions", str(rejected))
             found = None

@@ -103,7 +103,7 @@ def leakage_page(request: HttpRequest, slug: str) -> HttpResponse:
         file, most = form.cleaned_data["file"], making.MOST_LINES_IN_WEB
         chosen = {"format": form.cleaned_data["format"], "most": most}
         try:
-            with places.files.taken():
+            with places.files.taken(user.pk):
                 shared = attempt(form, lambda: making.leakage_of(test_set, file, by=user, **chosen))
         except FileRejected as rejected:
             form.add_error("file", str(rejected))

@@ -136,7 +136,7 @@ def check(request: HttpRequest | Request) -> Iterator[None]:
 
     Of each person one check runs at a time, and one of all without a login.
     """
-    with places.checks.taken(request.user.pk or "no login"):
+    with places.files.taken(request.user.pk or "no login"):
         if request.user.is_authenticated:
             _record_check_by(request.user.pk)
         else:

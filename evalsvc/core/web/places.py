@@ -2,7 +2,8 @@
 
 Every kind of slow request has its places, and each holder (a person or a network) has one of them at a time.
 All kinds together leave a thread to pages, and some to passwords: a log-in waits for no file. A request
-without a place is answered with 429; of some kinds, one of each holder waits a little before.
+without a place is answered with 429; of some kinds, one of each holder waits a little before. Places of long
+polls give way: their threads count for nobody else, as they are left within a moment.
 """
 
 from __future__ import annotations
@@ -36,14 +37,25 @@ class Places:
     """The places of one kind.
 
     All kinds share some threads. Those of `reserved` places come on top; waiting for one takes a shared one.
+    Holders of places that give way ask whether others want their thread.
     """
 
     kinds: list[Places] = []
     changed = Condition()  # guards the lists of all kinds
     of_thread = local()
 
-    def __init__(self, code: str, detail: str, most: int, *, wait: float = 0, reserved: bool = False) -> None:
-        self.code, self.detail, self.most, self.wait, self.reserved = code, detail, most, wait, reserved
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        most: int,
+        *,
+        wait: float = 0,
+        reserved: bool = False,
+        gives_way: bool = False,
+    ) -> None:
+        self.code, self.detail, self.most, self.wait = code, detail, most, wait
+        self.reserved, self.gives_way = reserved, gives_way
         self.holders: list[Hashable] = []
         self.waiting: list[Hashable] = []
         self.kinds.append(self)
@@ -68,7 +80,7 @@ class Places:
     def _take(self, holder: Hashable) -> None:
         with self.changed:
             at_once = self.reserved and self._is_next(holder)
-            is_full = self._shared_in_use() >= shared(settings.WEB_THREADS)
+            is_full = self._shared_in_use(count_all=self.gives_way) >= shared(settings.WEB_THREADS)
             if not at_once and (is_full or holder in self.waiting):
                 raise self._error()
             self.waiting.append(holder)
@@ -85,8 +97,14 @@ class Places:
         ready = (each for each in self.waiting if each not in self.holders)
         return len(self.holders) < self.most and holder not in self.holders and next(ready, holder) == holder
 
-    def _shared_in_use(self) -> int:
-        return sum(len(kind.waiting) + len(kind.holders) * (not kind.reserved) for kind in self.kinds)
+    def is_wanted(self) -> bool:
+        """Return whether others want the threads of places that give way."""
+        with self.changed:
+            return self._shared_in_use(count_all=True) > shared(settings.WEB_THREADS)
+
+    def _shared_in_use(self, *, count_all: bool) -> int:
+        kinds = (kind for kind in self.kinds if count_all or not kind.gives_way)
+        return sum(len(kind.waiting) + len(kind.holders) * (not kind.reserved) for kind in kinds)
 
     def _error(self) -> QuotaExceeded:
         hint = f"Try again in {RETRY_SECONDS} s."
@@ -94,9 +112,8 @@ class Places:
 
 
 _half, _quarter = half(settings.WEB_THREADS), quarter(settings.WEB_THREADS)
-files = Places("too_many_checks", "Other files are being read.", _half)
-checks = Places("too_many_checks", "Another file of yours, or of others, is being checked.", _half)
-polls = Places("too_many_polls", "Too many requests wait.", settings.WEB_THREADS // 4)
+files = Places("too_many_checks", "Another file of yours, or files of others, are being read.", _half)
+polls = Places("too_many_polls", "Too many requests wait.", settings.WEB_THREADS // 4, gives_way=True)
 mails = Places(
     "too_many_mails", "Many mails are being sent, or the mail server is slow.", _quarter, wait=WAIT_SECONDS
 )

@@ -28,6 +28,7 @@ from evalsvc.evaluation.disclosure.rules import least_claims
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import dense_scores
 from evalsvc.evaluation.submissions.other_inputs import Answers, Submitter, add_hint
+from evalsvc.evaluation.submissions.stored_bytes import Meter
 
 HEAD_BYTES = 1 << 16
 UNSTATED = npy.ColumnNames()
@@ -49,14 +50,18 @@ class Checked:
 
 
 class Tee:
-    """Byte stream that is hashed, counted and optionally copied on its way."""
+    """Byte stream that is hashed, counted and optionally copied and metered on its way."""
 
-    def __init__(self, pieces: Iterable[bytes], copy: BinaryIO | None = None) -> None:
-        self.pieces, self.copy = pieces, copy
+    def __init__(
+        self, pieces: Iterable[bytes], copy: BinaryIO | None = None, meter: Meter | None = None
+    ) -> None:
+        self.pieces, self.copy, self.meter = pieces, copy, meter
         self.digest, self.size = hashlib.sha256(), 0
 
     def __iter__(self) -> Iterator[bytes]:
         for piece in self.pieces:
+            if self.meter is not None:
+                self.meter.add(len(piece))
             self.digest.update(piece)
             self.size += len(piece)
             if self.copy is not None:
@@ -94,6 +99,7 @@ def check_stream(
     chunks: Iterable[bytes],
     *,
     copy: BinaryIO | None = None,
+    meter: Meter | None = None,
     names: npy.ColumnNames = UNSTATED,
     by: Submitter | None = None,
 ) -> Checked:
@@ -109,9 +115,9 @@ def check_stream(
     complete = chain([head], pieces)
     if head.startswith(npz.MAGIC):
         with npz.opened(complete, problems, most=most) as archive:
-            tee = Tee(archive.pieces(), copy)
+            tee = Tee(archive.pieces(), copy, meter)
             return _dense(contract, archive.names(names), tee, problems, by)
-    tee = Tee(complete, copy)
+    tee = Tee(complete, copy, meter)
     if head.startswith(npy.MAGIC):
         return _dense(contract, names, tee, problems, by)
     if field := names.stated:

@@ -19,6 +19,7 @@ from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.storage import require_room
 from evalsvc.core.web.places import files
 from evalsvc.evaluation import final_runs, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity, versions
@@ -57,7 +58,8 @@ def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "", **o
     """Check a file without submitting it, with the options of `check_stream`."""
     contract = file_contract.for_new_file(benchmark, phase=phase)
     try:
-        return _read(contract, chunks, **options)
+        with files.taken():
+            return _read(contract, chunks, **options)
     except FileRejected as error:
         return Checked(format="", problems=error.problems)
 
@@ -74,11 +76,16 @@ def receive(benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", *
         newest = file_contract.newest_versions(benchmark)
     contract = file_contract.for_new_file(benchmark, phase=phase, newest=newest)
     require_quota(entry, contract)
-    with tempfile.TemporaryFile() as spool, refusals_counted(entry, contract):
+    with (
+        files.taken(entry.by.pk),
+        stored_bytes.metered(entry.by) as meter,
+        tempfile.TemporaryFile() as spool,
+        refusals_counted(entry, contract),
+    ):
         submitter = Submitter(entry.by, by_token=entry.token is not None)
-        checked = _read(contract, chunks, copy=spool, names=entry.names, by=submitter)
+        checked = _read(contract, chunks, copy=spool, meter=meter, names=entry.names, by=submitter)
         checked.problems.raise_if_any()
-        stored_bytes.reserve(entry.by, sha256=checked.sha256, size=checked.size)
+        require_room(checked.size)
         file = store(spool, sha256=checked.sha256, size=checked.size)
     return take(entry, contract, checked, file)
 
@@ -134,8 +141,7 @@ def _require_quotas(entry: Entry, hidden: list[Setting], phase: str, *, now: dat
 
 def _read(contract: FileContract, chunks: Iterable[bytes], **options: Any) -> Checked:
     try:
-        with files.taken():
-            checked = check_stream(contract, chunks, **options)
+        checked = check_stream(contract, chunks, **options)
     except FileRejected as error:
         if "too_large" in error.problems.by_code:
             limit = settings.UPLOAD_MAX_UNPACKED_BYTES

@@ -27,7 +27,7 @@ def seconds_of(text: str) -> int:
 def wait_for_change(submission: Submission, seconds: int) -> bool:
     """Wait until state or attempt changes.
 
-    Return False at once without a place.
+    Return False at once without a place, or when others want its thread.
     """
     until = time.monotonic() + seconds
     attempt = submission.job.attempt if submission.job else None
@@ -35,6 +35,8 @@ def wait_for_change(submission: Submission, seconds: int) -> bool:
     try:
         with places.polls.taken():
             while time.monotonic() < until and _state(submission.pk) == before:
+                if places.polls.is_wanted():
+                    return False
                 time.sleep(POLL_SECONDS)
     except QuotaExceeded:
         return False

@@ -14,6 +14,8 @@ from django.db.models.functions import Concat, Now
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.storage import require_room
+from evalsvc.core.web import places
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark, ModelHost
 from evalsvc.evaluation.submissions import intake, stored_bytes
@@ -67,8 +69,9 @@ def receive(
         raise Conflict("models_off", reason, hint="Submit a prediction file.")
     contract = file_contract.for_new_file(benchmark, phase=phase)
     intake.require_quota(entry, contract)
-    with tempfile.TemporaryFile() as spool:
-        tee = Tee(bounded(chunks, most=settings.MODEL_MAX_BYTES), spool)
+    taken = places.files.taken(entry.by.pk)
+    with taken, stored_bytes.metered(entry.by) as meter, tempfile.TemporaryFile() as spool:
+        tee = Tee(bounded(chunks, most=settings.MODEL_MAX_BYTES), spool, meter)
         for _ in tee:
             pass
         spool.seek(0)
@@ -78,7 +81,7 @@ def receive(
             raise DomainError("bad_model", str(error), hint=HINT, field="file") from error
         counts = {"files": pipeline.files, "components": len(pipeline.factories)}
         checked = Checked(intake.PIPELINE, "spans", counts, sha256=tee.digest.hexdigest(), size=tee.size)
-        stored_bytes.reserve(entry.by, sha256=checked.sha256, size=checked.size)
+        require_room(checked.size)
         file = store(spool, sha256=checked.sha256, size=checked.size)
     return intake.take(entry, contract, checked, file)
 

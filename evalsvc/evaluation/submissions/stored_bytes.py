@@ -1,48 +1,69 @@
-"""Limit on the bytes that files of a person take in a day, whatever became of their runs.
+"""Limit on the bytes that a person's files take in a day as they are stored, whatever becomes of them.
 
-A packed file is stored unpacked, at up to a thousand times its size, and open phases have no default quota.
+A packed file is stored unpacked, at up to a thousand times its size, and open phases have no default quota. A
+file that is rejected takes as long to read.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 
 from django.conf import settings
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import QuotaExceeded
-from evalsvc.core.storage import require_room
-from evalsvc.evaluation.models import StoredBytes, Submission
+from evalsvc.evaluation.models import StoredBytes
 
 
-def reserve(by: User, *, sha256: str, size: int) -> None:
-    """Count a file that is about to be stored, or reject it; one of the person's own runs takes no more."""
-    if Submission.objects.filter(Q(file=sha256) | Q(model=sha256), by=by).exists():
-        return
-    require_room(size)
-    if not add(by, size, most=settings.UPLOAD_DAY_BYTES):
+@dataclass(slots=True)
+class Meter:
+    """Bytes of a file that were read, at most those that are left."""
+
+    left: int
+    read: int = 0
+
+    def add(self, size: int) -> None:
+        self.read += size
+        if self.read > self.left:
+            raise _exceeded()
+
+
+@contextmanager
+def metered(by: User) -> Iterator[Meter]:
+    """Count the bytes of a file that a person sends, or reject it where none are left."""
+    taken = StoredBytes.objects.filter(by=by, day=_today()).values_list("size", flat=True).first() or 0
+    meter = Meter(settings.UPLOAD_DAY_BYTES - taken)
+    if meter.left <= 0:
         raise _exceeded()
+    try:
+        yield meter
+    finally:
+        add(by, meter.read)
 
 
-def add(by: User, size: int, *, most: int | None = None) -> bool:
-    """Count a file; with `most`, only if the day's files take no more."""
-    today = timezone.now().astimezone(UTC).date()
+def add(by: User, size: int) -> None:
+    """Count the bytes of a file, such as the predictions of a model."""
     own = StoredBytes.objects.filter(by=by)
-    fitting = own.filter(day=today) if most is None else own.filter(day=today, size__lte=most - size)
-    if fitting.update(size=F("size") + size):
-        return True
-    own.filter(day__lt=today).delete()
-    StoredBytes.objects.get_or_create(by=by, day=today)
-    return bool(fitting.update(size=F("size") + size))
+    today = own.filter(day=_today())
+    if not today.update(size=F("size") + size):
+        own.filter(day__lt=_today()).delete()
+        StoredBytes.objects.get_or_create(by=by, day=_today())
+        today.update(size=F("size") + size)
+
+
+def _today() -> date:
+    return timezone.now().astimezone(UTC).date()
 
 
 def _exceeded() -> QuotaExceeded:
-    now = timezone.now()
-    next_at = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time.min, UTC)
+    next_at = datetime.combine(_today() + timedelta(days=1), time.min, UTC)
     most = settings.UPLOAD_DAY_BYTES
-    detail = f"With this file, the files that you sent today would take more than {most:,} bytes unpacked."
-    hint = "Send smaller files, or this one again at next_allowed_at."
-    wait = int((next_at - now).total_seconds()) + 1
+    detail = f"The files that you sent today, this one included, have more than {most:,} bytes unpacked."
+    hint = "Submit the file again at next_allowed_at."
+    wait = int((next_at - timezone.now()).total_seconds()) + 1
     return QuotaExceeded("quota_bytes", detail, retry_after=wait, hint=hint, next_at=next_at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import Conflict, DomainError, QuotaExceeded
 from evalsvc.core.jobs import transitions
 from evalsvc.core.jobs.queue import claim
+from evalsvc.core.web import places
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import quotas, rules
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
@@ -192,7 +194,14 @@ def test_an_invalid_rule_is_rejected(cast: BenchmarkCast, rule: dict[str, Any], 
     assert caught.value.code == code
 
 
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let threads read files like web processes: in one of them a person sends one at a time."""
+    monkeypatch.setattr(places.files, "taken", lambda holder=None: nullcontext())
+
+
 @pytest.mark.postgres
+@pytest.mark.usefixtures("processes")
 def test_forty_parallel_runs_under_a_quota_of_five_accept_five(
     postgres: dict[str, Any], tmp_path: Any, settings: Any
 ) -> None:
@@ -214,6 +223,7 @@ def test_forty_parallel_runs_under_a_quota_of_five_accept_five(
 
 
 @pytest.mark.postgres
+@pytest.mark.usefixtures("processes")
 def test_forty_identical_requests_make_one_submission(
     postgres: dict[str, Any], tmp_path: Any, settings: Any
 ) -> None:

@@ -39,10 +39,22 @@ def test_a_person_checks_one_file_at_a_time(
         file = SimpleUploadedFile("f.jsonl", jsonl([{"id": "s1", "label": "born_in"}]))
         return client.post(address, {field: file}).status_code
 
-    monkeypatch.setattr(places.checks, "holders", [cast.kim.pk])
+    monkeypatch.setattr(places.files, "holders", [cast.kim.pk])
     assert check() == 429
-    monkeypatch.setattr(places.checks, "holders", [cast.olga.pk])
+    monkeypatch.setattr(places.files, "holders", [cast.olga.pk])
     assert check() == 200
+
+
+def test_of_one_person_one_file_is_read_so_that_others_find_a_place(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two slow files, or one and a long poll, kept everybody from submitting."""
+    benchmark = cast.relations()
+    monkeypatch.setattr(places.files, "holders", [cast.lars.pk])
+    monkeypatch.setattr(places.polls, "holders", [object()])
+    with pytest.raises(QuotaExceeded, match="Another file of yours"):
+        cast.submit(benchmark, LABEL_LINES, team=cast.lugworm, by=cast.lars)
+    assert cast.submit(benchmark, LABEL_LINES).pk
 
 
 def test_half_of_the_threads_read_files_and_others_are_told_to_wait(
@@ -51,7 +63,7 @@ def test_half_of_the_threads_read_files_and_others_are_told_to_wait(
     benchmark = cast.relations()
     with monkeypatch.context() as others_read:
         others_read.setattr(places.files, "holders", [1, 2])
-        with pytest.raises(QuotaExceeded, match="Other files") as error:
+        with pytest.raises(QuotaExceeded, match="files of others") as error:
             cast.submit(benchmark, LABEL_LINES)
         assert error.value.retry_after == 5
     assert cast.submit(benchmark, LABEL_LINES).pk

@@ -72,6 +72,16 @@ def test_no_more_than_a_quarter_of_the_threads_wait(
     assert "Retry-After" not in status(client, submission, wait="0")
 
 
+def test_a_poll_gives_way_to_a_file(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+
+    def sleep(seconds: float) -> None:
+        monkeypatch.setattr(places.files, "holders", [cast.kim.pk, cast.lars.pk])
+
+    monkeypatch.setattr(long_poll, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
+    assert not long_poll.wait_for_change(submission, 20)
+
+
 def test_a_change_since_the_last_request_returns_at_once(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:

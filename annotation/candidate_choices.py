@@ -99,7 +99,7 @@ def request(project: Project, wanted: Wanted, *, by: User, at_once: bool = False
     scores = {name: score for name, score in wanted.scores.items() if score > float("-inf")}  # not in JSON
     stored = packed({**asdict(wanted), "scores": scores, "ids": list(wanted.ids)})
     choice = CandidateChoice.objects.create(project=project, wanted=stored, applied_at_once=at_once, by=by)
-    enqueue(KIND, choice.pk)
+    enqueue(KIND, choice.pk, lane=f"user {by.pk}")
     return choice
 
 
@@ -116,7 +116,7 @@ def _queue(choice: CandidateChoice, *, by: User) -> None:
         raise Conflict(
             "ended", "This choice of candidates does not wait for confirmation.", hint="Reload the page."
         )
-    enqueue(KIND, choice.pk)
+    enqueue(KIND, choice.pk, lane=f"user {by.pk}")
 
 
 @transaction.atomic
@@ -166,7 +166,7 @@ def _take_back(subject: int) -> None:
     choice = CandidateChoice.objects.filter(pk=subject, state__in=WORKING)
     if Project.objects.filter(candidate_choices__in=choice, choosing=True).exists():
         choice.update(state=State.RETURNING)
-        enqueue(KIND, subject)
+        enqueue(KIND, subject, lane=f"user {choice.get().by_id}")
     else:
         choice.update(state=State.CANCELLED, ended_at=Now(), **EMPTIED)
 

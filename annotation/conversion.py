@@ -153,7 +153,7 @@ def make(test_set: TestSet, format: str, *, scheme: str = "", unit: str = "", by
     row = MadeExport.objects.select_for_update().defer("data").get(test_set=test_set, format=name)
     waiting = Job.objects.filter(kind=KIND, subject=row.pk, state__in=(Job.State.QUEUED, Job.State.RUNNING))
     if row.size is None and not waiting.exists():
-        enqueue(KIND, row.pk)
+        enqueue(KIND, row.pk, lane=f"user {by.pk}")
     return row
 
 

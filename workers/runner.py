@@ -14,7 +14,14 @@ from evalsvc.core import log_context
 from evalsvc.core.database import insist, is_database_away
 from evalsvc.core.jobs import kinds, queue_status, transitions
 from evalsvc.core.jobs import queue as job_queue
-from evalsvc.core.jobs.exceptions import Cancelled, InputFault, LeaseLost, RetryLater, caught
+from evalsvc.core.jobs.exceptions import (
+    Cancelled,
+    InputFault,
+    LeaseLost,
+    RetryLater,
+    TurnOver,
+    caught,
+)
 from evalsvc.core.jobs.lease import Lease, Progress, hand_back, reconcile
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.transitions import Store
@@ -150,6 +157,8 @@ def _end_as_demanded(job: Job, error: BaseException) -> None:
         raise error
     if isinstance(error, InputFault):
         transitions.fail(job, code=error.code, reason=error.reason)
+    elif isinstance(error, TurnOver):
+        hand_back(job, event="turn over")
     elif isinstance(error, Cancelled):
         transitions.cancel(job)
     elif isinstance(error, SoftTimeLimitExceeded):

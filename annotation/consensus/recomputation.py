@@ -43,7 +43,7 @@ def recompute_after_change(project: Project) -> None:
     if is_recomputed_at_once(project):
         recompute(project)
     elif not is_recompute_queued(project):
-        enqueue("recompute", project.pk)
+        enqueue("recompute", project.pk, lane=f"project {project.pk}")
 
 
 def is_recomputed_at_once(project: Project) -> bool:

@@ -77,7 +77,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
     if SourceLabels.objects.filter(item__in=project.items.corpus()).exists():
         writer.create_test_set(name=name, version=version, origin=Origin.SOURCE, twin=annotated, **values)
     record_change(annotated, "freeze", by=by, after=values["manifest"])
-    enqueue("freeze", annotated.pk)
+    enqueue("freeze", annotated.pk, lane=f"user {by.pk}")
     annotated.refresh_from_db()
     return annotated
 

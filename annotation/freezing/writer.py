@@ -131,4 +131,4 @@ def seal(
         manifest=manifest,
         frozen_at=Now(),
     )
-    enqueue("describe", test_set.pk)
+    enqueue("describe", test_set.pk, lane=f"user {test_set.by_id}")

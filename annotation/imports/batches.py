@@ -91,7 +91,7 @@ def receive(
         batch.save()
         if content == Batch.What.GOLD:
             gold.create_test_set(batch)
-        enqueue("import", batch.pk)
+        enqueue("import", batch.pk, lane=f"user {by.pk}")
     batch.refresh_from_db()
     return batch
 

@@ -40,7 +40,7 @@ def request_report(project: Project, *, by: User) -> AgreementReport:
         )
     _require_pause(project)
     report = AgreementReport.objects.create(project=project, by=by)
-    enqueue("agreement", report.pk)
+    enqueue("agreement", report.pk, lane=f"user {by.pk}")
     report.refresh_from_db()
     return report
 

@@ -327,5 +327,5 @@ def _queue(project: Project) -> Job | None:
     ended_at = failures[0].ended_at if failures else None
     waits = ended_at is not None and timezone.now() < ended_at + pause
     if not waits and not jobs.exclude(state__in=Job.ENDED).exists():
-        queue.enqueue(KIND, project.pk)
+        queue.enqueue(KIND, project.pk, lane=f"project {project.pk}")
     return failures[0] if failures else None

@@ -50,7 +50,7 @@ def put_beside(test_set: TestSet, data: TestSet, role: str, *, by: User) -> Comp
         data=data, defaults={"role": role}, create_defaults={"test_set": test_set, "role": role, "by": by}
     )
     if is_new:
-        enqueue(KIND, companion.pk)
+        enqueue(KIND, companion.pk, lane=f"user {by.pk}")
     elif count_state(companion) == Job.State.FAILED:
         _count_again(companion, by=by)
     return companion
@@ -79,7 +79,7 @@ def _count_again(companion: Companion, *, by: User) -> None:
     if job is not None and job.state == Job.State.FAILED:
         restart(job, by=by.shown_name)
     else:
-        enqueue(KIND, companion.pk)
+        enqueue(KIND, companion.pk, lane=f"user {by.pk}")
 
 
 def _job_of(companion: Companion) -> Job | None:

@@ -171,7 +171,7 @@ def make(test_set: TestSet, plan: Plan, *, by: User) -> list[TestSet]:
             writer.create_test_set(
                 name=title, version=test_set.version, origin=Origin.SOURCE, twin=part, **values
             )
-        enqueue(KIND, part.pk)
+        enqueue(KIND, part.pk, lane=f"user {by.pk}")
         made.append(part)
     record_change(test_set, "split", by=by, after=plan.as_json() | {"sets": [part.slug for part in made]})
     return made

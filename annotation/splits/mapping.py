@@ -230,7 +230,7 @@ def make(plan: MappingPlan, *, name: str, version: str, by: User) -> TestSet:
         create_test_set(name=name, version=version, origin=Origin.SOURCE, twin=made, **values)
     for each in plan.sets:
         record_change(each, "labels mapped", by=by, after={"set": made.slug, "names": plan.names})
-    enqueue(KIND, made.pk)
+    enqueue(KIND, made.pk, lane=f"user {by.pk}")
     return made
 
 

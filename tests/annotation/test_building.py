@@ -20,8 +20,8 @@ from annotation.testset import TestSet, logged_changes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs import transitions
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import claim_job, start_drain
-from tests.cast.basics import run_job, sentence
+from evalsvc.core.jobs.queue import claim, claim_job, start_drain
+from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import answered_item, curator, import_lines, jsonl_file, project_with_items
 
 LINES = [{**sentence(f"s{at}"), "relations": ["born_in"] * (at % 2)} for at in range(6)]
@@ -185,3 +185,15 @@ def test_changes_around_a_set_are_logged_with_what_was_before(client: Client, by
     assert values["split"][1]["sets"] == ["whole-dev-1", "whole-test-1"]
     assert values["train-1 beside it"] == ("", "training")
     assert b"Two texts were wrong." in client.get(reverse("test-set-publish", args=[whole.slug])).content
+
+
+def test_sets_of_two_curators_are_made_in_turns(by: User) -> None:
+    other, ours = person("other", may_organise=True), imported()
+    theirs = TestSet.objects.get(
+        batch=import_lines(None, LINES, what="gold", name="Their", version="1", by=other)
+    )
+    Job.objects.filter(queue="heavy").delete()
+    making.make(ours, Plan.of(parts="dev=0.5,test=0.5", seed="split-1"), by=by)
+    part, *_ = making.make(theirs, Plan.of(parts="dev=0.5,test=0.5", seed="split-1"), by=other)
+    order = [job.subject for _ in range(2) if (job := claim("heavy"))]
+    assert order[1] == part.pk

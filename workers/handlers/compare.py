@@ -69,7 +69,9 @@ def compare(subject: int, progress: Progress) -> Store:
     with uncollected():
         comparison = _Comparison(row, progress)
         while missing := comparison.missing():
-            comparison.store_part(missing[0])
+            comparison.store_part(missing.pop(0))
+            if missing:
+                progress.end_turn()
 
     def store() -> None:
         tests = comparison.merged(dict(row.parts.values_list("number", "tests")))
@@ -88,6 +90,7 @@ def compare_parts(subject: int, progress: Progress) -> Store:
         while missing := comparison.missing()[1:]:
             if not comparison.store_part(random.choice(missing)):  # noqa: S311 - nothing secret
                 break
+            progress.end_turn()
     return lambda: None
 
 

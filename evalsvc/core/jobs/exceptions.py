@@ -28,6 +28,10 @@ class Cancelled(Exception):
     """A user asked for the work to stop."""
 
 
+class TurnOver(Exception):
+    """Other jobs come first now; the job has stored its parts so far, and goes on with the others later."""
+
+
 class LeaseLost(Exception):
     """Another attempt owns the job now: this one must not store anything."""
 

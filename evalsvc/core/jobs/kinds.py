@@ -14,11 +14,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of job; `on_change` runs in the transaction of each change."""
+    """A kind of job; `on_change` runs in the transaction of each change.
+
+    Jobs of kinds that are `later` let others come first.
+    """
 
     name: str
     queue: str
     on_change: Callable[[Job], None] | None = None
+    later: bool = False
 
 
 PeriodicTask = Callable[[], object]
@@ -40,6 +44,11 @@ def get(name: str) -> Kind:
 
 def names() -> list[str]:
     return sorted(_kinds)
+
+
+def that_come_later() -> list[str]:
+    """Return the kinds that let others come first."""
+    return [name for name, kind in _kinds.items() if kind.later]
 
 
 def state_changed(job: Job) -> None:

@@ -17,10 +17,10 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from evalsvc.core import log_context
-from evalsvc.core.jobs.exceptions import Cancelled, LeaseLost, caught
+from evalsvc.core.jobs.exceptions import Cancelled, LeaseLost, TurnOver, caught
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.processes import is_alive
-from evalsvc.core.jobs.queue import lease_end, wake_worker
+from evalsvc.core.jobs.queue import is_turn_of_others, lease_end, wake_worker
 from evalsvc.core.jobs.transitions import (
     CRASHES_ALLOWED,
     cancel,
@@ -108,16 +108,23 @@ class Progress:
     """Progress reports of a handler, written at most twice a second."""
 
     EVERY_SECONDS = 0.5
+    TURN_SECONDS = 10
 
     def __init__(self, lease: Lease) -> None:
         self._lease = lease
         self._next_write = 0.0
+        self._turn_ends = time.monotonic() + self.TURN_SECONDS
 
     def __call__(self, done: int, total: int, step: str = "") -> None:
         if time.monotonic() >= self._next_write:
             self._lease.write(done=done, total=total, step=step[:120])
             self._next_write = time.monotonic() + self.EVERY_SECONDS
         self._lease.check()
+
+    def end_turn(self) -> None:
+        """Raise if the job has run for TURN_SECONDS, and it is the turn of another."""
+        if time.monotonic() >= self._turn_ends and is_turn_of_others(self._lease.job):
+            raise TurnOver
 
 
 def reconcile() -> int:
@@ -160,12 +167,12 @@ def release(pk: int) -> Job:
         return _queue_again(job, event="lost", detail=job.worker, only=EXPIRED)
 
 
-def hand_back(job: Job) -> Job:
-    """Queue the job of a stopping process again, not counted as crash."""
+def hand_back(job: Job, *, event: str = "returned") -> Job:
+    """Queue the job of a stopping process, or one whose turn is over, again; not counted as crash."""
     with transaction.atomic():
         if Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
             return cancel(job)
-        return _queue_again(job, event="returned")
+        return _queue_again(job, event=event)
 
 
 def _queue_again(job: Job, *, event: str, detail: str = "", only: Q | None = None) -> Job:

@@ -25,7 +25,7 @@ class Job(models.Model):
     subject = models.BigIntegerField(
         help_text="Primary key of what the job is about; its kind says of which table."
     )
-    lane = models.CharField(max_length=60, default="", help_text="Who waits, for fairness between teams.")
+    lane = models.CharField(max_length=60, default="", help_text="Who waits: lanes take turns.")
     request_id = models.CharField(
         max_length=64, default="", db_default="", help_text="Of the request that queued it, as in the log."
     )
@@ -42,6 +42,7 @@ class Job(models.Model):
     error = models.TextField(default="")
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
+    claimed_at = models.DateTimeField(null=True, help_text="When its last attempt began.")
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -49,7 +50,7 @@ class Job(models.Model):
             models.Index(fields=["queue", "run_after"], condition=models.Q(state="queued"), name="job_due"),
             models.Index(fields=["lease_until"], condition=models.Q(state="running"), name="job_leased"),
             models.Index(fields=["kind", "subject"], name="job_subject"),
-            models.Index(fields=["queue", "started_at"], name="job_served"),
+            models.Index(fields=["queue", "claimed_at"], name="job_claimed"),
             models.Index(fields=["queue", "state", "-ended_at"], name="job_ended"),
         ]
 

@@ -6,10 +6,11 @@ import logging
 import time
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models import Case, Count, F, Max, Min, Q, QuerySet, When
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import import_string
@@ -26,6 +27,8 @@ from evalsvc.core.jobs.transitions import change_state, record_event
 log = logging.getLogger(__name__)
 # A lane last served longer ago than this waits as if never served.
 REMEMBERED = timedelta(hours=1)
+# A job of a kind that lets others come first takes its turn with them once it has waited so long.
+LONG_WAIT = timedelta(minutes=10)
 # A broker that hangs costs seconds a message; beat looks for jobs more often than that.
 SILENT_SECONDS = 10
 _silent_until = 0.0
@@ -102,21 +105,37 @@ def restart(job: Job, *, by: str) -> Job:
         return transitions.restart(row, detail=by)
 
 
-def due(queue: str) -> QuerySet[Job]:
-    return Job.objects.filter(queue=queue, state=Job.State.QUEUED, run_after__lte=Now())
+def due(queue: str) -> QuerySet[Any]:
+    """Return the jobs that may begin. `later` (0 or 1) lets those of some kinds come after the others."""
+    waited = When(run_after__lt=Now() - LONG_WAIT, then=0)
+    later = Case(waited, When(kind__in=kinds.that_come_later(), then=1), default=0)
+    jobs = Job.objects.filter(queue=queue, state=Job.State.QUEUED, run_after__lte=Now())
+    return jobs.annotate(later=later)
 
 
-def lanes_in_turn(queue: str) -> list[str]:
-    """Order lanes by running jobs, last service and longest wait.
+def lanes_in_turn(queue: str) -> list[tuple[int, str]]:
+    """Order lanes, each with `later`, by running jobs, last service and longest wait.
 
     Without the second rule a single worker, which finds nothing running, would go by arrival alone.
     """
-    waiting = due(queue).order_by().values_list("lane").annotate(first=Min("run_after"))
-    lately = Q(state=Job.State.RUNNING) | Q(started_at__gt=Now() - REMEMBERED)
+    waiting = due(queue).order_by().values_list("later", "lane").annotate(first=Min("run_after"))
+    lately = Q(state=Job.State.RUNNING) | Q(claimed_at__gt=Now() - REMEMBERED)
     running = Count("pk", filter=Q(state=Job.State.RUNNING))
     recent = Job.objects.filter(lately, queue=queue).order_by().values_list("lane")
-    served = {lane: (n, at.timestamp()) for lane, n, at in recent.annotate(n=running, at=Max("started_at"))}
-    return [lane for lane, first in sorted(waiting, key=lambda w: (*served.get(w[0], (0, 0.0)), w[1], w[0]))]
+    served = {
+        lane: (n, at.timestamp() if at else 0.0)
+        for lane, n, at in recent.annotate(n=running, at=Max("claimed_at"))
+    }
+    order = sorted((later, *served.get(lane, (0, 0.0)), first, lane) for later, lane, first in waiting)
+    return [(later, lane) for later, *_, lane in order]
+
+
+def is_turn_of_others(job: Job) -> bool:
+    """Return True if a job of another lane, or one that comes before such kinds, could run now."""
+    others = ~Q(lane=job.lane)
+    if job.kind in kinds.that_come_later():
+        others |= Q(later=0)
+    return due(job.queue).filter(others).exists()
 
 
 def current_drain() -> Drain | None:
@@ -140,8 +159,8 @@ def claim(queue: str, *, worker: str = "") -> Job | None:
     """Claim the fairest due job of the queue, unless a drain is on."""
     if current_drain():
         return None
-    for lane in lanes_in_turn(queue):  # reading takes no write lock
-        job = _claim_first(due(queue).filter(lane=lane).order_by("run_after", "pk"), worker)
+    for later, lane in lanes_in_turn(queue):  # reading takes no write lock
+        job = _claim_first(due(queue).filter(later=later, lane=lane).order_by("run_after", "pk"), worker)
         if job:
             return job
     return None
@@ -172,5 +191,6 @@ def _claim_first(jobs: QuerySet[Job], worker: str = "") -> Job | None:
             attempt=F("attempt") + 1,
             lease_until=lease_end(),
             started_at=Coalesce(F("started_at"), Now()),  # of the first attempt; events have the others
+            claimed_at=Now(),
             worker=worker[:120],
         )

@@ -15,6 +15,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.processes import process_name
@@ -66,9 +67,11 @@ def forecast(job: Job) -> JobForecast | None:
     # Compared inside the database: SQLite writes its own times in another width than ours.
     since = Job.objects.filter(pk=job.pk).values("run_after")[:1]
     before = Q(run_after__lt=since) | Q(run_after=since, pk__lt=job.pk)
-    own = due(job.queue).filter(before, lane=job.lane).count()
-    others = Counter(due(job.queue).exclude(lane=job.lane).values_list("lane", flat=True))
-    ahead = own + sum(min(n, own + 1) for n in others.values())
+    later = int(job.kind in kinds.that_come_later())
+    waiting = due(job.queue).filter(later__lte=later)
+    own = waiting.filter(before | Q(later__lt=later), lane=job.lane).count()
+    others = Counter(waiting.exclude(lane=job.lane).values_list("later", "lane"))
+    ahead = own + sum(min(n, own + 1) if first == later else n for (first, _), n in others.items())
     running = Job.objects.filter(queue=job.queue, state=State.RUNNING).count()
     if mean is None or not active_workers(job.queue) or current_drain():
         return JobForecast(ahead + 1, None)

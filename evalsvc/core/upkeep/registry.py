@@ -125,7 +125,7 @@ def queue_when_due() -> None:
     jobs = Job.objects.filter(kind=KIND)
     if not (jobs.exclude(state__in=Job.ENDED).exists() or jobs.filter(created_at__gt=since).exists()):
         last = jobs.order_by("-pk").values_list("subject", flat=True).first()
-        enqueue(KIND, 0 if last is None else (last + 1) % len(SHARES))
+        enqueue(KIND, 0 if last is None else (last + 1) % len(SHARES), lane=KIND)
 
 
 def check_jobs(share: str) -> Iterator[Finding]:

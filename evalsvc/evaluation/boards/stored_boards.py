@@ -261,4 +261,4 @@ def queue_outdated() -> None:
         if row and not row.outdated and row.stamp != present[0]:
             StoredBoard.objects.filter(setting=setting, stamp=row.stamp).update(outdated=True)
         if setting.pk not in busy and not paused and present != (row and (row.stamp, row.rules)):
-            queue.enqueue(KIND, setting.pk)
+            queue.enqueue(KIND, setting.pk, lane=KIND)

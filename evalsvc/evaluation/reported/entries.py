@@ -141,7 +141,7 @@ def add(
             after = {key: str(figure) for key, figure in figures_of(row).items()}
             record(setting.benchmark, "reported figures", by=by, about=f"{setting.key}: {row}", after=after)
         if any(row.tests is None for row in rows):
-            queueing.enqueue(KIND, setting.pk)
+            queueing.enqueue(KIND, setting.pk, lane=f"user {by.pk}")
             BoardTests.objects.filter(setting=setting).update(outdated=True)
     return rows
 

@@ -36,7 +36,7 @@ class Command(ActingCommand):
             with errors_as_messages():
                 projects.set_policy(project, policy=options["policy"], by=self.acting_user(options["by"]))
         if not recomputation.is_recomputing(project):
-            enqueue("recompute", project.pk)
+            enqueue("recompute", project.pk, lane=f"project {project.pk}")
         self.run_job("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:
             write_item_states(self, project)

@@ -10,11 +10,12 @@ from evalsvc.core.jobs.models import Job
 
 @pytest.fixture
 def changes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
-    """Register the kind `count`; the list fills with (attempt, state) of its jobs."""
+    """Register the kinds `count`, whose jobs fill the list with (attempt, state), and `count later`."""
     changes: list[tuple[int, str]] = []
 
     def record(job: Job) -> None:
         changes.append((job.attempt, job.state))
 
     monkeypatch.setitem(kinds._kinds, "count", kinds.Kind("count", "score", record))
+    monkeypatch.setitem(kinds._kinds, "count later", kinds.Kind("count later", "score", later=True))
     return changes

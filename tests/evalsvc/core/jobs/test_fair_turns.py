@@ -9,6 +9,7 @@ import pytest
 from django.db.models.functions import Now
 
 from evalsvc.core.jobs import queue, queue_status, transitions
+from evalsvc.core.jobs.lease import hand_back
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
@@ -66,6 +67,63 @@ def test_a_team_is_not_served_twice_before_another_is_served_once() -> None:
     put("b", 1)
     put("c", 1)
     assert sorted(serve(1, 3)) == ["a", "b", "c"]
+
+
+def put_later(lane: str, n: int = 1) -> list[Job]:
+    return [enqueue("count later", subject, lane=lane) for subject in range(n)]
+
+
+def test_jobs_that_let_others_come_first_do_so_in_whatever_lane() -> None:
+    put_later("a", 2)
+    put_later("b")
+    put("a")
+    put("c", 2)
+    assert serve(1, 6) == ["a", "c", "c", "b", "a", "a"]
+
+
+def test_whoever_has_let_others_come_first_for_long_takes_turns_with_them() -> None:
+    [old, _] = put_later("b", 2)
+    Job.objects.filter(pk=old.pk).update(run_after=Now() - queue.LONG_WAIT * 1.1)
+    put("a", 3)
+    assert serve(1, 5) == ["b", "a", "a", "a", "b"]
+
+
+def test_a_long_job_that_hands_its_turn_over_is_not_next_before_the_others() -> None:
+    put("long")
+    put("a", 2)
+    put("b")
+    order = []
+    while True:
+        job = queue.claim("score")
+        if job is None:
+            break
+        order.append(job.lane)
+        if job.lane == "long" and order.count("long") < 4:
+            hand_back(job, event="turn over")
+        else:
+            transitions.complete(job, lambda: None)
+    assert order == ["long", "a", "b", "long", "a", "long", "long"]
+
+
+def test_it_is_the_turn_of_others_if_another_lane_or_an_earlier_kind_waits() -> None:
+    put_later("a", 3)
+    running = take()
+    assert not queue.is_turn_of_others(running)
+    [job] = put("a")
+    assert queue.is_turn_of_others(running)
+    queue.request_cancel(job)
+    put_later("b")
+    assert queue.is_turn_of_others(running)
+
+
+def test_a_job_that_lets_others_come_first_is_forecast_behind_them() -> None:
+    jobs = put_later("a", 2)
+    put("a", 2)
+    put("b", 5)
+    expected = queue_status.forecast(jobs[-1])
+    assert expected == queue_status.JobForecast(9, None)
+    order = [take().pk for _ in range(9)]
+    assert order.index(jobs[-1].pk) + 1 == 9
 
 
 def test_a_job_is_claimed_at_its_forecast_position() -> None:

@@ -12,7 +12,9 @@ from django.db.models.functions import Now
 
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.exceptions import RetryLater
+from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import enqueue
 from evalsvc.evaluation.benchmarks import contributed
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -25,7 +27,7 @@ from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import answers, scored
 from workers.handlers import compare
 from workers.metrics.systems import holm, welch
-from workers.runner import run_inline, run_next
+from workers.runner import HANDLERS, run_inline, run_next
 
 
 def of(cast: BenchmarkCast, benchmark: Benchmark, *names: str, person: Any = None) -> Comparison:
@@ -404,6 +406,31 @@ def test_an_interrupted_comparison_goes_on_behind_its_last_pair(
     assert run_inline(job).state == Job.State.DONE
     assert tested == [0, 1, 2, 2, 3, 4, 5]
     assert StoredComparison.objects.get().tests == expected
+
+
+def test_a_comparison_lets_statistics_come_first_between_two_pairs(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compared, "HELPERS", 0)
+    expected = stored_tests(cast, benchmark, first=compared.KIND)
+    StoredComparison.objects.all().delete()
+    Job.objects.all().delete()
+    monkeypatch.setattr(Progress, "TURN_SECONDS", 0)
+    begun: list[tuple[str, int]] = []
+    original = compare._Comparison._part
+
+    def joined_by_another_set(self: Any, number: int) -> Any:
+        begun.append((compared.KIND, number))
+        if number == 1:
+            enqueue("describe", benchmark.settings.get().test_set_id, lane="user 0")
+        return original(self, number)
+
+    monkeypatch.setattr(compare._Comparison, "_part", joined_by_another_set)
+    monkeypatch.setitem(HANDLERS, "describe", lambda *_: begun.append(("describe", 0)) or (lambda: None))
+    found = computed(cast, benchmark, *FOUR)
+    numbers = [(compared.KIND, number) for number in range(6)]
+    assert begun == [*numbers[:2], ("describe", 0), *numbers[2:]]
+    assert (found.state, StoredComparison.objects.get().tests) == (Job.State.DONE, expected)
 
 
 def test_a_helper_that_comes_late_stores_nothing(cast: BenchmarkCast, benchmark: Benchmark) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from annotation.releases.comparison import Comparison, compare
+from annotation.releases.publishing import record_download
 from annotation.releases.sides import side_of
 from annotation.testset import TestSet, characters_of
 from evalsvc.core.accounts.models import User
@@ -20,7 +21,7 @@ def earlier_sets(test_set: TestSet, user: User) -> list[TestSet]:
 
 
 def compare_with(test_set: TestSet, since: str, *, by: User) -> tuple[TestSet, Comparison]:
-    """Compare with the set of this slug, by default with the latest before it."""
+    """Compare with the set of this slug, by default with the latest before it, and log it for both."""
     test_set.require_reader(by)
     if since:
         first = TestSet.objects.frozen().visible_to(by).filter(slug=since).select_related("project").first()
@@ -42,4 +43,6 @@ def compare_with(test_set: TestSet, since: str, *, by: User) -> tuple[TestSet, C
     if (size := characters_of(first, test_set)) > MAX_CHARACTERS:
         detail = f"The lines of the sets have {size:,} characters."
         raise TooLarge("too_many_rows", detail, hint=hint, limit=MAX_CHARACTERS)
+    for read, other in ((first, test_set), (test_set, first)):  # it lists the gold of every line that differs
+        record_download(read, by, f"changes, with {other.slug}"[:40])
     return first, compare(side_of(first), side_of(test_set))

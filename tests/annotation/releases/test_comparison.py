@@ -17,7 +17,7 @@ from annotation.models import Answer, Project
 from annotation.ontology import inventory
 from annotation.pages import releases
 from annotation.queue import exclusions
-from annotation.releases import earlier, folder
+from annotation.releases import earlier, folder, publishing
 from annotation.releases.comparison import Cause, Comparison, compare
 from annotation.releases.sides import side_of
 from annotation.testset import TestSet
@@ -148,6 +148,20 @@ def test_the_command_compares_folders_and_sets_alike(
         outputs.append(json.loads(capsys.readouterr().out))
     assert outputs[0] == outputs[1]
     assert [change["id"] for change in outputs[0]["changes"]] == ["s2"]
+
+
+def test_a_comparison_is_a_download_of_both_sets(client: Client) -> None:
+    """It lists the labels of all lines where the sets share none."""
+    project = project_of_pairs()
+    first = frozen(project)
+    decide(project, "A")
+    second = frozen(project, "1.1")
+    client.force_login(curator())
+    client.get(reverse("test-set-changes", args=[second.slug]))
+    client.get(f"/api/v1/test-sets/{second.slug}/changes", {"since": first.slug})
+    for made, other in ((first, second), (second, first)):
+        logged = [(each.what, each.user) for each in publishing.downloads(made, by=curator())]
+        assert logged == [(f"changes, with {other.slug}", curator())] * 2
 
 
 def test_page_and_api_show_changes_causes_and_the_boards_that_use_both(client: Client) -> None:

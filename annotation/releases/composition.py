@@ -325,7 +325,8 @@ class Composition:
         noun = self.noun if sum(counts.values()) == 1 else f"{self.noun}s"
         text = [f"Left out by the curator: {' and '.join(parts)} {noun}."] if parts else []
         text += [f"Broken, or with a wrongly marked entity: {unusable:,}."] if unusable else []
-        return " ".join([*text, "The manifest lists them."]) if text else ""
+        listed = ["The manifest lists them."] if text and self.with_gold else []
+        return " ".join([*text, *listed])
 
     @property
     def not_for(self) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.http import Http404
 
-from annotation.releases.folder import ReleaseFile, files, line_files, streams
+from annotation.releases.folder import ReleaseFile, files, line_files
 from annotation.releases.layout import BLIND, GOLD, PROVENANCE, SUMS
 from annotation.testset import TestSet
+from evalsvc.core.web.zip_stream import sums_line
 
 OF_LINES = (BLIND, GOLD, PROVENANCE)  # too large to read for a page
 
@@ -57,7 +57,7 @@ def digests_of_lines(test_set: TestSet) -> dict[str, tuple[int, str]]:
 
 
 def parts_of(test_set: TestSet, name: str, *, with_gold: bool = True) -> Iterator[bytes]:
-    """Return the bytes of one file; the checksums need those of all others."""
+    """Return the bytes of one file; for the checksums, those of lines are not read again."""
     if name == SUMS:
         return _sums(test_set, with_gold=with_gold)
     for file in files(test_set, with_gold=with_gold):
@@ -67,8 +67,6 @@ def parts_of(test_set: TestSet, name: str, *, with_gold: bool = True) -> Iterato
 
 
 def _sums(test_set: TestSet, *, with_gold: bool) -> Iterator[bytes]:
-    for name, parts in streams(test_set, with_gold=with_gold):
-        if name == SUMS:
-            yield from parts
-        else:
-            deque(parts, maxlen=0)
+    for file in files(test_set, with_gold=with_gold):
+        sha256 = _listed(test_set, file).sha256 or digest_of(file)[1]
+        yield sums_line(file.name, sha256)

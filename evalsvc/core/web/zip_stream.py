@@ -23,12 +23,16 @@ Entries = Iterable[tuple[str, Iterable[bytes]]]
 
 def with_sums(entries: Entries) -> Iterator[tuple[str, Iterator[bytes]]]:
     """Yield the files, each to be read before the next, and then their SHA-256 as `sha256sum` writes it."""
-    sums: list[str] = []
+    sums: list[bytes] = []
     for name, parts in entries:
         digest = hashlib.sha256()
         yield name, _digested(parts, digest)
-        sums.append(f"{digest.hexdigest()}  {name}\n")
-    yield SUMS, iter(["".join(sums).encode()])
+        sums.append(sums_line(name, digest.hexdigest()))
+    yield SUMS, iter([b"".join(sums)])
+
+
+def sums_line(name: str, sha256: str) -> bytes:
+    return f"{sha256}  {name}\n".encode()
 
 
 def _digested(parts: Iterable[bytes], digest: Any) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from operator import or_
 
 import msgspec
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from evalsvc.core.jobs import queue
@@ -32,7 +32,7 @@ from evalsvc.evaluation.comparison.tested_systems import (
     most_single,
     tested_systems,
 )
-from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
+from evalsvc.evaluation.disclosure.policy import Policy, hidden_among, is_hidden
 from evalsvc.evaluation.measures.menu import as_shown, board_measures, scheme_measures
 from evalsvc.evaluation.models import (
     BoardTests,
@@ -48,7 +48,7 @@ KIND = "board tests"
 MOST = 2_000  # tests for which those by all measures are computed, not only by those of the board; seconds
 PAUSE_SECONDS = 5.0
 # Tests of few systems over items are slow; once further runs allow tests over runs, these are quick.
-FEW, FEW_PAUSE = compared.MOST, timedelta(seconds=10)
+FEW, FEW_PAUSE = compared.MOST, timedelta(minutes=5)
 QUEUED_AT_ONCE = 20
 _next_look = 0.0
 
@@ -75,15 +75,31 @@ def to_test(setting: Setting) -> tuple[StoredComparison, list[str], str]:
     return row, measures, identity_of_rows(board, rows, hidden=board.policy.hidden)
 
 
-def begin(setting: Setting) -> None:
-    """Take the mark of a board off before its runs are read: what changes from now on marks it again."""
+def begin(setting: Setting) -> tuple[StoredComparison, list[str]]:
+    """Return a stored row of the runs to test, and the measures; tests that made room for others go on.
+
+    The mark of the board is taken off before its runs are read: what changes from now on marks it again.
+    """
     BoardTests.objects.filter(setting=setting).update(outdated=False)
+    row, measures, identity = to_test(setting)
+    begun = unfinished(setting.pk).filter(
+        version=row.version, identity__startswith=identity_start(hidden=is_hidden(setting))
+    )
+    if present := begun.first():
+        return present, measures
+    row.identity = identity
+    row.save()
+    return row, measures
+
+
+def unfinished(setting: int) -> QuerySet[StoredComparison]:
+    """Return the row under which the tests of a board are stored pair by pair; no person requested it."""
+    return StoredComparison.objects.filter(setting=setting, identity__contains=":")
 
 
 def stored_by_job(
     row: StoredComparison,
     tests: Mapping[str, Sequence[Sequence[object]]],
-    identity: str,
     reported: Mapping[str, object],
     macro_flip: float | None = None,
 ) -> Callable[[], None]:
@@ -99,12 +115,13 @@ def stored_by_job(
             board, _ = BoardTests.objects.select_for_update().get_or_create(
                 setting=row.setting, defaults={"outdated": False}
             )
-            board.identity, board.systems = identity, row.systems
+            board.identity, board.systems = row.identity, row.systems
             board.reported, board.macro_flip = reported, macro_flip
             board.computed_at = began
-            board.outdated |= identity != identity_of(present)
+            board.outdated |= row.identity != identity_of(present)
             board.save()
             board.measures.all().delete()
+            unfinished(row.setting_id).delete()
             encoded = ((key, msgspec.msgpack.encode(of_measure)) for key, of_measure in tests.items())
             MeasureTests.objects.bulk_create(
                 MeasureTests(board=board, measure=key, content=content) for key, content in encoded
@@ -117,14 +134,15 @@ def follow(job: Job) -> None:
     """Mark a board again whose tests were not stored."""
     if job.state in (Job.State.FAILED, Job.State.CANCELLED):
         BoardTests.objects.filter(setting=job.subject).update(outdated=True)
+        unfinished(job.subject).delete()
 
 
 def queue_outdated() -> None:
     """Queue the tests of boards whose runs have changed since, a few at a time.
 
     Each board has one job at a time, for a tenth of the time at most, and a stored one once its figures are
-    the present ones: many runs that come in a row are tested together. With few systems they wait 10 s, or as
-    long as they took.
+    the present ones: many runs that come in a row are tested together. With few systems they wait 5 min at
+    most, or as long as they took.
     """
     global _next_look
     if time.monotonic() < _next_look:
@@ -187,7 +205,7 @@ def _paused() -> set[int]:
 
 
 def _pause(took: timedelta, *, few: bool) -> timedelta:
-    """Return how long a board waits after tests that took so long: 10 s or as long, with few systems."""
+    """Return how long a board waits after tests: with few systems 5 min at most, or as long as they took."""
     pause = SHARE_OF_TIME * took
     return min(pause, max(FEW_PAUSE, took)) if few else pause
 

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from annotation.consensus import majority
+from annotation.consensus.choices import choices_of
 from annotation.consensus.rules import Rules, labels_in
 from annotation.models import Adjudication, Answer, Item, Lease, Project
 from evalsvc.core.database import now
@@ -79,9 +80,7 @@ def votes_digest(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
     pairs = sorted(zip(texts, mapped, strict=True), key=lambda pair: pair[0])
     supporters: dict[str, list[int]] = defaultdict(list)
     for at, (_, payload) in enumerate(pairs):
-        spans = payload["spans"]
-        links = [[spans[x[0]], x[1], spans[x[2]]] if isinstance(x, list) else x for x in payload["relations"]]
-        for choice in {json.dumps(choice) for choice in (*spans, *links)}:
+        for choice in choices_of(payload):
             supporters[choice].append(at)
     text = json.dumps([[raw_text for raw_text, _ in pairs], sorted(supporters.values())])
     return hashlib.sha256(text.encode()).hexdigest()
@@ -173,14 +172,18 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
         counted, mapped, verdict = _decide(item, records, rules)
     payloads = [answer.payload for answer in mapped]
     k = answers_needed(item, rules.project)
-    other = rules.verdict(payloads, k, rules.other_policy)
     item.state, item.gold, item.pattern = verdict.state, verdict.gold, verdict.pattern
     item.emptied = sum(answer.emptied for answer in mapped)
-    item.policy_matters = (verdict.state, verdict.gold) != (other.state, other.gold)
+    item.policy_matters = verdict.state != majority.OPEN and _policy_matters(verdict, payloads, k, rules)
     item.votes_key = votes_digest([answer.payload for answer in counted], payloads) if counted else ""
     _apply_decision(item, records.decisions, rules, changes)
     leased = {lease.annotator_id for lease in records.leases} - {answer.annotator_id for answer in counted}
     item.free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
+
+
+def _policy_matters(verdict: majority.Verdict, payloads: list[Payload], k: int, rules: Rules) -> bool:
+    other = rules.verdict(payloads, k, rules.other_policy)
+    return (verdict.state, verdict.gold) != (other.state, other.gold)
 
 
 def _mark_asked_again(answers: Sequence[Answer], rules: Rules, changes: DecisionChanges) -> None:

@@ -25,16 +25,21 @@ class ChoiceCount:
     accepted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
-    """The decision; `tally` lists the choices in order of votes."""
+    """The decision on n answers, `na` of them N/A."""
 
     state: str
     gold: Payload | None
     pattern: str
-    tally: list[ChoiceCount] = field(default_factory=list)
-    na: int = 0
-    n: int = 0
+    na: int
+    n: int
+    rule: _Relations | _Spans = field(repr=False, compare=False)
+
+    @cached_property
+    def tally(self) -> list[ChoiceCount]:
+        """Return the choices in order of votes; the queue needs none."""
+        return self.rule.tally()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,7 @@ def decide(
     n = len(rule.answers)
     state = OPEN if n < k else DISPUTED if rule.disputed() else SETTLED
     gold = rule.gold() if state == SETTLED else None
-    return Verdict(state, gold, rule.pattern(), rule.tally(), rule.na(), n)
+    return Verdict(state, gold, rule.pattern(), rule.na(), n, rule)
 
 
 class _Relations:

@@ -21,6 +21,7 @@ from annotation.queue.search import StillSearching
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
+from evalsvc.core.web import places
 from evalsvc.core.web.request_validation import represented, validated, whole_number
 
 MAX_HISTORY = 50
@@ -260,23 +261,28 @@ def _written(result: votes.VoteResult) -> Response:
     return represented(WrittenVoteSerializer, body | {"feedback": feedback}, status=status)
 
 
-_WRITTEN: Any = {201: WrittenVoteSerializer, 200: WrittenVoteSerializer} | problems(400, 401, 403, 404, 409)
+_WRITTEN: Any = {201: WrittenVoteSerializer, 200: WrittenVoteSerializer}
+_WRITTEN |= problems(400, 401, 403, 404, 409, 429)
 
 
 class Answers(APIView):
     @extend_schema(operation_id="item_answer", request=AnswerSerializer, responses=_WRITTEN)
     def post(self, request: Request, id: UUID) -> Response:
         """Answer an item. A stale `base` gets 409 and changes nothing."""
-        body = validated(request, AnswerSerializer)
-        return _written(votes.answer(id, person(request), **body, require_lease=True))
+        user = person(request)
+        with places.answers.taken(user.pk):
+            body = validated(request, AnswerSerializer)
+            return _written(votes.answer(id, user, **body, require_lease=True))
 
 
 class Skips(APIView):
     @extend_schema(operation_id="item_skip", request=SkipSerializer, responses=_WRITTEN)
     def post(self, request: Request, id: UUID) -> Response:
         """Skip an item. A skip does not count as an answer."""
-        body = validated(request, SkipSerializer)
-        return _written(votes.skip(id, person(request), **body, require_lease=True))
+        user = person(request)
+        with places.answers.taken(user.pk):
+            body = validated(request, SkipSerializer)
+            return _written(votes.skip(id, user, **body, require_lease=True))
 
 
 class History(APIView):

@@ -96,6 +96,7 @@ ANNOTATION: dict[str, str] = {
     "spans_overlap": "Spans of this project may not overlap. Remove or resize one of them.",
     "target_in_use": "Undoing this change would leave answers without a label.",
     "too_many_items": "Too many sentences are selected to be changed at once. See detail for the limit.",
+    "too_many_answers": "You sent several answers at once. Send the next one when the last is stored.",
     "too_many_leases": "You have reached the limit of reserved sentences. Answer or release some.",
     "too_many_marks": "An answer has too many spans or relations to be compared. Remove some of them.",
     "unknown_guideline": "The guideline has no such earlier version.",

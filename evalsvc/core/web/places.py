@@ -113,6 +113,14 @@ class Places:
 
 _half, _quarter = half(settings.WEB_THREADS), quarter(settings.WEB_THREADS)
 files = Places("too_many_checks", "Another file of yours, or files of others, are being read.", _half)
+# Any number of people at once, but of each one answer and another that waits.
+answers = Places(
+    "too_many_answers",
+    "Other answers of yours are being stored.",
+    settings.WEB_THREADS,
+    wait=WAIT_SECONDS,
+    reserved=True,
+)
 polls = Places("too_many_polls", "Too many requests wait.", settings.WEB_THREADS // 4, gives_way=True)
 mails = Places(
     "too_many_mails", "Many mails are being sent, or the mail server is slow.", _quarter, wait=WAIT_SECONDS

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from rest_framework.response import Response
 from rest_framework.test import APIClient
 
 from annotation import projects
@@ -16,6 +17,7 @@ from annotation.api.lease_numbers import row_of
 from annotation.models import Lease, Project
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
+from evalsvc.core.web import places
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import (
     annotators,
@@ -60,6 +62,28 @@ def test_an_annotator_leases_answers_and_reads_the_history() -> None:
     assert (first.json()["number"], again.json()["repeated"]) == (1, True)
     past = me.get(f"{API}projects/{project.slug}/history").json()["results"]
     assert [(act["payload"]["relations"], act["number"]) for act in past] == [(["A"], 1)]
+
+
+def test_of_one_person_one_answer_is_stored_at_a_time_and_one_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sixteen large answers of one person at once delayed everybody."""
+    project = project_with_items(2, k=1)
+    busy, other = annotators(project, 2)
+    monkeypatch.setattr(places.answers, "holders", [busy.pk])
+    monkeypatch.setattr(places.answers, "wait", 0.01)
+
+    def answer(user: User) -> Response:
+        me = client(user)
+        lease = me.post(f"{API}projects/{project.slug}/lease").json()
+        values = {"client_id": str(uuid4()), "payload": {"relations": ["A"]}, "base": lease["base"]}
+        return me.post(f"{API}items/{lease['item']['id']}/answer", values)
+
+    rejected = answer(busy)
+    assert (rejected.status_code, rejected.json()["code"]) == (429, "too_many_answers")
+    assert answer(other).status_code == 201
+    places.answers.holders.remove(busy.pk)
+    assert answer(busy).status_code == 201
 
 
 def test_numbers_of_leases_do_not_tell_how_many_others_got_meanwhile() -> None:

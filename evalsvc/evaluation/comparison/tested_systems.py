@@ -1,12 +1,13 @@
 """Systems of a board that its job tests against each other, and the identity of their runs.
 
-Of the first ones all with several runs, by these; on open gold those with one run, too, as long as tests of
-theirs over items are few enough.
+Of the first ones all with several runs, by these; on open gold those with one run, too, by team in turn, as
+long as tests of theirs over items are few enough.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import comb
 
@@ -16,7 +17,7 @@ from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Setting, SettingVersion
 
-FORMAT = 6  # of stored tests and of the choice of what is tested
+FORMAT = 7  # of stored tests and of the choice of what is tested
 FIRST = 50  # systems by the main measure that are tested against each other
 # At most so many pairs over items times replicates, one minute or two, and so many with the items of each.
 REPLICATED_PAIRS, REPLICATED_ITEMS = 45_000, 150_000_000
@@ -42,7 +43,18 @@ def tested_systems(board: Board, runs: Mapping[int, int], *, hidden: bool) -> li
     several = [system for system in order if runs[system] > 1]
     single = [system for system in order if runs[system] == 1]
     fitting = 0 if hidden else most_single(board.version, len(several), len(single))
-    return [*several, *single[:fitting]]
+    return [*several, *_in_turn(board, single)[:fitting]]
+
+
+def _in_turn(board: Board, systems: Sequence[int]) -> list[int]:
+    """Return the first of each team, then the second ones: no team takes the places of others."""
+    turns = Counter[int]()
+    places = []
+    for place, system in enumerate(systems):
+        team = board.systems[system].team_id
+        places.append((turns[team], place, system))
+        turns[team] += 1
+    return [system for _, _, system in sorted(places)]
 
 
 def most_single(gold: Setting | SettingVersion, several: int, single: int) -> int:

@@ -339,6 +339,21 @@ def test_single_runs_are_tested_over_items_beside_systems_with_several(
     assert len(asked) == 1  # of a closed setting this is a query
 
 
+def test_a_team_with_many_systems_of_one_run_leaves_places_to_others(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten of one team took the ranks of all others away."""
+    monkeypatch.setattr(tested_systems, "most_single", lambda *_: 2)
+    [setting] = cast.relations().settings.all()
+    for system, right in (("Best", 6), ("Second", 5), ("Third", 4)):
+        cast.submit(setting.benchmark, answers(right), system=system)
+    cast.submit(setting.benchmark, answers(2), system="Other", team=cast.lugworm, by=cast.lars)
+    while run_next("score"):
+        pass
+    tested = board_tests.to_test(setting)[0].systems
+    assert {system.name for system in System.objects.filter(pk__in=tested)} == {"Best", "Other"}
+
+
 @pytest.mark.parametrize("between", ["", "another run", "cancelled"])
 def test_tests_of_a_board_let_statistics_come_first_between_two_pairs(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, between: str

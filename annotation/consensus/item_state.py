@@ -42,12 +42,16 @@ class DecisionChanges:
     asked_again: list[int] = field(default_factory=list)
     answered: list[int] = field(default_factory=list)
 
-    def save(self) -> None:
-        """Store the changes; an item has one active decision at any time."""
-        if self.lapsed:
-            Adjudication.objects.filter(pk__in=self.lapsed).update(reopened_at=Now(), lapsed=True)
-        if self.restored:
-            Adjudication.objects.filter(pk__in=self.restored).update(reopened_at=None, lapsed=False)
+    def save(self, *, runs_all: bool = False) -> None:
+        """Store the changes; an item has one active decision at any time.
+
+        With `runs_all` the statements on decisions run also without a change, so that the time of a vote does
+        not tell whether there is a decision.
+        """
+        for decisions, at in ((self.lapsed, Now()), (self.restored, None)):
+            if decisions or runs_all:
+                rows = Adjudication.objects.filter(pk__in=decisions or [0])
+                rows.update(reopened_at=at, lapsed=at is not None)
         for keys, again in ((self.asked_again, True), (self.answered, False)):
             if keys:
                 Answer.objects.filter(pk__in=keys).update(again=again)
@@ -86,7 +90,9 @@ def votes_digest(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def update_state(item: Item, *, project: Project | None = None, records: ItemRecords | None = None) -> Item:
+def update_state(
+    item: Item, *, project: Project | None = None, records: ItemRecords | None = None, runs_all: bool = False
+) -> Item:
     """Derive and store the item's state; the caller has locked the item.
 
     A hidden check stays as it is, and is decided all the same: a reply would come sooner without.
@@ -100,11 +106,13 @@ def update_state(item: Item, *, project: Project | None = None, records: ItemRec
     rules = Rules(project or item.project_id)
     derive_state(_as_work(item) if item.use == Item.Use.CHECK else item, records, rules, changes)
     save_states([item])
-    changes.save()
+    changes.save(runs_all=runs_all)
     return item
 
 
-def rehearse(item: Item, before: Item, *, project: Project, records: ItemRecords) -> None:
+def rehearse(
+    item: Item, before: Item, *, project: Project, records: ItemRecords, runs_all: bool = False
+) -> None:
     """Write the change of a hidden check as if it was an ordinary item, and undo that.
 
     Otherwise a reply, to a long answer above all, would come sooner for checks. `before` is the check decided
@@ -115,7 +123,7 @@ def rehearse(item: Item, before: Item, *, project: Project, records: ItemRecords
         derive_state(after, records, Rules(project), changes)
         save_states([_changed_like(item, before, after)])
         transaction.set_rollback(True)
-    changes.save()
+    changes.save(runs_all=runs_all)
 
 
 def rewrite(item: Item) -> None:

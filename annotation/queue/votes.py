@@ -164,9 +164,13 @@ def _decide(
     payload: Payload | None,
     records: _VoteRecords,
 ) -> Feedback | None:
-    """Decide the item anew, or grade the answer; in a project with checks (`before`) at the cost of both."""
+    """Decide the item anew, or grade the answer; in a project with checks (`before`) at the cost of both.
+
+    People can time many changes of an answer, so each runs the statements of one that ends a decision.
+    """
+    changed = vote.number > 1
     if before and item.use == Item.Use.CHECK:
-        item_state.rehearse(item, before, project=participant.project, records=records)
+        item_state.rehearse(item, before, project=participant.project, records=records, runs_all=changed)
         if vote.reason != "later":
             return grading.grade(item, participant, payload)
         item_state.rewrite(item)
@@ -175,7 +179,7 @@ def _decide(
         return grading.grade(item, participant, payload) if vote.number == 1 else None
     if before:
         grading.rehearse_grade(item, participant, payload, vote)
-    item_state.update_state(item, project=participant.project, records=records)
+    item_state.update_state(item, project=participant.project, records=records, runs_all=changed)
     return None
 
 

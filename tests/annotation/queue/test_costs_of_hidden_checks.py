@@ -14,6 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
+from annotation.adjudication import decisions
 from annotation.consensus import item_state, rules
 from annotation.models import Answer, Item, Lease, Project
 from annotation.ontology import inventory
@@ -21,7 +22,14 @@ from annotation.queue import lease_endings, leases, quality_settings, votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import sentence
-from tests.cast.projects import annotators, create_project, curator, import_lines
+from tests.cast.projects import (
+    annotators,
+    answer_item,
+    create_project,
+    curator,
+    import_lines,
+    project_with_items,
+)
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
@@ -253,3 +261,25 @@ def test_nobody_defers_or_returns_an_item_hundreds_of_times(project: Project) ->
         (lease,) = leases.lease_several(project, user, n=1, current_leases=[other.pk for other in others])
     with pytest.raises(Conflict, check=code("put_off_too_often")):
         give_back(lease, user, 0)
+
+
+def test_changes_of_an_answer_run_as_many_statements_whether_the_dispute_is_decided() -> None:
+    """Each ends a decision or brings it back, whose time would tell that the others disagreed."""
+    project = project_with_items(2)
+    user, other = annotators(project, 2)
+    found = []
+    for item in project.items.order_by("rank"):
+        answer_item(item, user, "A")
+        answer_item(item, other, "B")
+        item.refresh_from_db()
+        if found:
+            payload = {"relations": ["A"]}
+            decisions.decide(item, by=curator(), client_id=uuid4(), votes_key=item.votes_key, payload=payload)
+        found.append(
+            [
+                statements(partial(answer_item, item, user, name, base=base))
+                for base, name in enumerate("BABA", 1)
+            ]
+        )
+    assert item.adjudications.filter(lapsed=False).exists()
+    assert found[0] == found[1]

@@ -17,19 +17,24 @@ from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import Departure, Team, TeamMember, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.formatting import counted
-from evalsvc.core.web.text_validation import require_clear, require_unmarked, require_unreserved
+from evalsvc.core.web.text_validation import (
+    require_clear,
+    require_team_name,
+    require_unreserved,
+    without_emoji_marks,
+)
 
 OWNER, MEMBER = TeamMember.Role.OWNER, TeamMember.Role.MEMBER
 
 
 def create_team(*, name: str, by: User, slug: str = "") -> Team:
     """Create a team with its creator as owner."""
-    name = name.strip()
+    name = without_emoji_marks(name).strip()
     slug = slug or _slug(name)
     if not name or not slug:
         raise DomainError("bad_name", "A team name needs at least one letter or digit.", field="name")
     require_clear(name, field="name")
-    require_unmarked(name, field="name")
+    require_team_name(name, field="name")
     require_unreserved(slug, field="name")
     with transaction.atomic():
         _require_below_limit(by)

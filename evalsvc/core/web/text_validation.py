@@ -21,7 +21,13 @@ BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"  # letters and marks without ink
 # Greek letters that stand for quantities and look like no Latin letter.
 SYMBOLS = frozenset("βδεζθλμξπσφψΓΔΘΛΞΠΣΦΨΩ\N{MICRO SIGN}")
 LETTERS = {"Lu", "Ll", "Lt", "Nl"}  # of scripts with capitals, to which nearly all look-alikes belong
-MARKS = re.compile(r"\(\s*(baseline\s*|reported\b.*)\)\W*$", re.IGNORECASE)
+# Marks of letters and blanks for variants that few fonts have; those of emoji may follow a symbol.
+IGNORED = re.compile("[\u17b4\u17b5\u180b-\u180d\u180f\u2065\ufe00-\ufe0f\ufff0-\ufff8\U000e0000-\U000e0fff]")
+EMOJI = "\ufe0f"
+# What the service writes behind names, and in place of names of teams.
+OWN = r"baselines?|verified|final(?: entry)?|organi[sz]ers?|administrators?"
+MARKS = re.compile(rf"\(\s*((?:{OWN})\W*|reported\b.*)$", re.IGNORECASE)
+TEAMS = re.compile(rf"(?:the )?(?:{OWN}|(?:organi[sz]ers?|administrators?) of\b.*)", re.IGNORECASE)
 CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of scripts without
 
 
@@ -72,10 +78,26 @@ def require_clear(name: str, *, field: str) -> None:
 
 def require_unmarked(name: str, *, field: str) -> None:
     """Reject a name that ends like what tables write behind names of baselines and of systems of papers."""
-    if mark := MARKS.search(name):
+    plain = "".join("(" if unicodedata.category(char) == "Ps" else char for char in _plain(name))
+    if mark := MARKS.search(plain):
         detail = f"The {field} cannot end in {mark[0].strip()[:60]}."
         hint = "Tables mark baselines and systems of papers in this way."
         raise DomainError("bad_name", detail, hint=hint, field=field)
+
+
+def require_team_name(name: str, *, field: str) -> None:
+    """Reject a name by which the service means people or systems of its own."""
+    require_unmarked(name, field=field)
+    words = re.sub(r"[\W_]+", " ", _plain(name)).strip()
+    if TEAMS.fullmatch(words):
+        detail = f"A team cannot be named {name[:60]}."
+        hint = "The service means its own people or systems by this. Choose another name."
+        raise DomainError("bad_name", detail, hint=hint, field=field)
+
+
+def _plain(name: str) -> str:
+    """Return a name with one form of each character: full-width letters and brackets are plain ones."""
+    return unicodedata.normalize("NFKC", name)
 
 
 def require_unreserved(slug: str, *, field: str) -> None:
@@ -86,14 +108,23 @@ def require_unreserved(slug: str, *, field: str) -> None:
 
 def require_visible(text: str, *, field: str) -> None:
     """Reject invisible characters, which disguise a name or reverse a page's text."""
-    for char in text:
-        if char in BLANK or (char != " " and unicodedata.category(char) in INVISIBLE):
+    for char in without_emoji_marks(text):
+        is_unseen = char in BLANK or IGNORED.match(char)
+        if is_unseen or (char != " " and unicodedata.category(char) in INVISIBLE):
             raise DomainError(
                 "unseen_character",
                 f"The {field} contains an invisible character: {_code_point(char)}.",
                 hint="Type it again, with plain spaces only.",
                 field=field,
             )
+
+
+def without_emoji_marks(text: str) -> str:
+    """Leave out the mark that keyboards put behind a symbol to draw it as emoji."""
+    if EMOJI not in text:
+        return text
+    pairs = zip(" " + text, text, strict=False)
+    return "".join(char for before, char in pairs if char != EMOJI or unicodedata.category(before) != "So")
 
 
 def require_single_script(text: str, *, field: str) -> None:

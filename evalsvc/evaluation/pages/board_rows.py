@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import counted, day
+from evalsvc.core.web.text_highlighting import shortened
 from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.pages.board_rails import Rail
 from evalsvc.evaluation.pages.page_table import ReportedRow, ScoreCell, TableRow
@@ -120,7 +121,9 @@ def _marks(line: TableRow) -> str:
         f'<a class="chip" href="{escape(address)}" rel="nofollow noopener">{escape(name)}</a>'
         for name, address in line.links.items()
     ]
-    marks += [f'<span class="chip">{escape(tag)}</span>' for tag in line.tags]
+    if line.tags:
+        quoted = ", ".join(f"“{shortened(tag)}”" for tag in line.tags)
+        marks.append(f'<span class="quiet">declared by the team: {escape(quoted)}</span>')
     if line.same_files:
         marks.append(_warning(line.same_files, SAME_ANSWERS))
     if withheld := line.row.runs.withheld:

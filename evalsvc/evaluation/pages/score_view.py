@@ -227,7 +227,7 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
         for key, value in submission.system.declared.items()
         if value not in (False, None, "")
     ]
-    return facts + ([("Tags", ", ".join(tags), False)] if tags else [])
+    return facts + ([("Declared by the team", ", ".join(tags), False)] if tags else [])
 
 
 def warnings_of(counts: Mapping[str, int]) -> list[tuple[int, str]]:

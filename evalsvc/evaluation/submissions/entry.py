@@ -18,6 +18,7 @@ from evalsvc.core.web.text_validation import (
     require_unmarked,
     require_visible,
     texts_in,
+    without_emoji_marks,
 )
 from evalsvc.evaluation.benchmarks import entrants
 from evalsvc.evaluation.models import LINKS, Benchmark, Setting
@@ -49,8 +50,11 @@ class Entry:
 
 
 def _in_one_form(name: str) -> str:
-    """Return a name with composed letters and single blanks; far longer ones are rejected as they are."""
-    composed = unicodedata.normalize("NFC", name) if len(name) < 500 else name
+    """Return a name with composed letters and single blanks, without what does not tell it from others.
+
+    Far longer ones are rejected as they are.
+    """
+    composed = unicodedata.normalize("NFC", without_emoji_marks(name)) if len(name) < 500 else name
     return re.sub(" +", " ", composed).strip()
 
 

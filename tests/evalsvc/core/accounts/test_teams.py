@@ -70,6 +70,34 @@ def test_a_team_name_that_ends_like_a_mark_of_tables_is_rejected(team: Team) -> 
     assert (caught.value.code, caught.value.field) == ("bad_name", "name")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Baseline",
+        "-ＢＡＳＥＬＩＮＥＳ-",
+        "Organisers of Trial",
+        "the organizers",
+        "Administrator",
+        "Net（final entry",
+    ],
+)
+def test_a_name_that_the_service_uses_itself_names_no_team(team: Team, name: str) -> None:
+    with pytest.raises(DomainError) as caught:
+        create_team(name=name, by=owner(team))
+    assert (caught.value.code, caught.value.field) == ("bad_name", "name")
+
+
+@pytest.mark.parametrize("name", ["Beyond Baselines", "Finalists", "Self-organisers", "Kelpie (Bergen)"])
+def test_a_name_that_only_has_such_a_word_names_a_team(name: str) -> None:
+    assert create_team(name=name, by=person("kim")).name == name
+
+
+def test_a_team_name_with_and_without_the_mark_of_an_emoji_is_one(team: Team) -> None:
+    assert create_team(name="Heart ❤\ufe0f", by=owner(team)).name == "Heart ❤"
+    with pytest.raises(Conflict):
+        create_team(name="Heart ❤", by=owner(team))
+
+
 def test_a_team_name_with_a_look_alike_letter_is_rejected(team: Team) -> None:
     with pytest.raises(DomainError, match="U\\+0435 CYRILLIC SMALL LETTER IE") as caught:
         create_team(name="K\u0435lpie", by=owner(team))

@@ -138,7 +138,7 @@ def test_a_repeated_query_parameter_of_a_raw_body_is_rejected(cast: BenchmarkCas
 @pytest.mark.parametrize(
     ("field", "unseen"),
     [
-        *(("system", each) for each in "\u202e\u200b\u2066\x07\u00a0\u3164"),
+        *(("system", each) for each in "\u202e\u200b\u2066\x07\u00a0\u3164\ufe0f\ufe00\U000e0101"),
         ("run", "\u200b"),
         ("tags", "\u202e"),
     ],
@@ -255,6 +255,11 @@ def test_a_dry_run_reports_the_problems_of_a_submission(cast: BenchmarkCast) -> 
         ("system=%20", "bad_name"),
         ("system=Net (baseline)", "bad_name"),
         ("system=Net ( baseline).", "bad_name"),
+        ("system=Net（baseline）", "bad_name"),
+        ("system=Net [baseline]", "bad_name"),
+        ("system=Net ⁽ｂａｓｅｌｉｎｅ", "bad_name"),
+        ("system=Net (reported, x", "bad_name"),
+        ("system=Net (verified)", "bad_name"),
         ("system=Net (Reported, Gao (2021), Table 4)", "bad_name"),
         ("run=" + "9" * 41, "bad_name"),
         ("tags=[]", "bad_tags"),

@@ -124,6 +124,14 @@ def test_tags_are_in_the_order_of_their_names_whatever_the_database_keeps(
     assert re.search("extra: 7, of: .*, pre-trained: True", page)
 
 
+def test_what_a_team_declares_is_quoted_beside_its_system(client: Client, cast: BenchmarkCast) -> None:
+    scored(cast, cast.relations(), "Alder", 6)
+    System.objects.update(tags={"entry": "final <b>", "baseline": True, "winner": True})
+    page = client.get(reverse("board", args=["rel"])).content.decode()
+    quoted = '<span class="quiet">declared by the team: “entry: final &lt;b&gt;”, “winner”</span>'
+    assert (quoted in page, 'class="chip' in page[: page.index(quoted)]) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("query", "names"),
     [

@@ -201,17 +201,17 @@ def withdraw_release(test_set: TestSet, *, username: str, by: User) -> None:
             record_change(test_set, "release to organiser ended", by=by, before=username, after="")
 
 
-_uses: dict[str, Callable[[TestSet], int]] = {}
+_uses: dict[str, Callable[..., int]] = {}
 
 
-def register_use(name: str, count_hiding: Callable[[TestSet], int]) -> None:
-    """Register a function that counts the places which keep a gold secret."""
+def register_use(name: str, count_hiding: Callable[..., int]) -> None:
+    """Register a function of test sets that counts the places which keep their gold secret."""
     _uses[name] = count_hiding
 
 
-def count_hiding(test_set: TestSet) -> int:
-    """Count the places which keep this gold secret."""
-    return sum(count(test_set) for count in _uses.values())
+def count_hiding(*test_sets: TestSet) -> int:
+    """Count the places which keep gold of these sets secret."""
+    return sum(count(*test_sets) for count in _uses.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from annotation.testset import TestSet
@@ -19,46 +19,69 @@ class _Made(NamedTuple):
     part: str
 
 
+class Origins:
+    """What all test sets were made of."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, Name] = {}
+        self._made: dict[Name, _Made] = {}
+        self._roots_of: dict[Name, frozenset[Name]] = {}
+        rows = TestSet.objects.values_list(
+            "pk", "slug", "twin__slug", "manifest__split", "manifest__mapped__of"
+        )
+        for pk, slug, twin, split, mapped in rows:
+            # the manifest of a part has what the whole was mapped from, too
+            of = [split["of"]] if split else [each["slug"] for each in mapped or ()]
+            name = self._names[pk] = (twin or slug, twin is not None)
+            if of:
+                plan = dict(split or {})
+                part, parents = plan.pop("part", ""), frozenset((parent, name[1]) for parent in of)
+                self._made[name] = _Made(pk, parents, plan, part)
+
+    def overlapping(self, keys: Collection[int]) -> set[int]:
+        """Return the sets that may share lines with one of these, and these."""
+        return {pk for pk in self._names if pk in keys or any(self.may_share(pk, other) for other in keys)}
+
+    def may_share(self, one: int, other: int) -> bool:
+        """True unless two sets have no common origin, or a split keeps them apart."""
+        pair = self._names[one], self._names[other]
+        return not self._roots(pair[0]).isdisjoint(self._roots(pair[1])) and self._meet(*pair)
+
+    def _roots(self, name: Name) -> frozenset[Name]:
+        """Return the sets that were made of no other, of which a set was made."""
+        if name not in self._roots_of:
+            made = self._made.get(name)
+            roots = frozenset([name])
+            if made:
+                roots = frozenset().union(*map(self._roots, made.parents))
+            self._roots_of[name] = roots
+        return self._roots_of[name]
+
+    def _meet(self, one: Name, other: Name) -> bool:
+        """Follow both to what they are made of, the younger first, unless a split keeps them apart."""
+        seen, left = set[tuple[Name, Name]](), [(one, other)]
+        while left:
+            pair = left.pop()
+            if pair[0] == pair[1]:
+                return True
+            a, b = (self._made.get(name) for name in pair)
+            if pair in seen or (a and b and a.split and a.split == b.split and a.part != b.part):
+                continue
+            seen.add(pair)
+            if a and (not b or a.pk > b.pk):
+                left += [(parent, pair[1]) for parent in a.parents]
+            elif b:
+                left += [(pair[0], parent) for parent in b.parents]
+        return False
+
+
 def overlapping(test_sets: Iterable[TestSet]) -> list[TestSet]:
-    """Return sets, and those that may share lines with one of them: of the same origin, as part or mapped.
+    """Return frozen sets, and those that may share lines with one of them: of one origin, as part or mapped.
 
     Parts of one and the same split share none, nor does what is made of one with what is made of another.
     """
-    made: dict[Name, _Made] = {}
-    rows = TestSet.objects.filter(manifest__has_any_keys=["split", "mapped"]).values_list(
-        "pk", "slug", "twin__slug", "manifest__split", "manifest__mapped__of"
-    )
-    for pk, slug, twin, split, mapped in rows:
-        # the manifest of a part has what the whole was mapped from, too
-        names = [split["of"]] if split else [each["slug"] for each in mapped or ()]
-        is_source, plan = twin is not None, dict(split or {})
-        part, parents = plan.pop("part", ""), frozenset((name, is_source) for name in names)
-        made[twin or slug, is_source] = _Made(pk, parents, plan, part)
-    asked = {(each.twin.slug, True) if each.twin else (each.slug, False): each for each in test_sets}
-    known = {*made, *(parent for each in made.values() for parent in each.parents)} - asked.keys()
-    found = {name for name in known if any(_overlap(name, other, made) for other in asked)}
-    frozen = TestSet.objects.frozen()
-    plain = frozen.filter(twin=None, slug__in=[slug for slug, is_source in found if not is_source])
-    sources = frozen.filter(twin__slug__in=[slug for slug, is_source in found if is_source])
-    return [*asked.values(), *plain, *sources]
-
-
-def _overlap(one: Name, other: Name, made: dict[Name, _Made]) -> bool:
-    """Follow both to what they are made of, the younger first, unless a split keeps them apart."""
-    seen, left = set[tuple[Name, Name]](), [(one, other)]
-    while left:
-        pair = left.pop()
-        if pair[0] == pair[1]:
-            return True
-        a, b = (made.get(name) for name in pair)
-        if pair in seen or (a and b and a.split and a.split == b.split and a.part != b.part):
-            continue
-        seen.add(pair)
-        if a and (not b or a.pk > b.pk):
-            left += [(parent, pair[1]) for parent in a.parents]
-        elif b:
-            left += [(pair[0], parent) for parent in b.parents]
-    return False
+    keys = Origins().overlapping({each.pk for each in test_sets})
+    return list(TestSet.objects.frozen().filter(pk__in=keys).order_by("pk"))
 
 
 def published_gold(test_sets: Iterable[TestSet]) -> list[TestSet]:

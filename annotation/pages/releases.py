@@ -28,6 +28,7 @@ from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_of
 from annotation.releases.listing import listing, parts_of
 from annotation.testset import board_moves, count_hiding, logged_changes
+from annotation.testset_overlap import overlapping
 from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -217,7 +218,7 @@ def publish(request: HttpRequest, slug: str) -> HttpResponse:
         "withdraw": withdraw,
         "effect": shown and shown[1],
         "withdrawal": publication_effect.of_withdrawal(test_set),
-        "hiding": count_hiding(test_set),
+        "hiding": count_hiding(*overlapping([test_set])),
         "downloads": publishing.downloads(test_set, by=user),
         "log": logged_changes(test_set)[:MAX_LINES],
     }

@@ -35,6 +35,7 @@ from annotation.testset import (
     release,
     withdraw_release,
 )
+from annotation.testset_overlap import overlapping
 from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.registry import written_formats
 from evalsvc.core.formats.tag_schemes import SCHEMES
@@ -167,7 +168,7 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
         "set": test_set,
         "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),
         "may_read": test_set.readable_by(user),
-        "hiding": count_hiding(test_set),
+        "hiding": count_hiding(*overlapping([test_set])),
         "releases": test_set.releases.select_related("user"),
         "form": form,
         "sees_project": project is not None and roles.role_in(project, user) is not None,

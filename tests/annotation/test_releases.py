@@ -114,7 +114,7 @@ def test_the_release_form_counts_the_phases_that_hide_the_gold(gold: TestSet, cl
     page = reverse("test-set", args=[gold.slug])
     assert "hidden phase" not in client.get(page).content.decode()
     add_setting(gold, gold.by)
-    assert "1 hidden phase uses this gold now." in client.get(page).content.decode()
+    assert "1 hidden phase uses this gold now, or lines of it." in client.get(page).content.decode()
     Setting.objects.update(disclosure="open")
     assert "hidden phase" not in client.get(page).content.decode()
 

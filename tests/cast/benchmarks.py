@@ -68,8 +68,9 @@ def freeze(
     people: Iterable[int] = (),
     sha256: str = "",
     steps: Iterable[dict[str, Any]] = (),
+    **made_of: Any,
 ) -> TestSet:
-    """A frozen test set, as a freeze or an import leaves it; `steps` changed its ontology."""
+    """A frozen test set, as a freeze, an import or a split leaves it; `steps` changed its ontology."""
     raw = [canonical_line(line) for line in lines]
     test_set = TestSet.objects.create(
         slug=slug,
@@ -78,7 +79,7 @@ def freeze(
         kind=kind,
         origin=origin,
         labels=[{"name": label, "title": label} if isinstance(label, str) else label for label in labels],
-        manifest={"people": list(people), "ontology": list(steps)},
+        manifest={"people": list(people), "ontology": list(steps)} | made_of,
         rows=len(raw),
         sha256=sha256 or hashlib.sha256(b"".join(raw)).hexdigest(),
         by=by,

@@ -36,6 +36,9 @@ class DisplayEffectSerializer(serializers.Serializer[Any]):
     elsewhere = serializers.IntegerField(
         help_text="Other settings on its gold that change between rounded and exact figures."
     )
+    hiding = serializers.IntegerField(
+        help_text="Other settings that would hide its gold, or gold that may share lines with it."
+    )
     order = OrderEffectSerializer(
         allow_null=True, help_text="Null unless main measure, its direction or the rule of rows changes."
     )

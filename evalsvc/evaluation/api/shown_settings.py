@@ -89,9 +89,9 @@ class WithGold(serializers.Serializer[Any]):
         return self.shown_gold(shown).get("gold_salt", "")
 
     @cached_property
-    def _secret(self) -> set[str]:
-        """Secret golds, read once for a whole list."""
-        return gold_digest.secret_golds()
+    def _secret(self) -> gold_digest.SecretGold:
+        """Secret gold, read once for a whole list."""
+        return gold_digest.SecretGold()
 
     def shown_gold(self, shown: Setting | SettingVersion | Disclosed) -> dict[str, str]:
         """Return the shown digests of the gold."""

@@ -133,7 +133,9 @@ def shown_by_setting(
     if not settings:  # large boards are read as stored
         return {}
     numbered: dict[int, dict[int, SettingVersion]] = defaultdict(dict)
-    for version in SettingVersion.objects.filter(setting__in=settings).select_related("test_set", "only"):
+    read = {each.pk: each for each in settings}
+    for version in SettingVersion.objects.filter(setting__in=read).select_related("test_set", "only"):
+        version.setting = read[version.setting_id]
         numbered[version.setting_id][version.number] = version
     scored, shown = _scored_runs(settings), {}
     for setting in settings:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 from django.db import transaction
-from django.db.models import Count, Exists, Max, OuterRef, Q
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from evalsvc.core.jobs import queue
@@ -30,7 +30,6 @@ from evalsvc.evaluation.boards.figures import (
     SystemRuns,
     identity_of,
 )
-from evalsvc.evaluation.disclosure.gold_digest import secret_versions
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.measures.computation import SCORER
 from evalsvc.evaluation.models import (
@@ -142,9 +141,7 @@ def read(
     `held_back` are the settings with exact figures hidden from the reader; `numbers` the versions asked for.
     """
     related = ("version__test_set", "version__only")
-    secret = secret_versions().filter(gold_sha256=OuterRef("version__gold_sha256"))
-    rows = StoredBoard.objects.filter(setting__in=settings).annotate(gold_is_secret=Exists(secret))
-    rows = rows.select_related(*related)
+    rows = StoredBoard.objects.filter(setting__in=settings).select_related(*related)
     if all((each.pk, each.pk in held_back) in _runs for each in settings):  # and mostly of this very board
         rows = rows.defer("runs")
     found = {(row.setting_id, row.held_back): row for row in rows.order_by("pk")}  # the newest
@@ -154,7 +151,7 @@ def read(
     for setting in settings:
         row = found.get((setting.pk, setting.pk in held_back))
         if row and row.rules == _rules(setting, setting.pk in hidden):
-            row.version.setting, row.version.gold_is_secret = setting, row.gold_is_secret
+            row.version.setting = setting
             usable[setting] = row
     asked = {
         setting: row

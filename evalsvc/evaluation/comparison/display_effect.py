@@ -17,7 +17,7 @@ from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
-from evalsvc.evaluation.models import Setting, SettingVersion, Submission
+from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.roles import is_sealed
 
 ORDERING = ("main", "row_rule", "lower_is_better")
@@ -64,6 +64,7 @@ class DisplayEffect:
     at_closing: Shown | None
     closes: str
     elsewhere: int
+    hiding: int
     order: OrderEffect | None = None
 
     def __str__(self) -> str:
@@ -87,7 +88,14 @@ class DisplayEffect:
         digest = f" The digest of the gold is {shown}." * (self.before.digest != self.after.digest)
         others = f" {counted(self.elsewhere, 'other setting')} on this gold also"
         turn = f"{others} {'changes' if self.elsewhere == 1 else 'change'} between rounded and exact figures."
-        return known + state + digest + turn * bool(self.elsewhere)
+        return known + state + digest + turn * bool(self.elsewhere) + self._given_away
+
+    @property
+    def _given_away(self) -> str:
+        if not self.hiding or self.after.figures != "exact" or self.after.state == "coming":
+            return ""
+        hiding = f"{counted(self.hiding, 'other setting')} {'hides' if self.hiding == 1 else 'hide'}"
+        return f" {hiding} gold of these lines, which exact figures give away."
 
     @property
     def _later(self) -> str:
@@ -98,30 +106,24 @@ class DisplayEffect:
 
 
 def _shown(setting: Setting, at: datetime) -> Shown:
-    figures, words = "exact", "all figures, counts and errors"
+    gold = gold_digest.newest(setting)
+    secret = gold_digest.SecretGold(at).has_lines_of(gold)
+    figures, words = "exact", "all figures and counts" if secret else "all figures, counts and errors"
     if is_sealed(setting, at):
         figures, words = "none", "no figure"
     elif hidden_among([setting], at):
         rounded = Policy(setting, hidden=True).rounded
         figures = "rounded" if rounded else "none"
         words = f"rounded figures alone ({rounded})" if rounded else "no figure"
-    gold = gold_digest.newest(setting)
-    secret = gold_digest.secret_versions(at).filter(gold_sha256=gold.gold_sha256).exists()
     return Shown(file_contract.state_at(setting, at), figures, words, not (secret or gold.only_id))
-
-
-def _others(setting: Setting) -> set[int]:
-    """Return other settings on gold of this one that hold back exact figures."""
-    golds = setting.versions.values("test_set")
-    versions = SettingVersion.objects.filter(test_set__in=golds).exclude(setting__in=[setting.pk])
-    return hidden_among(Setting.objects.filter(pk__in=versions.values("setting")))
 
 
 def of_change(setting: Setting, *, by: User, **changed: Any) -> DisplayEffect:
     """Change the setting, look at what teams see, and roll it back."""
     runs = Submission.objects.filter(evaluations__setting=setting, withdrawn_at=None)
     now = timezone.now()
-    before, others = _shown(setting, now), _others(setting)
+    before, others = _shown(setting, now), gold_digest.others_on_gold(setting)
+    hidden = hidden_among(others.all())
     with transaction.atomic():
         trial = Setting.objects.select_related("benchmark").get(pk=setting.pk)
         closes = creation.change_setting(trial, by=by, **changed).closes_at
@@ -132,7 +134,8 @@ def of_change(setting: Setting, *, by: User, **changed: Any) -> DisplayEffect:
             after=_shown(trial, now),
             at_closing=_shown(trial, closes) if closes and closes > now else None,
             closes=stated(closes, setting.benchmark) if closes else "",
-            elsewhere=len(others ^ _others(trial)),
+            elsewhere=len(hidden ^ (still := hidden_among(others.all()))),
+            hiding=len(still),
         )
         transaction.set_rollback(True)
     if any(getattr(setting, name) != getattr(trial, name) for name in ORDERING):

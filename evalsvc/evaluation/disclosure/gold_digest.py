@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cached_property
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.testset import TestSet
+from annotation.testset_overlap import Origins
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 
@@ -31,20 +32,53 @@ def secret_versions(at: datetime | None = None) -> QuerySet[SettingVersion]:
     return SettingVersion.objects.filter(secret).exclude(Exists(public))
 
 
-def secret_golds(golds: Collection[str] | None = None) -> set[str]:
-    """Return the digests of secret golds, by default of all.
+class SecretGold:
+    """What settings keep secret, under any version of them; it is read when first needed."""
 
-    A gold is secret while any setting, under any version of it, hides it, seals its scores or is yet to open.
-    """
-    versions = secret_versions()
-    if golds is not None:
-        versions = versions.filter(gold_sha256__in=golds)
-    return set(versions.values_list("gold_sha256", flat=True))
+    def __init__(self, at: datetime | None = None) -> None:
+        self._at = at
+
+    @cached_property
+    def _uses(self) -> tuple[dict[int, datetime], dict[str, datetime]]:
+        """Test sets and digests of secret golds, each since its first use."""
+        rows = secret_versions(self._at).order_by("-created_at")
+        sets, copies = dict[int, datetime](), dict[str, datetime]()
+        for test_set, digest, began in rows.values_list("test_set", "gold_sha256", "created_at"):
+            sets[test_set] = copies[digest] = began
+        return sets, copies
+
+    @cached_property
+    def _origins(self) -> Origins:
+        return Origins()
+
+    def has_lines_of(self, version: SettingVersion) -> bool:
+        """True if a setting keeps the gold of a version secret, or gold that may share lines with it.
+
+        Copies and sets of one origin count if they were in use before the setting of the version closed:
+        anybody may have its gold since.
+        """
+        sets, copies = self._uses
+        closes_at = version.setting.closes_at
+        until = max(closes_at, version.created_at) if closes_at else datetime.max.replace(tzinfo=UTC)
+        if version.test_set_id in sets or copies.get(version.gold_sha256, until) < until:
+            return True
+        earlier = [test_set for test_set, began in sets.items() if began < until]
+        return any(self._origins.may_share(test_set, version.test_set_id) for test_set in earlier)
 
 
-def count_hiding(test_set: TestSet) -> int:
-    """Count the settings that hide or seal this gold until they close."""
-    return secret_versions().filter(gold_sha256=test_set.sha256).values("setting").distinct().count()
+def others_on_gold(setting: Setting) -> QuerySet[Setting]:
+    """Return other settings on gold of a setting, on a copy, or on gold that may share lines with it."""
+    own = list(setting.versions.values_list("test_set", "gold_sha256"))
+    keys = Origins().overlapping({test_set for test_set, _ in own})
+    alike = Q(test_set__in=keys) | Q(gold_sha256__in={digest for _, digest in own})
+    versions = SettingVersion.objects.filter(alike).exclude(setting=setting.pk)
+    return Setting.objects.filter(pk__in=versions.values("setting"))
+
+
+def count_hiding(*test_sets: TestSet) -> int:
+    """Count the settings that hide or seal gold of these sets until they close."""
+    versions = secret_versions().filter(gold_sha256__in={each.sha256 for each in test_sets})
+    return versions.values("setting").distinct().count()
 
 
 def new_salt(setting: Setting, gold_sha256: str) -> str:
@@ -58,18 +92,14 @@ def commitment(salt: str, gold_sha256: str) -> str:
     return hashlib.sha256((salt + gold_sha256).encode()).hexdigest()
 
 
-def of_version(version: SettingVersion, secret: Collection[str] | None = None) -> dict[str, str]:
+def of_version(version: SettingVersion, secret: SecretGold | None = None) -> dict[str, str]:
     """Return the commitment; with digest and salt unless held back.
 
-    `secret` are the secret golds, if they are known. The gold of a version with `only` has lines that its
-    setting never shows.
+    The gold of a version with `only` has lines that its setting never shows.
     """
     digest, salt = version.gold_sha256, version.gold_salt
     names = {"gold_commitment": commitment(salt, digest)}
-    if secret is None:
-        known = version.gold_is_secret
-        secret = secret_golds([digest]) if known is None else [digest] if known else ()
-    held_back = version.only_id or digest in secret
+    held_back = version.only_id or (secret or SecretGold()).has_lines_of(version)
     return names if held_back else names | {"gold_sha256": digest, "gold_salt": salt}
 
 

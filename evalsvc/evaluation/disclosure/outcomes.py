@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from evalsvc.evaluation.disclosure.gold_digest import secret_golds
+from evalsvc.evaluation.disclosure.gold_digest import SecretGold, version_of
 from evalsvc.evaluation.disclosure.policy import Disclosed, Policy
 from evalsvc.evaluation.models import EvaluationOutcomes
 from evalsvc.evaluation.roles import Person, organised
@@ -120,13 +120,14 @@ def unpack(content: bytes | memoryview) -> Outcomes:
 def why_closed(policy: Policy, gold_sha256: str, person: Person | None) -> str:
     """Say why a reader may not see items with their gold; empty if they may.
 
-    A gold that an open setting shows is closed while another one hides it, except to the organisers.
+    A gold that an open setting shows is closed while another one hides lines of it, except to the organisers.
     """
     if policy.hidden:
         return policy.sentence
     benchmark = policy.setting.benchmark_id
-    if secret_golds([gold_sha256]) and benchmark not in organised([benchmark], person):
-        return "Another setting hides the same gold."
+    version = policy.version or version_of(policy.setting, gold_sha256)
+    if SecretGold().has_lines_of(version) and benchmark not in organised([benchmark], person):
+        return "Another setting hides this gold, or gold that may share lines with it."
     return ""
 
 

@@ -13,8 +13,6 @@ from functools import cached_property
 from math import inf
 from typing import Any, Protocol
 
-from django.db.models import Exists, OuterRef, Q
-from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from evalsvc.core.web.formatting import listed, number, percent
@@ -78,20 +76,15 @@ def undefined(reason: str) -> str:
 def hidden_among(settings: Iterable[Setting], now: datetime | None = None) -> set[int]:
     """Return the settings whose exact figures would give their gold away.
 
-    A closed setting stays hidden while the gold of any version of it is secret elsewhere: of the same set, or
-    of a copy that was in use before the setting closed or the version began. Anybody may have the gold since.
+    A closed setting stays hidden while the gold of any version of it is secret elsewhere.
     """
     at = now or timezone.now()
     hiding = [each for each in settings if each.disclosure == Setting.Disclosure.HIDDEN]
     hidden = {each.pk for each in hiding if not each.has_closed(at)}
     if closed := {each.pk for each in hiding} - hidden:
-        secret = gold_digest.secret_versions(at)
-        open_since = Greatest(OuterRef("setting__closes_at"), OuterRef("created_at"))
-        copies = secret.filter(gold_sha256=OuterRef("gold_sha256"), created_at__lt=open_since)
-        still = SettingVersion.objects.filter(
-            Q(test_set__in=secret.values("test_set")) | Exists(copies), setting__in=closed
-        )
-        hidden |= set(still.values_list("setting", flat=True))
+        secret = gold_digest.SecretGold(at)
+        versions = SettingVersion.objects.filter(setting__in=closed).select_related("setting")
+        hidden |= {each.setting_id for each in versions if secret.has_lines_of(each)}
     return hidden
 
 
@@ -209,7 +202,7 @@ class Policy:
     def until(self) -> str:
         closes = self.setting.closes_at
         if self.setting.has_closed():
-            return "while another setting hides this gold"
+            return "while another setting hides this gold or lines of it"
         at = stated(closes, self.setting.benchmark) if closes else ""
         return f"until {at}" if at else "while the setting is open"
 

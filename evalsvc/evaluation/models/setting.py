@@ -119,7 +119,6 @@ class SettingVersion(models.Model):
     )
     by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
-    gold_is_secret: bool | None = None  # known where it was read with the version
 
     class Meta:
         ordering = ["number"]

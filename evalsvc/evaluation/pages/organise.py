@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -26,6 +27,7 @@ from evalsvc.evaluation.benchmarks import creation, file_contract, inputs, old_n
 from evalsvc.evaluation.benchmarks.label_inventory import labels_of
 from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
+from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import scored_labels
@@ -157,7 +159,8 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         rules.name_baselines(benchmark, form.chosen, by=users.person(request))
         messages.info(request, "Baselines saved.")
         return redirect("board-organise", slug)
-    settings = list(benchmark.settings.select_related("test_set", "only"))
+    related = benchmark.settings.select_related("test_set", "only").prefetch_related("versions")
+    settings = list(related)
     labels = scored_labels(benchmark, [each.test_set for each in settings])
     now = timezone.now()
     hidden_ones = hidden_among(settings, now)
@@ -173,6 +176,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
         "unranked": [setting for setting in hidden if Policy(setting, hidden=True).withholds_main],
+        "given_away": _given_away([each for each in settings if each.pk not in hidden_ones], now),
         "published": published_gold(setting.test_set for setting in hidden),
         "systems": form.systems.values_list("name", "team__name")[:MOST_SUGGESTED],
     }
@@ -233,6 +237,18 @@ def _shows_everything(setting: Setting, now: Any) -> bool:
     """True if teams see exact figures of gold still in use."""
     is_open = setting.disclosure == Setting.Disclosure.OPEN and setting.phase != Setting.Phase.DEV
     return is_open and file_contract.state_at(setting, now) != "closed"
+
+
+def _given_away(settings: list[Setting], now: datetime) -> list[str]:
+    """Name those that show exact figures of gold that another setting hides, perhaps in part."""
+    secret = gold_digest.SecretGold(now)
+    return [
+        each.title
+        for each in settings
+        if file_contract.state_at(each, now) != "coming"
+        and not roles.is_sealed(each, now)
+        and secret.has_lines_of(gold_digest.newest(each))
+    ]
 
 
 def _lead(benchmark: Benchmark, settings: list[Setting], now: Any) -> str:

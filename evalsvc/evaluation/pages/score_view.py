@@ -213,11 +213,12 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
         )
     facts += [(counted(n, "warning"), message, False) for n, message in warnings_of(submission.counts)]
     by_gold: dict[str, list[str]] = {}
+    secret = gold_digest.SecretGold()
     for evaluation in evaluations:
         version = gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
         part = f", items of {version.only}" if version.only else ""
         gold = f"{version.test_set}{part}, {version.test_set.origin}, version {version.number}"
-        digest = gold_digest.in_words(gold_digest.of_version(version))
+        digest = gold_digest.in_words(gold_digest.of_version(version, secret))
         by_gold.setdefault(f"{gold}: {digest}", []).append(evaluation.setting.title)
     facts += [("Gold", f"{gold} ({'; '.join(titles)})", True) for gold, titles in by_gold.items()]
     if evaluations:

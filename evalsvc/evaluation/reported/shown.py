@@ -12,7 +12,7 @@ from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
-from evalsvc.evaluation.disclosure.gold_digest import secret_golds
+from evalsvc.evaluation.disclosure.gold_digest import SecretGold
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import BoardTests, ReportedSystem, Setting, SettingVersion
 from evalsvc.evaluation.reported.checks import Check, checks
@@ -78,9 +78,7 @@ def _elsewhere(
 
 def _tells_size(setting: Setting, board: Board, person: Person | None) -> bool:
     """True for the organisers, and once no setting hides, seals or has yet to open the gold."""
-    secret: object = board.version.gold_is_secret  # read with stored boards
-    if secret is None:
-        secret = secret_golds([board.version.gold_sha256])
+    secret = SecretGold().has_lines_of(board.version)
     return not secret or bool(organised([setting.benchmark_id], person))
 
 

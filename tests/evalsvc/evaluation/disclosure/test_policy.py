@@ -155,7 +155,7 @@ def test_a_closed_phase_stays_hidden_while_another_asks_for_the_same_gold(cast: 
     assert len(shown_scores.newest(submission, person=cast.kim)[0].scores) == 3
     setting.refresh_from_db()
     policy = policy_for(setting, cast.kim)
-    assert policy.until == "while another setting hides this gold"
+    assert policy.until == "while another setting hides this gold or lines of it"
     assert policy.until in policy.sentence
 
 

@@ -212,7 +212,7 @@ def test_a_gold_that_another_setting_hides_is_not_shown_under_an_open_one(
     other.settings.update(disclosure="hidden")
     client.force_login(cast.kim)
     html = page(client, a="kelpie/Net")[1]
-    assert "Another setting hides the same gold." in html
+    assert "Another setting hides this gold, or gold that may share lines with it." in html
     assert "canary" not in html
     file = reverse("board-errors-file", args=["rel", "csv"])
     assert client.get(file, {"a": "kelpie/Net"}).status_code == 404

@@ -36,6 +36,7 @@ KINDS: dict[type, tuple[str, ...]] = {
     str: ("str",), bool: ("bool",), int: ("int",), float: ("float",), type(None): ("null",), list: ("array",),
     dict: ("object",),
 }  # fmt: skip
+ONE_EACH = "Write one object with these keys per line, not one for all."
 NO_NUL = "Remove the \\u0000."
 KEY = re.compile(r'"[ \t]*:')
 KEY_BYTES = re.compile(rb'"[ \t]*:')
@@ -205,7 +206,7 @@ def _report_shape(
             field=field,
             value=name,
             expected=f"one of: {', '.join(keys)}",
-            hint=lambda: did_you_mean(name, keys),
+            hint=lambda: did_you_mean(name, keys) or (ONE_EACH if line == 1 and not path else None),
         )
     elif "missing required" in message:
         problems.add("missing_key", line=line, field=field, value=text, expected=f"the key {name}")

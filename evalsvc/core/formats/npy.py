@@ -169,7 +169,9 @@ def _require_each_label(
             problems.stop("unknown_label", field="columns", value=name, hint=did_you_mean(name, known))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        problems.stop("duplicate_label", field="columns", value=twice, expected="each label once")
+        problems.stop(
+            "duplicate_label", field="columns", value=twice, expected="each label once", example=shown(labels)
+        )
     became = {part for name in names for part in mapped.get(name, ())}
     if missing := sorted(set(labels) - set(names) - became - mapped.keys()):
         expected = f"a column for each label; missing: {shown(missing)}"

@@ -103,6 +103,11 @@ def _require_small_directory(file: BinaryIO, size: int, problems: Problems) -> N
     file.seek(size - END_RECORD - min(listed, size - END_RECORD))
     directory = file.read(listed)
     if SCORES.encode() not in directory:
+        if b".npy" in directory:
+            expected = "an array named scores and, optionally, one named columns"
+            problems.stop(
+                "bad_npy", field="archive", value="other arrays", expected=expected, example=EXAMPLE
+            )
         reject_binary(MAGIC, problems)
     file.seek(0)
 

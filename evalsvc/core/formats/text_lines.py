@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.formats.problems import FileRejected, Problems
 
 Source = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
@@ -30,7 +29,9 @@ BINARY = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
 NOT_TEXT = "This is a binary file. Write the predictions as text, one JSON object per line."
 ARCHIVES = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 UTF8_MARK = b"\xef\xbb\xbf"
-BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+BYTE_ORDER_MARKS = {
+    b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16",
+}  # fmt: skip
 PEEKED_BYTES = 1 << 16
 LIKELY_LATIN = frozenset(range(0xA0, 0x100))
 
@@ -250,7 +251,7 @@ def reject_binary(head: bytes, problems: Problems, *, accepted: bytes = b"") -> 
         if head.startswith(mark):
             problems.stop(
                 "not_utf8", line=1, value=f"a {name} byte order mark", expected="UTF-8",
-                hint="Save the file as UTF-8.", example=KINDS["nul_character"].example,
+                hint="Save the file as UTF-8.", example=f"iconv -f {name} -t UTF-8 FILE > FILE.utf8",
             )  # fmt: skip
 
 

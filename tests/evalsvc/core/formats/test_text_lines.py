@@ -114,6 +114,16 @@ def test_utf16_is_named_with_and_without_its_mark():
         assert code_of("abc\n".encode(encoding)) == "nul_character"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_an_encoding_with_a_mark_is_named_with_what_converts_it(encoding):
+    problems = Problems()
+    with pytest.raises(FileRejected):
+        texts("\ufeffabc\n".encode(encoding), problems=problems)
+    name = encoding[:6].upper()
+    assert problems.first[0].value == f"a {name} byte order mark"
+    assert problems.first[0].example == f"iconv -f {name} -t UTF-8 FILE > FILE.utf8"
+
+
 def test_other_archives_are_named():
     with pytest.raises(FileRejected, match="a zip archive"):
         texts(b"PK\x03\x04rest")

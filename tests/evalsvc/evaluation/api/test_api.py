@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import pickle
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
@@ -18,7 +21,7 @@ from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Submission
 from tests.cast.basics import jsonl
-from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze
+from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
@@ -246,6 +249,42 @@ def test_a_dry_run_reports_the_problems_of_a_submission(cast: BenchmarkCast) -> 
     assert (good["fits"], good["form"], good["counts"]["claims"]) == (True, "label", 6)
     assert (bad["fits"], bad["errors_by_code"]) == (False, {"missing_id": 2})
     assert not Submission.objects.exists()
+
+
+EXAMPLE = '{"id": "z1", "label": "works_for"}'
+
+
+def npz(**arrays: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "example"),
+    [
+        (b'{"s0": "lived_in", "s1": "lived_in"}', "one object with these keys per line", EXAMPLE),
+        (b'{"predictions": []}', "one object with these keys per line", EXAMPLE),
+        (b"%PDF-1.4\n", "a PDF", EXAMPLE),
+        (pickle.dumps({}), "a Python pickle", EXAMPLE),
+        (npz(a=np.zeros((1, 3))), "an array named scores", "scores=scores"),
+        (
+            npz(scores=np.zeros((1, 2)), columns=np.array(["works_for", "works_for"])),
+            "each label once",
+            "works_for",
+        ),
+    ],
+)
+def test_a_file_of_another_shape_is_told_what_to_send_with_labels_of_the_benchmark(
+    cast: BenchmarkCast, file: bytes, words: str, example: str
+) -> None:
+    gold = freeze("z", [gold_sentence("z1", "Q1", "Q2", "works_for")], by=cast.olga, labels=["works_for"])
+    cast.benchmark(labels=["works_for"], settings=[("main", gold, "sentence", "micro_f1")])
+    address = "/api/v1/benchmarks/rel/check?team=kelpie"
+    reply = as_user(cast.kim).post(address, file, content_type="application/octet-stream").json()
+    (problem, *_) = reply["errors"]
+    assert words in " ".join(str(value) for value in problem.values())
+    assert example in problem["example"]
 
 
 @pytest.mark.parametrize(

@@ -270,7 +270,7 @@ def npz(**arrays: Any) -> bytes:
         (npz(a=np.zeros((1, 3))), "an array named scores", "scores=scores"),
         (
             npz(scores=np.zeros((1, 2)), columns=np.array(["works_for", "works_for"])),
-            "each label once",
+            "occurs twice",
             "works_for",
         ),
     ],

@@ -27,13 +27,33 @@ Scored = tuple[Submission, Evaluation]
 
 def shown(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:
     """Return what a person sees of its evaluations, under every version."""
+    return shown_of([submission], person)[0]
+
+
+def shown_of(submissions: Sequence[Submission], person: Person | None) -> list[list[Disclosed]]:
+    """Return what a person sees of the evaluations of each, in as many queries as for one."""
+    links = Submission.evaluations.through.objects.filter(submission__in=submissions)
+    pairs = list(links.order_by("evaluation").values_list("submission_id", "evaluation_id"))
     related = ("setting", "setting__test_set", "setting__only", "setting__benchmark")
-    evaluations = submission.evaluations.select_related(*related).prefetch_related(
-        "scores", "setting__versions__test_set", "setting__versions__only"
+    evaluations = (
+        Evaluation.objects.select_related(*related)
+        .prefetch_related("scores", "setting__versions__test_set", "setting__versions__only")
+        .in_bulk({evaluation for _, evaluation in pairs})
     )
-    sealed = sealed_from({each.setting for each in evaluations}, person)
-    visible = disclosed([(submission, each) for each in evaluations if each.setting_id not in sealed], person)
-    return sorted(visible, key=lambda each: (each.setting.rank, each.setting_id, precedence(each)))
+    sealed = sealed_from({each.setting for each in evaluations.values()}, person)
+    by_key = {each.pk: each for each in submissions}
+    scored = [
+        (by_key[submission], evaluations[evaluation])
+        for submission, evaluation in pairs
+        if evaluations[evaluation].setting_id not in sealed
+    ]
+    visible: dict[int, list[Disclosed]] = defaultdict(list)
+    for (submission, _), each in zip(scored, disclosed(scored, person), strict=True):
+        visible[submission.pk].append(each)
+    return [
+        sorted(visible[of.pk], key=lambda each: (each.setting.rank, each.setting_id, precedence(each)))
+        for of in submissions
+    ]
 
 
 def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
+from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 
 from evalsvc.core.accounts.models import User
@@ -156,8 +158,11 @@ def _run(run: Submission, final: Mapping[int, list[str]]) -> dict[str, Any]:
     }
 
 
-def _scores(runs: Iterable[Submission], person: User) -> Iterator[dict[str, Any]]:
-    for run in runs:
-        shown = shown_scores.shown(run, person=person)
-        for evaluation in EvaluationSerializer(shown, many=True).data:
-            yield {"id": run.pk, **{name: value for name, value in evaluation.items() if name != "computed"}}
+def _scores(runs: QuerySet[Submission], person: User) -> Iterator[dict[str, Any]]:
+    each = runs.iterator(chunk_size=BATCH)
+    while batch := list(islice(each, BATCH)):
+        shown = shown_scores.shown_of(batch, person)
+        keys = [run.pk for run, of_run in zip(batch, shown, strict=True) for _ in of_run]
+        written = EvaluationSerializer([*chain.from_iterable(shown)], many=True).data
+        for pk, evaluation in zip(keys, written, strict=True):
+            yield {"id": pk, **{name: value for name, value in evaluation.items() if name != "computed"}}

@@ -118,6 +118,10 @@ class Member(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="projects")
     role = models.CharField(max_length=12, choices=Role)
+    expected_items = models.PositiveIntegerField(
+        null=True, help_text="Items the person had had or could get when they were last counted for them."
+    )
+    expected_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_role_per_project")]

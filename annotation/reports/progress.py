@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from statistics import median
 from typing import Any
 
@@ -11,13 +11,14 @@ from django.db.models import Count, DateField, Exists, F, Func, OuterRef, Q, Que
 from django.db.models.functions import Now, TruncDay
 
 from annotation.adjudication import unanswerable_items
-from annotation.models import Annotator, Answer, Item, ItemCount, Lease, Project, Vote
+from annotation.models import Annotator, Answer, Item, ItemCount, Lease, Member, Project, Vote
 from annotation.queue import gold_questions, sql, votes
 from annotation.queue.available_items import asked_again, deferred_items, returned_items
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 
 RECENT_ANSWERS = 50
+COUNT_HOLDS = timedelta(hours=1)
 NO_WORK: dict[str, Any] = {"answered": 0, "skipped": 0, "today": 0, "median_seconds": None}
 
 
@@ -101,15 +102,35 @@ def _available_items(
         leased = _leases(annotator).count()
         again = _returned(project, annotator) + deferred
         again += asked_again(project, annotator).order_by().values("pk").count()
-    work = _unleased_work(project, annotator)
+    new = _unleased_work(project, annotator)
     qualifying = gold_questions.must_qualify(project, user, role=role)
     questions = _gold_questions(project, annotator, Item.Use.QUALIFY) if qualifying else 0
-    if not project.check_every or role == CURATOR:
-        return leased + work + again + questions
-    left = _gold_questions(project, annotator, Item.Use.CHECK)  # hidden checks still to come
-    position = annotator or Annotator(project=project, user=user)
-    checks = min(left, gold_questions.checks_among(position, work, project.check_every))
-    return leased + work + again + questions + checks
+    if role != CURATOR and gold_questions.keeps_leases(project):
+        if project.check_every:
+            left = _gold_questions(project, annotator, Item.Use.CHECK)  # hidden checks still to come
+            position = annotator or Annotator(project=project, user=user)
+            new += min(left, gold_questions.checks_among(position, new, project.check_every))
+        new = _expected_items(project, user, annotator, new)
+    return leased + again + questions + new
+
+
+def _expected_items(project: Project, user: User, annotator: Annotator | None, new: int) -> int:
+    """Return the new items of an earlier count, up to an hour ago, less those that the person got since.
+
+    Others take and free sentences, but no hidden checks: whoever watched the count follow each of their
+    leases would know the checks. That nothing is left shows at once, as no lease is given.
+    """
+    had = _had(annotator) if annotator else 0
+    member = Member.objects.filter(project=project, user=user)
+    outdated = Q(expected_at=None) | Q(expected_at__lte=Now() - COUNT_HOLDS) | Q(expected_items__lte=had)
+    if not new:
+        if member.exclude(expected_at=None).exists():
+            member.update(expected_at=None)
+        return 0
+    if member.filter(outdated).exists():  # on SQLite an update that changes nothing waits for others, too
+        member.filter(outdated).update(expected_items=had + new, expected_at=Now())
+    expected = member.values_list("expected_items", flat=True).first()
+    return expected - had if expected else new
 
 
 def answers_needed(project: Project) -> int:
@@ -210,6 +231,15 @@ def _gold_questions(project: Project, annotator: Annotator | None, use: str) -> 
     own = Lease.objects.filter(annotator=annotator) if use == Item.Use.CHECK else _leases(annotator)
     leases = own.filter(item=OuterRef("pk"))
     return items.exclude(Exists(votes)).exclude(Exists(leases)).count()
+
+
+def _had(annotator: Annotator) -> int:
+    """Count the items that a person ever had, without those of the qualification round."""
+    leases, votes = Lease.objects.filter(annotator=annotator), Vote.objects.filter(annotator=annotator)
+    every = leases.order_by().values("item").union(votes.order_by().values("item")).count()
+    questions = Item.objects.filter(project=annotator.project_id, use=Item.Use.QUALIFY)
+    own = Exists(leases.filter(item=OuterRef("pk"))) | Exists(votes.filter(item=OuterRef("pk")))
+    return every - questions.filter(own).count()
 
 
 def _leases(annotator: Annotator) -> QuerySet[Lease]:

@@ -23,7 +23,7 @@ from annotation.imports import undoing
 from annotation.models import Answer, Item, Lease, Mark, Project
 from annotation.ontology import guideline_versions, inventory
 from annotation.queue import gold_questions, lease_endings, leases, quality_settings, votes
-from annotation.reports.progress import progress_of
+from annotation.reports.progress import COUNT_HOLDS, progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import sentence
@@ -201,6 +201,42 @@ def test_sentences_that_others_hold_come_to_nobody_whose_count_would_tell_checks
         answer_item(lease.item, people[2], "A")
     assert len(came) == waiting <= 1
     assert not Lease.objects.filter(ending=Lease.Ending.TAKEN_BACK).exists()
+
+
+def test_the_count_does_not_follow_what_others_get_item_by_item(project: Project, people: list[User]) -> None:
+    """Else an item that another person got would be a check if the count stayed as it was."""
+    watching, getting, before = people
+    for item in project.items.live():
+        answer_item(item, before, "A")
+    counts, uses = {progress_of(project, watching)["waiting"]}, set[str]()
+    for _ in range(4):
+        lease = leases.lease_next(project, getting)
+        assert lease is not None
+        uses.add(lease.item.use)
+        counts.add(progress_of(project, watching)["waiting"])
+        answer_item(lease.item, getting, "A")
+    assert (uses, counts) == ({"", "check"}, {SENTENCES + CHECKS})
+
+    project.members.update(expected_at=Now() - COUNT_HOLDS)
+    later = progress_of(project, watching)["waiting"]
+    assert later < SENTENCES
+    for own in range(2):
+        lease = leases.lease_next(project, watching)
+        assert lease is not None
+        assert progress_of(project, watching)["waiting"] == later - own
+        answer_item(lease.item, watching, "A")
+        assert progress_of(project, watching)["waiting"] == later - own - 1
+
+
+def test_the_count_is_exact_when_nothing_is_left(project: Project, people: list[User]) -> None:
+    watching, *others = people
+    assert progress_of(project, watching)["waiting"] == SENTENCES + CHECKS
+    finish(project, *others)
+    while lease := leases.lease_next(project, watching):
+        answer_item(lease.item, watching, "A")
+    assert progress_of(project, watching)["waiting"] == 0
+    import_lines(project, [sentence("later", relations=["A"])])
+    assert progress_of(project, watching)["waiting"] in (1, 2)  # with a check, if it is due
 
 
 @pytest.mark.parametrize("part_with", [None, lose])

@@ -18,7 +18,7 @@ from annotation.consensus.choices import choices_of
 from annotation.consensus.rules import Rules, labels_in
 from annotation.models import Adjudication, Answer, Item, Lease, Project
 from evalsvc.core.database import now
-from evalsvc.core.formats.label_mapping import MappedAnswer, Payload
+from evalsvc.core.formats.label_mapping import Payload
 
 ANY_VOTES = "any"  # key of a decision that does not depend on the votes
 FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "extra", "free"]
@@ -172,14 +172,13 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
     if item.use:  # a gold question is never decided, and open to everybody
         return
     item.extra = item.asked
-    counted, mapped, verdict = _decide(item, records, rules)
-    while (
-        verdict.state == majority.DISPUTED and rules.project.calls_extra and may_extend(item, rules.project)
-    ):
-        item.extra += 1
-        counted, mapped, verdict = _decide(item, records, rules)
-    payloads = [answer.payload for answer in mapped]
+    if rules.project.calls_extra:
+        _call_extra(item, records, rules)
     k = answers_needed(item, rules.project)
+    counted = counted_answers(records.answers, k=k)
+    mapped = [rules.mapping.payload(answer.payload) for answer in counted]
+    payloads = [answer.payload for answer in mapped]
+    verdict = rules.verdict(payloads, k, rules.policy)
     item.state, item.gold, item.pattern = verdict.state, verdict.gold, verdict.pattern
     item.emptied = sum(answer.emptied for answer in mapped)
     item.policy_matters = verdict.state != majority.OPEN and _policy_matters(verdict, payloads, k, rules)
@@ -206,13 +205,18 @@ def may_extend(item: Item, project: Project) -> bool:
     return item.extra < project.most_extra
 
 
-def _decide(
-    item: Item, records: ItemRecords, rules: Rules
-) -> tuple[list[Answer], list[MappedAnswer], majority.Verdict]:
-    k = answers_needed(item, rules.project)
-    counted = counted_answers(records.answers, k=k)
-    mapped = [rules.mapping.payload(answer.payload) for answer in counted]
-    return counted, mapped, rules.verdict([answer.payload for answer in mapped], k, rules.policy)
+def _call_extra(item: Item, records: ItemRecords, rules: Rules) -> None:
+    """Call one more person while the answers as first given are disputed.
+
+    By the present ones, whoever tried all answers would learn those of others from the calls.
+    """
+    while may_extend(item, rules.project):
+        k = answers_needed(item, rules.project)
+        first = [answer.first_payload or answer.payload for answer in counted_answers(records.answers, k=k)]
+        mapped = [rules.mapping.payload(payload).payload for payload in first]
+        if rules.verdict(mapped, k, rules.policy).state != majority.DISPUTED:
+            break
+        item.extra += 1
 
 
 def _apply_decision(

@@ -162,6 +162,10 @@ class Answer(models.Model):
     annotator = models.ForeignKey("annotation.Annotator", on_delete=models.CASCADE, related_name="answers")
     vote = models.OneToOneField(Vote, on_delete=models.CASCADE, related_name="+")
     payload = models.JSONField()
+    first_payload = models.JSONField(
+        null=True,
+        help_text="The answer as first given, if it was changed: others are called by it.",
+    )
     position = models.PositiveIntegerField(help_text="The server's order: the first k count.")
     set_aside = models.BooleanField(default=False, help_text="By a curator; kept, not counted.")
     again = models.BooleanField(

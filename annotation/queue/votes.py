@@ -281,9 +281,10 @@ def _update_answer(
         Answer.objects.filter(item=item, annotator=annotator).delete()
         records.answers = [entry for entry in records.answers if entry is not own]
     elif own:
-        own.vote, own.payload, own.guideline = vote, payload, vote.guideline
+        first = None if own.again else own.first_payload or own.payload
+        own.vote, own.payload, own.first_payload, own.guideline = vote, payload, first, vote.guideline
         own.set_aside, own.again = own.set_aside or annotator.paused_at is not None, False
-        own.save(update_fields=["vote", "payload", "set_aside", "again", "guideline"])
+        own.save(update_fields=["vote", "payload", "first_payload", "set_aside", "again", "guideline"])
     else:
         records.answers += sql.fetch(
             Answer,
@@ -292,6 +293,7 @@ def _update_answer(
             annotator=annotator.pk,
             vote=vote.pk,
             payload=payload,
+            first_payload=_first_payload(vote) if vote.number > 1 else None,
             position=records.last_position + 1,  # behind all others, running imports included
             set_aside=records.exclusion.excluded or annotator.paused_at is not None,
             aside=records.exclusion.oversight,
@@ -302,6 +304,13 @@ def _update_answer(
         ending = Lease.Ending.SKIPPED if payload is None else Lease.Ending.ANSWERED
         sql.execute(sql.END_LEASE, item=item.pk, annotator=annotator.pk, ending=ending)
         records.leases = others
+
+
+def _first_payload(vote: Vote) -> Payload | None:
+    """Return the first answer of a person who skipped the item since."""
+    earlier = Vote.objects.filter(item=vote.item_id, annotator=vote.annotator_id, number__lt=vote.number)
+    answers = earlier.filter(act=Vote.Act.ANSWER).order_by("number")
+    return answers.values_list("payload", flat=True).first()
 
 
 def history(project: Project, user: User, n: int = 10) -> QuerySet[Vote]:

@@ -97,17 +97,33 @@ class Queue(RuleBasedStateMachine):
                 places[person] = payload
         return places
 
+    def first_answers(self, item: int) -> dict[int, Relations]:
+        answers = {}
+        for _, person, payload, _ in (act for act in self.log if act[0] == item):
+            if not isinstance(payload, str):
+                answers.setdefault(person, payload)
+        return answers
+
     def decided(self, item: int) -> tuple[int, list[int], Verdict]:
-        """Return the answers needed, the answers that count, and the outcome."""
-        counting = [person for person in self.answers_in_order(item) if (item, person) not in self.excluded]
-        for extra in range(self.asked[item], MOST_EXTRA + 1):
-            wanted = self.k + extra
-            first = counting[:wanted]
-            payloads = [{"spans": [], "relations": self.answers_in_order(item)[person]} for person in first]
-            verdict = decide(payloads, kind="relations", policy="majority", k=wanted)
-            if verdict.state != "disputed" or not self.calls_extra:
-                break
-        return wanted, first, verdict
+        """Return the answers needed, the answers that count, and the outcome.
+
+        One more person is called where the answers as first given are disputed.
+        """
+        answers = self.answers_in_order(item)
+        counting = [person for person in answers if (item, person) not in self.excluded]
+
+        def outcome(given: dict[int, Relations], wanted: int) -> Verdict:
+            payloads = [{"spans": [], "relations": given[person]} for person in counting[:wanted]]
+            return decide(payloads, kind="relations", policy="majority", k=wanted)
+
+        wanted, most = self.k + self.asked[item], self.k + MOST_EXTRA
+        while (
+            self.calls_extra
+            and wanted < most
+            and outcome(self.first_answers(item), wanted).state == "disputed"
+        ):
+            wanted += 1
+        return wanted, counting[:wanted], outcome(answers, wanted)
 
     # ---- what people do --------------------------------------------------------------------------
     def running(self, person: int) -> QuerySet[Lease]:

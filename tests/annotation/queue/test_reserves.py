@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db.models.functions import Now
@@ -11,7 +12,8 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus import item_state
 from annotation.models import Lease
-from annotation.queue import leases, quality_settings
+from annotation.ontology import guideline_versions
+from annotation.queue import leases, quality_settings, votes
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.projects import (
     annotators,
@@ -107,13 +109,38 @@ def test_a_tie_asks_one_more_annotator_up_to_the_limit() -> None:
         decisions.ask_one_more(item, by=curator())
 
 
-def test_a_changed_answer_cancels_the_request_for_one_more() -> None:
+@pytest.mark.parametrize("first", ["A", "B"])
+def test_who_changes_an_answer_learns_from_no_call_what_the_other_answered(first: str) -> None:
+    """One more person is called, or not, by the answers as first given."""
     project = project_with_items(1, k=2)
     quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
-    item = answered_item(project, ["A"], ["B"])
-    answer_item(item, annotators(project, 2)[1], "A", base=1)
+    item = answered_item(project, ["A"], [first])
+    second = annotators(project, 2)[1]
+    called = (1, 1) if first == "B" else (0, 0)
+    for base, label in enumerate(("C", "A", "B", "A"), start=1):
+        answer_item(item, second, label, base=base)
+        item.refresh_from_db()
+        assert (item.extra, item.free) == called
+    votes.skip(item, second, client_id=uuid4(), reason="broken", base=5)
+    for base, label in ((6, "C"), (7, "A")):
+        answer_item(item, second, label, base=base)
+        item.refresh_from_db()
+        assert (item.extra, item.free) == called
+    answer_item(item, annotators(project, 3)[2], "A")
     item.refresh_from_db()
-    assert (item.state, item.extra, item.free) == ("settled", 0, 0)
+    assert item.state == "settled"
+
+
+def test_an_answer_that_was_asked_again_calls_one_more_anew() -> None:
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, ["A"], ["A"])
+    projects.set_guideline(project, guideline="Second", by=curator())
+    guideline_versions.ask_again(project, 1, by=curator())
+    for user, label in zip(annotators(project, 2), ("A", "B"), strict=True):
+        answer_item(item, user, label, base=1)
+    item.refresh_from_db()
+    assert (item.state, item.extra, item.free) == ("open", 1, 1)
 
 
 def test_enabling_extra_annotators_applies_to_existing_disputes() -> None:

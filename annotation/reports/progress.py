@@ -69,14 +69,13 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
 
 
 def _own_work(annotator: Annotator, deferred: int) -> dict[str, Any]:
-    recent = Vote.objects.filter(annotator=annotator).order_by("-pk").values_list("milliseconds", flat=True)
-    times = sorted(time for time in recent[:20] if time is not None)
+    times = _answer_seconds(Vote.objects.filter(annotator=annotator, batch=None), RECENT_ANSWERS)
     answers = Answer.objects.filter(annotator=annotator)
     return {
         "answered": answers.count(),
         "skipped": _skipped(annotator) - deferred,
         "today": answers.filter(vote__annotator=annotator, vote__at__gte=TruncDay(Now())).count(),
-        "median_seconds": round(times[len(times) // 2] / 1000, 1) if times else None,
+        "median_seconds": round(median(times), 1) if times else None,
     }
 
 
@@ -167,11 +166,16 @@ def own_days(project: Project, user: User) -> list[WorkDay]:
 
 def own_times(project: Project, user: User) -> OwnAnswerTimes:
     """Return a person's recent and earlier median answer times."""
-    timed = _own_votes(project, user).filter(act=Vote.Act.ANSWER, milliseconds__isnull=False)
-    latest = timed.order_by("-pk").values_list("milliseconds", flat=True)[: 2 * RECENT_ANSWERS]
-    times = [milliseconds / 1_000 for milliseconds in latest if milliseconds is not None]
+    times = _answer_seconds(_own_votes(project, user), 2 * RECENT_ANSWERS)
     recent, earlier = times[:RECENT_ANSWERS], times[RECENT_ANSWERS:]
     return OwnAnswerTimes(median(recent) if recent else None, median(earlier) if earlier else None)
+
+
+def _answer_seconds(of: QuerySet[Vote], n: int) -> list[float]:
+    """Return the times of the last n answers with one, the latest first."""
+    timed = of.filter(act=Vote.Act.ANSWER, milliseconds__isnull=False).order_by("-pk")
+    latest = timed.values_list("milliseconds", flat=True)[:n]
+    return [milliseconds / 1_000 for milliseconds in latest if milliseconds is not None]
 
 
 def own_history(project: Project, user: User) -> QuerySet[Vote]:

@@ -155,8 +155,8 @@ def test_a_person_cannot_lease_a_whole_project(monkeypatch: pytest.MonkeyPatch) 
 def test_progress_counts_own_answers_skips_and_remaining_items() -> None:
     project = project_with_items(3)
     user = annotators(project, 1)[0]
-    answer_item(take(project, user).item, user, "A")
-    votes.skip(take(project, user).item, user, client_id=uuid4(), reason="undecided", milliseconds=3000)
+    answer_item(take(project, user).item, user, "A", milliseconds=3000)
+    votes.skip(take(project, user).item, user, client_id=uuid4(), reason="undecided", milliseconds=9000)
     progress = progress_of(project, user)
     wanted = {"answered": 1, "skipped": 1, "waiting": 1, "total": 3, "today": 1, "median_seconds": 3.0}
     assert {name: progress[name] for name in wanted} == wanted

@@ -14,7 +14,7 @@ from django.urls import reverse
 from annotation import projects
 from annotation.models import Annotator, Item, Project
 from annotation.queue import lease_endings, leases, pauses, quality_settings, votes
-from annotation.reports.progress import answers_needed, progress_of
+from annotation.reports.progress import answers_needed, own_times, progress_of
 from evalsvc.core.accounts.models import User
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
@@ -164,3 +164,13 @@ def test_nothing_remains_for_paused_annotators_or_in_closed_projects() -> None:
     assert (progress_of(project, first)["waiting"], progress_of(project, second)["waiting"]) == (0, 2)
     projects.close(project, by=curator())
     assert progress_of(project, second)["waiting"] == 0
+
+
+def test_the_median_time_is_that_of_answers_alone_in_every_report() -> None:
+    project = project_with_items(3, k=1)
+    (user,) = annotators(project, 1)
+    first, second, third = project.items.order_by("rank")
+    answer_item(first, user, "A", milliseconds=1_000)
+    answer_item(second, user, "A", milliseconds=4_000)
+    votes.skip(third, user, client_id=uuid4(), reason="broken", milliseconds=90_000)
+    assert progress_of(project, user)["median_seconds"] == own_times(project, user).recent == 2.5

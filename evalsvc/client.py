@@ -32,6 +32,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import http.client
+import io
 import json
 import os
 import shutil
@@ -410,8 +411,7 @@ class Client:
         return self._post(path, {"action": action, "items": [*items], **values}, filters)
 
     def _change(self, submission: int, change: str) -> Submission:
-        with tempfile.TemporaryFile() as empty:
-            return self._request(f"submissions/{submission:d}/{change}", {}, body=empty)
+        return self._request(f"submissions/{submission:d}/{change}", {}, body=io.BytesIO())
 
     def status(self, submission: int, *, wait: int = 0) -> Submission:
         """Return a submission; wait that many seconds for its next change."""
@@ -438,8 +438,7 @@ class Client:
         query: dict[str, str | list[str]] = {"setting": setting, "systems": list(systems)}
         comparison: Comparison = self._request(path, query)
         if comparison["state"] not in ("done", *WAITING):
-            with tempfile.TemporaryFile() as empty:
-                comparison = self._request(path, query, body=empty)
+            comparison = self._request(path, query, body=io.BytesIO())
         while comparison["state"] in WAITING:
             time.sleep(1)
             comparison = self._request(path, query)
@@ -471,10 +470,8 @@ class Client:
         query: Mapping[str, str] | None = None,
         read: Callable[[Any], Any] = json.load,
     ) -> Any:
-        with tempfile.TemporaryFile() as body:
-            body.write(json.dumps(values).encode())
-            headers = {"Content-Type": "application/json"}
-            return self._request(path, query or {}, headers=headers, body=body, read=read)
+        body, headers = io.BytesIO(json.dumps(values).encode()), {"Content-Type": "application/json"}
+        return self._request(path, query or {}, headers=headers, body=body, read=read)
 
     def _request(
         self,

@@ -31,6 +31,20 @@ def cast(db: None) -> ProjectCast:
     return cast.open()
 
 
+@pytest.mark.parametrize("who", ["ann", "judy", "vera", "stranger"])
+@pytest.mark.parametrize("act", ["pause", "resume", "set-aside", "put-back"])
+def test_numbers_of_annotators_tell_nobody_but_curators_who_works_in_a_project(
+    client: Client, cast: ProjectCast, act: str, who: str
+) -> None:
+    leases.lease_next(cast.project, cast.people["bob"])
+    (annotator,) = cast.project.annotators.values_list("pk", flat=True)
+    client.force_login(cast.people[who])
+    addresses = [reverse(f"api-annotator-{act}", args=[pk]) for pk in (annotator, annotator + 1)]
+    replies = [client.post(address, "{}", content_type="application/json") for address in addresses]
+    assert [reply.status_code for reply in replies] == [404, 404]
+    assert replies[0].json() == replies[1].json()
+
+
 @pytest.mark.parametrize("who", ROLES)
 @pytest.mark.parametrize("page", ALLOWED)
 def test_a_page_is_visible_to_its_roles_only(client: Client, cast: ProjectCast, page: str, who: str) -> None:

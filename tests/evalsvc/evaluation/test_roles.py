@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.testset import TestSet
+from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Benchmark
@@ -70,6 +71,18 @@ def test_an_organiser_is_added_where_it_says_that_they_learn_all_gold(
     labels = {row["id"]: row["gold"][0]["label"] if row["gold"] else "N/A" for row in errors}
     assert labels == gold
     assert not TestSet.objects.usable_by(cast.lars).exists()
+
+
+def test_a_role_is_given_where_it_says_that_nobody_is_asked(client: Client, cast: BenchmarkCast) -> None:
+    hidden_phase(cast, {"s1": "born_in", "s2": "N/A"})
+    client.force_login(cast.olga)
+    address = reverse("board-people", args=["hid"])
+    assert "The person is not asked to accept." in client.get(address).content.decode()
+    User.objects.filter(pk=cast.lars.pk).update(first_name="Lars", last_name="Larsen")
+    page = client.post(address, {"username": "lars", "role": "viewer"}, follow=True).content.decode()
+    assert "Lars Larsen" in page
+    reply = client.post(address, {"username": "nobody", "role": "viewer"})
+    assert "nobody" in str(reply.context["form"].errors)
 
 
 def test_an_unknown_user_is_reported_at_the_field(

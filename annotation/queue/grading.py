@@ -98,10 +98,18 @@ def _rehearse_grade(item: Item, participant: Participant, payload: Payload | Non
 
 
 def is_right(payload: Payload, known: Payload, mapping: LabelMapping) -> bool:
-    """True if the choices are those of the known answer; for a label that was split, any of its parts."""
+    """True if the choices are those of the known answer; for a label that was split, any of its parts.
+
+    All are compared, also after one that differs: else a reply would take longer the more of them are right.
+    """
     chosen, expected = (_current_choices(each, mapping) for each in (payload, known))
-    pairs = ((chosen, expected), (expected, chosen))
-    return all(any(options & other for other in others) for one, others in pairs for options in one)
+    return _are_among(chosen, expected) & _are_among(expected, chosen)
+
+
+def _are_among(choices: list[frozenset[Any]], others: list[frozenset[Any]]) -> bool:
+    """True if each choice has an option of the others."""
+    options = frozenset[Any]().union(*others)
+    return not sum(options.isdisjoint(choice) for choice in choices)
 
 
 def _current_choices(payload: Payload, mapping: LabelMapping) -> list[frozenset[Any]]:

@@ -27,7 +27,7 @@ EMOJI = "\ufe0f"
 # What the service writes behind names, and in place of names of teams.
 OWN = r"baselines?|verified|final(?: entry)?|organi[sz]ers?|administrators?"
 MARKS = re.compile(rf"\(\s*((?:{OWN})\W*|reported\b.*)$", re.IGNORECASE)
-TEAMS = re.compile(rf"(?:the )?(?:{OWN}|(?:organi[sz]ers?|administrators?) of\b.*)", re.IGNORECASE)
+TEAMS = re.compile(rf"(?:the )?(?:{OWN}|evalsvc|(?:organi[sz]ers?|administrators?) of\b.*)", re.IGNORECASE)
 CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of scripts without
 
 

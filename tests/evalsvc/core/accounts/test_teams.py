@@ -77,6 +77,7 @@ def test_a_team_name_that_ends_like_a_mark_of_tables_is_rejected(team: Team) -> 
         "-ＢＡＳＥＬＩＮＥＳ-",
         "Organisers of Trial",
         "the organizers",
+        "evalsvc",
         "Administrator",
         "Net（final entry",
     ],

@@ -24,7 +24,7 @@ from evalsvc.evaluation.models import Benchmark, ContributedMeasure, Evaluation,
 from evalsvc.evaluation.roles import ORGANISER, VIEWER, require
 
 State = ContributedMeasure.State
-MOST_WAITING, MOST_ADMITTED = 50, 20
+MOST_WAITING, MOST_OF_ONE, MOST_ADMITTED = 50, 5, 20
 
 
 def bases_of(benchmark: Benchmark) -> list[str]:
@@ -59,7 +59,13 @@ def propose(benchmark: Benchmark, *, name: str, title: str, composition: Any, by
     with transaction.atomic():
         file_contract.lock_settings(benchmark)
         own = ContributedMeasure.objects.filter(benchmark=benchmark)
-        if own.filter(state=State.PROPOSED).count() >= MOST_WAITING:
+        waiting = own.filter(state=State.PROPOSED)
+        if waiting.filter(by=by).count() >= MOST_OF_ONE:
+            detail = (
+                f"{MOST_OF_ONE} measures that you proposed are waiting for the organisers of {benchmark}."
+            )
+            raise Conflict("too_many_measures", detail, hint="Try again once they have decided.")
+        if waiting.count() >= MOST_WAITING:
             detail = f"{MOST_WAITING} measures are waiting for the organisers of {benchmark}."
             raise Conflict("too_many_measures", detail, hint="Try again once they have decided.")
         of_name = own.filter(name=name)

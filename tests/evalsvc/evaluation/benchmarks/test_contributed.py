@@ -253,6 +253,16 @@ def test_the_page_takes_as_many_queries_for_many_measures(
         client.get(reverse("board-measures", args=[benchmark.slug]))
 
 
+def test_one_person_does_not_keep_others_from_proposing(cast: BenchmarkCast) -> None:
+    benchmark = cast.entities()
+    waiting = [propose(cast, benchmark, name=f"m{at}") for at in range(contributed.MOST_OF_ONE)]
+    with pytest.raises(Conflict, check=code("too_many_measures")):
+        propose(cast, benchmark, name="m5")
+    propose(cast, benchmark, name="other", by=cast.lars)
+    contributed.decide(waiting[0], admit=False, by=cast.olga)
+    propose(cast, benchmark, name="m5")
+
+
 def test_who_proposed_a_measure_is_told_to_organisers_and_to_themselves(
     client: Client, cast: BenchmarkCast
 ) -> None:

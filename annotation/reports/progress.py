@@ -240,10 +240,13 @@ def _gold_questions(project: Project, annotator: Annotator | None, use: str) -> 
 def _had(annotator: Annotator) -> int:
     """Count the items that a person ever had, without those of the qualification round."""
     leases, votes = Lease.objects.filter(annotator=annotator), Vote.objects.filter(annotator=annotator)
-    every = leases.order_by().values("item").union(votes.order_by().values("item")).count()
+    voted = votes.order_by().values("item").distinct().count()
+    others = leases.exclude(ending__in=(Lease.Ending.ANSWERED, Lease.Ending.SKIPPED))  # those have a vote
+    others = others.exclude(Exists(votes.filter(item=OuterRef("item"))))
+    unvoted = others.order_by().values("item").distinct().count()
     questions = Item.objects.filter(project=annotator.project_id, use=Item.Use.QUALIFY)
     own = Exists(leases.filter(item=OuterRef("pk"))) | Exists(votes.filter(item=OuterRef("pk")))
-    return every - questions.filter(own).count()
+    return voted + unvoted - questions.filter(own).count()
 
 
 def _leases(annotator: Annotator) -> QuerySet[Lease]:

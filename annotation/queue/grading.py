@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.functions import Now
+from django.db.models.functions import Length, Now
 
 from annotation.consensus import item_state
 from annotation.consensus.rules import Rules
@@ -16,6 +16,8 @@ from annotation.models import Annotator, Item, KnownAnswer, Mark, Project, Vote
 from annotation.queue.participants import Participant
 from annotation.queue.pauses import pause_work
 from evalsvc.core.formats.label_mapping import LabelMapping, Payload, empty_answer
+
+LIKE_CHECKS = 8  # checks of which the one closest in length stands for a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,8 @@ class Feedback:
     passed: bool | None
 
 
-def grade(item: Item, participant: Participant, payload: Payload | None) -> Feedback | None:
-    """Grade the first vote on a gold question; a skip is wrong.
-
-    A hidden check that was put off is graded when it comes again, like any other sentence.
-    """
+def grade(item: Item, participant: Participant, payload: Payload | None) -> Feedback:
+    """Grade the first vote on an item of the qualification round; a skip is wrong."""
     annotator, project = participant.annotator, participant.project
     known = KnownAnswer.objects.get(pk=item.pk)
     mapping = Rules(project).mapping
@@ -51,10 +50,6 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
     expected = choices_in(mapping.payload(known.payload).payload)
     right = payload is not None and is_right(payload, known.payload, mapping)
     created = Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": right})[1]
-    if item.use == Item.Use.CHECK:
-        if created:
-            _judge_checks(annotator, project)
-        return None
     if created:
         passed = judge_round(annotator, project)
     else:
@@ -68,33 +63,51 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
     return Feedback(right, choices, known.explains, n_done, round_size(project), passed)
 
 
+# ---- hidden checks --------------------------------------------------------------------------------
+# A known answer of many marks takes long to read and compare. So it is read for the first vote alone, and for
+# the first vote on a sentence that of a check of about its length.
+def grade_check(item: Item, participant: Participant, payload: Payload | None) -> None:
+    """Grade the first vote on a hidden check; a skip is wrong.
+
+    A check that was put off is graded when it comes again, like any other sentence.
+    """
+    annotator = participant.annotator
+    if Mark.objects.filter(item=item, annotator=annotator).exists():
+        return
+    right = _is_right_on(item, participant.project, payload)
+    with transaction.atomic():
+        Mark.objects.create(item=item, annotator=annotator, right=right)
+    _judge_checks(annotator, participant.project)
+
+
 def rehearse_grade(item: Item, participant: Participant, payload: Payload | None, vote: Vote) -> None:
     """Take as long for a sentence as a hidden check takes to be graded, and store nothing.
 
     Otherwise a reply would come later for checks. The savepoint stands for that in which a check is decided,
     also when a sentence is put off: both are then written in it, and once more.
     """
+    annotator = participant.annotator
+    earlier = Vote.objects.filter(item=item, annotator=annotator, number__lt=vote.number)
     with transaction.atomic():
         if vote.reason == "later":
             item_state.rewrite(item)
-        else:
-            _rehearse_grade(item, participant, payload, vote)
+        elif not earlier.exclude(reason="later").exists():
+            _is_right_on(item, participant.project, payload)
+            with transaction.atomic():
+                Mark.objects.create(item=item, annotator=annotator, right=True)
+            list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
         transaction.set_rollback(True)
 
 
-def _rehearse_grade(item: Item, participant: Participant, payload: Payload | None, vote: Vote) -> None:
-    annotator, project = participant.annotator, participant.project
-    KnownAnswer.objects.filter(pk=item.pk).first()
-    mapping = Rules(project).mapping
-    none = empty_answer()
-    for _ in ("chosen", "expected"):
-        choices_in(mapping.payload(payload or none).payload)
-    is_right(payload or none, none, mapping)
-    earlier = Vote.objects.filter(item=item, annotator=annotator, number__lt=vote.number)
-    if not earlier.exclude(reason="later").exists():
-        with transaction.atomic():
-            Mark.objects.create(item=item, annotator=annotator, right=True)
-        list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
+def _is_right_on(item: Item, project: Project, payload: Payload | None) -> bool:
+    """Compare an answer with the known one; on a sentence, with that of a check of about its length."""
+    checks = Item.objects.filter(project=project, use=Item.Use.CHECK).order_by("rank")
+    first = item.key.int % max(1, checks.count() - LIKE_CHECKS + 1)
+    lengths = checks.values_list("pk", Length("text"))[first : first + LIKE_CHECKS]
+    like = min(lengths, key=lambda row: abs(row[1] - len(item.text)), default=(item.pk, 0))[0]
+    known = KnownAnswer.objects.filter(pk=item.pk if item.use else like).first()
+    expected = known.payload if known else empty_answer()
+    return is_right(payload or empty_answer(), expected, Rules(project).mapping) and payload is not None
 
 
 def is_right(payload: Payload, known: Payload, mapping: LabelMapping) -> bool:

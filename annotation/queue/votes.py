@@ -171,9 +171,10 @@ def _decide(
     changed = vote.number > 1
     if before and item.use == Item.Use.CHECK:
         item_state.rehearse(item, before, project=participant.project, records=records, runs_all=changed)
-        if vote.reason != "later":
-            return grading.grade(item, participant, payload)
-        item_state.rewrite(item)
+        if vote.reason == "later":
+            item_state.rewrite(item)
+        else:
+            grading.grade_check(item, participant, payload)
         return None
     if item.use:
         return grading.grade(item, participant, payload) if vote.number == 1 else None

@@ -34,6 +34,8 @@ REJECTED = {
     "description": "Unknown query parameter or field.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
+NOT_OF_TEAMS = {"projects", "imports", "items", "leases", "annotators", "test-sets", "releases"}
+NOT_ALLOWED = REJECTED | {"description": "Not allowed, such as with a token of a team."}
 TEXT, NON_BLANK_TEXT = r"^[^\u0000]*$", r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 
 
@@ -114,7 +116,7 @@ def complete(result: Schema, **kwargs: Any) -> Schema:
         for operation in item.values():
             operation["tags"] = [GROUPS[_rank(path)][0]]
             operation["summary"] = operation["description"].split(". ")[0].split("; ")[0].rstrip(".")
-            operation["responses"].setdefault("400", dict(REJECTED))
+            operation["responses"] = _rejections(path) | operation["responses"]
         if "get" in item:
             read = item["get"]
             response = read["responses"].get("200", {})
@@ -132,6 +134,12 @@ def complete(result: Schema, **kwargs: Any) -> Schema:
                         text["pattern"] = NON_BLANK_TEXT if text.get("minLength") else TEXT
             shape["additionalProperties"] = False
     return result
+
+
+def _rejections(path: str) -> Schema:
+    """Responses of every operation, unless it describes them itself."""
+    not_of_teams = NOT_OF_TEAMS & set(path.split("/"))
+    return {"400": dict(REJECTED)} | ({"403": dict(NOT_ALLOWED)} if not_of_teams else {})
 
 
 def _rank(path: str) -> int:

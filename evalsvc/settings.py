@@ -260,6 +260,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
+        "evalsvc.core.accounts.token_authentication.TokenTeam",
         "evalsvc.core.accounts.token_authentication.TokenScope",
         "evalsvc.core.web.unknown_names.NoUnknownBody",
     ],

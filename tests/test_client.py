@@ -131,7 +131,7 @@ def test_a_measure_is_proposed_admitted_listed_and_retired(
     proposed = run(live, token, tmp_path, "propose", "rel", "micro_f2", parts, "--title", "own F2")
     assert proposed.stdout.startswith("micro_f2 1: own F2 (proposed)\n  mean of F2"), proposed.stderr
     refused = run(live, token, tmp_path, "admit", "rel", "micro_f2")
-    assert (refused.returncode, refused.stderr.partition(":")[0]) == (3, "not_allowed")
+    assert (refused.returncode, refused.stderr.partition(":")[0]) == (3, "needs_own_token")
     organiser = issue(User.objects.get(username="olga"), name="desk", scope="full")[1]
     assert "(admitted, 0 of 1 scored)" in run(live, organiser, tmp_path, "admit", "rel", "micro_f2").stdout
     assert run_next("score")
@@ -359,7 +359,7 @@ def test_a_shared_task_is_run_by_the_client(
 
     terms = tmp_path / "terms.md"
     terms.write_text("Be *fair*, \x1b[2Jétudiants.", encoding="utf-8")
-    assert say(token, "terms", "rel", terms).startswith("3 not_allowed")
+    assert say(token, "terms", "rel", terms).startswith("3 needs_own_token")
     assert say(organiser, "terms", "rel", terms, "--approval", "yes") == (
         "Terms: version 1. Teams are approved: yes.\n"
     )
@@ -400,7 +400,7 @@ def test_a_shared_task_is_run_by_the_client(
     assert say(organiser, "delete-view", "rel", saved[1]) == f"View {saved[1]} is deleted.\n"
     assert json.loads(say(organiser, "views", "rel")) == []
     packed = tmp_path / "all.zip"
-    assert say(token, "archive", "rel", packed).startswith("3 not_organiser")
+    assert say(token, "archive", "rel", packed).startswith("3 needs_own_token")
     assert say(organiser, "archive", "rel", packed) == ""
     with zipfile.ZipFile(packed) as archive:
         assert {"rel-archive/runs.jsonl", "rel-archive/SHA256SUMS"} <= set(archive.namelist())

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.accounts.tokens import OF_TEAM, WITHOUT_TEAM
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, Unknown
 from evalsvc.evaluation.dates import stated
@@ -56,14 +57,14 @@ def role_in(benchmark: Benchmark, user: Person) -> str | None:
     if isinstance(user, User):
         role = benchmark.people.filter(user=user).values_list("role", flat=True).first()
         if role:
-            return role
+            return VIEWER if user.team_of_token else role
     return VIEWER if benchmark.public else None
 
 
 def organised(benchmarks: Iterable[int], user: Person | None) -> set[int]:
     """Return the benchmarks that a user (None: the public) organises."""
     keys = set(benchmarks)
-    if not isinstance(user, User):
+    if not isinstance(user, User) or user.team_of_token:
         return set()
     if user.is_superuser:
         return keys
@@ -79,7 +80,8 @@ def require(benchmark: Benchmark, user: Person, role: str) -> None:
     if actual is None:
         raise Http404
     if role == ORGANISER and actual != ORGANISER:
-        raise NotAllowed("not_organiser", f"Only organisers of {benchmark} can do this.")
+        hint = f"{OF_TEAM} {WITHOUT_TEAM}" if isinstance(user, User) and user.team_of_token else ""
+        raise NotAllowed("not_organiser", f"Only organisers of {benchmark} can do this.", hint=hint)
 
 
 # ---- sealed scores and coming settings -----------------------------------------------------------
@@ -116,7 +118,11 @@ def require_begun(setting: Setting, user: Person) -> None:
 
 # ---- teams and their submissions -----------------------------------------------------------------
 def teams_of(user: Person) -> QuerySet[Team]:
-    return Team.objects.filter(members__user_id=user.pk or 0).order_by("name")
+    """Return the teams of a person; under a token of a team that team alone."""
+    teams = Team.objects.filter(members__user_id=user.pk or 0).order_by("name")
+    if isinstance(user, User) and user.team_of_token:
+        return teams.filter(pk=user.team_of_token)
+    return teams
 
 
 def require_member(benchmark: Benchmark, user: User, team: Team) -> None:
@@ -161,9 +167,11 @@ def visible_submissions(user: Person) -> QuerySet[Submission]:
     """Return the submissions of the user's teams and of benchmarks they organise."""
     if user.is_superuser:
         return Submission.objects.all()
+    mine = Q(system__team__in=teams_of(user).values("pk"))
+    if isinstance(user, User) and user.team_of_token:
+        return Submission.objects.filter(mine)
     organised = Organiser.objects.filter(user_id=user.pk or 0, role=ORGANISER).values("benchmark")
-    mine = teams_of(user).values("pk")
-    return Submission.objects.filter(Q(system__team__in=mine) | Q(benchmark__in=organised))
+    return Submission.objects.filter(mine | Q(benchmark__in=organised))
 
 
 def submission_for(user: Person, pk: int) -> Submission:
@@ -178,14 +186,8 @@ def _submission_among(visible: QuerySet[Submission], pk: int) -> Submission:
 
 
 def requested_submissions(request: Request) -> QuerySet[Submission]:
-    """Return the submissions that an API request may see.
-
-    A team's token sees only those of its team.
-    """
-    visible, token = visible_submissions(request.user), request.auth
-    if isinstance(token, ApiToken) and token.team_id:
-        visible = visible.filter(system__team=token.team_id)
-    return visible.select_related(*RELATED)
+    """Return the submissions that an API request may see."""
+    return visible_submissions(request.user).select_related(*RELATED)
 
 
 def requested_submission(request: Request, pk: int, *, to_change: bool = False) -> Submission:

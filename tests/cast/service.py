@@ -252,8 +252,9 @@ class ServiceCast:
         self.token, _ = tokens.issue(self["kim"], name=TEAM_TOKEN, team=self.kelpie)
         for scope in ("read", "submit", "full", "expired", "revoked"):
             wide = scope if scope in ApiToken.Scope.values else "full"
-            token, self.secrets[scope] = tokens.issue(self["tess"], name=scope, team=self.kelpie, scope=wide)
+            token, self.secrets[scope] = tokens.issue(self["tess"], name=scope, scope=wide)
             if scope == "expired":
                 ApiToken.objects.filter(pk=token.pk).update(expires_at=timezone.now() - timedelta(hours=1))
             if scope == "revoked":
                 tokens.revoke(token, by=token.user)
+        _, self.secrets["team"] = tokens.issue(self["tess"], name="team", team=self.kelpie, scope="full")

@@ -39,6 +39,7 @@ TOKENS = {
     "full": "full",
     "expd": "expired",
     "revk": "revoked",
+    "team": "team",
 }
 WRITES = ("INSERT", "UPDATE", "DELETE")
 # Any request records its token's last use, and logging out ends a session.

@@ -107,3 +107,15 @@ def test_a_submit_token_writes_submissions_and_comparisons_alone() -> None:
 def test_an_expired_or_revoked_token_is_rejected() -> None:
     protected = [cells for cells in API.values() if cells["anon"] == "401"]
     assert {cells[who] for cells in protected for who in ("expd", "revk")} == {"401"}
+
+
+def test_a_token_of_a_team_reads_what_members_read_whatever_its_owner_curates_or_organises() -> None:
+    """The archive of all runs, errors on hidden gold and gold were read with tokens in training scripts."""
+    opened = {row for row, cells in API.items() if cells["team"][0] == "2"}
+    assert opened == {row for row in opened if API[row]["ownr"] == API[row]["team"]}
+    assert {row for row, cells in API.items() if cells["full"][0] == "2"} - opened >= {
+        ("api-archive", "GET"),
+        ("api-ledger", "GET"),
+        ("api-votes", "GET"),
+        ("api-test-set-lines", "GET"),
+    }

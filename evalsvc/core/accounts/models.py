@@ -14,6 +14,7 @@ class User(AbstractUser):
     may_organise = models.BooleanField(
         default=False, help_text="May open projects, benchmarks and import published test sets."
     )
+    team_of_token: int | None = None  # of a request by a token of a team: the person acts without roles
 
     @property
     def shown_name(self) -> str:

@@ -22,6 +22,8 @@ from rest_framework.request import Request
 
 from evalsvc.core.accounts import tokens
 from evalsvc.core.accounts.models import ApiToken, User
+from evalsvc.core.accounts.tokens import OF_TEAM, WITHOUT_TEAM
+from evalsvc.core.errors.exceptions import NotAllowed
 
 if TYPE_CHECKING:  # rest_framework.views loads these classes by the settings: a cycle
     from rest_framework.views import APIView
@@ -59,6 +61,16 @@ class PageSession(SessionAuthentication):
         is_form = (request.content_type or "").startswith("multipart/form-data")
         is_form = is_form and any(parser.media_type == "multipart/form-data" for parser in request.parsers)
         super().enforce_csrf(request if is_form else request._request)
+
+
+class TokenTeam(BasePermission):
+    """A token of a team opens what members of teams use (`for_teams`), and nothing else."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        token = request.auth
+        if isinstance(token, ApiToken) and token.team_id and not getattr(view, "for_teams", False):
+            raise NotAllowed("needs_own_token", OF_TEAM, hint=WITHOUT_TEAM)
+        return True
 
 
 class TokenScope(BasePermission):

@@ -18,6 +18,8 @@ BY_DIGEST = "SELECT * FROM teams_apitoken WHERE digest = %(digest)s AND revoked_
 ACTIVE_USER = "SELECT * FROM teams_user WHERE id = %(user)s AND is_active"
 PREFIX = "evs_"
 Scope = ApiToken.Scope
+OF_TEAM = "A token of a team acts for the team alone, without the roles of its owner."
+WITHOUT_TEAM = "Create a token without a team, on your account page."
 
 
 def digest(secret: str) -> str:
@@ -60,5 +62,8 @@ def find(secret: str) -> ApiToken | None:
     user = database.first(User, ACTIVE_USER, user=token.user_id)
     if user is None:
         return None
+    if token.team_id:  # without rights of its own; roles are looked up by `team_of_token`
+        user.team_of_token = token.team_id
+        user.is_superuser = user.is_staff = user.may_organise = False
     token.user = user
     return token

@@ -164,6 +164,7 @@ BENCHMARKS: dict[str, str] = {
     "model_too_slow": "The pipeline exceeded the time limit.",
     "models_off": "This server does not run models. See detail or GET /api/v1/limits for the reason.",
     "moved_on": "The state of the submission changed in the meantime. Reload it.",
+    "needs_own_token": "A token of a team acts for the team alone. Use a token without a team.",
     "needs_full": "Organiser requests need a token with scope full.",
     "no_file": "The form has no part named file.",
     "no_pairs": "The gold has rows without head and tail, so it has no bags.",

@@ -183,6 +183,8 @@ SHOWN = ("settings__test_set", "settings__only", "settings__versions")
 
 
 class Benchmarks(generics.ListAPIView[Benchmark]):
+    for_teams = True
+
     serializer_class = BenchmarkSerializer
     pagination_class = BySlug
 
@@ -213,6 +215,8 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
 
 
 class OneBenchmark(APIView):
+    for_teams = True
+
     @extend_schema(operation_id="benchmark", responses={200: BenchmarkSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str) -> Response:
         """A benchmark with its settings."""
@@ -275,6 +279,8 @@ class OldNames(APIView):
 
 
 class AllInputs(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="benchmark_inputs",
         parameters=[
@@ -295,6 +301,8 @@ class AllInputs(APIView):
 
 
 class Measures(APIView):
+    for_teams = True
+
     @extend_schema(operation_id="measures", responses={200: MeasureSerializer(many=True)} | problems(401))
     def get(self, request: Request) -> Response:
         """List the measures with formula and source."""

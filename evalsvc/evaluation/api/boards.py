@@ -141,6 +141,8 @@ class BoardSerializer(serializers.Serializer[Board]):
 
 
 class OneBoard(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="board",
         parameters=[

@@ -167,6 +167,7 @@ def requested(request: Request, slug: str) -> Comparison:
 
 
 class Comparisons(APIView):
+    for_teams = True
     needs_scope = "submit"
 
     @extend_schema(
@@ -192,6 +193,7 @@ class Comparisons(APIView):
 
 
 class CancelComparison(APIView):
+    for_teams = True
     needs_scope = "submit"
 
     @extend_schema(

@@ -78,6 +78,7 @@ def _shown(
 
 
 class ContributedMeasures(APIView):
+    for_teams = True
     needs_scope = "submit"
 
     @extend_schema(

@@ -57,6 +57,7 @@ class CheckedSerializer(serializers.Serializer[Any]):
 
 
 class DryRun(APIView):
+    for_teams = True
     parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
     needs_scope = "submit"
 

@@ -115,6 +115,7 @@ def _taking_part(benchmark: Benchmark, person: User, effect: str = "") -> dict[s
 
 
 class Entry(APIView):
+    for_teams = True
     needs_scope = "submit"
 
     @extend_schema(operation_id="entry", responses={200: TakingPartSerializer} | problems(401, 404))
@@ -191,6 +192,8 @@ class OneEntrant(APIView):
 
 
 class Announcements(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="announcements",
         responses={200: AnnouncementSerializer(many=True)} | problems(401, 404),

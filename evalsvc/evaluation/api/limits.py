@@ -93,6 +93,8 @@ def benchmark_limits(benchmark: Benchmark, team: Team) -> dict[str, Any]:
 
 
 class Limits(APIView):
+    for_teams = True
+
     @extend_schema(operation_id="limits", responses={200: LimitsSerializer} | problems(401))
     def get(self, request: Request) -> Response:
         """Limits of the service."""
@@ -100,6 +102,8 @@ class Limits(APIView):
 
 
 class BenchmarkLimits(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="benchmark_limits",
         parameters=[OpenApiParameter("team", str, description="Slug; required for users in several teams.")],

@@ -72,6 +72,8 @@ class MovesSerializer(serializers.Serializer[Moves]):
 
 
 class VersionMoves(APIView):
+    for_teams = True
+
     @extend_schema(operation_id="version_moves", responses={200: MovesSerializer} | problems(400, 401, 404))
     def get(self, request: Request, slug: str, key: str, number: int) -> Response:
         """What this version moved against the one shown before it."""

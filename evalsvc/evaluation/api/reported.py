@@ -144,6 +144,8 @@ class NewReportedSerializer(serializers.Serializer[Any]):
 
 
 class ReportedFigures(APIView):
+    for_teams = True
+
     @extend_schema(operation_id="reported", responses={200: ReportedSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str, key: str) -> Response:
         """Systems known from papers, with what their figures allow to say."""

@@ -100,6 +100,8 @@ class ScoresSerializer(serializers.Serializer[Any]):
 
 
 class Scores(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="scores",
         parameters=[

@@ -204,6 +204,8 @@ class OneSetting(APIView):
 
 
 class Versions(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="setting_versions",
         responses={200: VersionSerializer(many=True)} | problems(401, 404),
@@ -232,6 +234,8 @@ class Versions(APIView):
 
 
 class Inputs(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="setting_inputs",
         responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(401, 404, 409),

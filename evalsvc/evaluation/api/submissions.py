@@ -177,6 +177,8 @@ class NewestFirst(Pages):
 
 
 class Submissions(generics.ListAPIView[Submission]):
+    for_teams = True
+
     serializer_class = SubmissionSerializer
     pagination_class = NewestFirst
     parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
@@ -227,6 +229,8 @@ class Submissions(generics.ListAPIView[Submission]):
 
 
 class OneSubmission(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="submission",
         parameters=[
@@ -263,6 +267,7 @@ def changed(request: Request, pk: int, change: Callable[..., None]) -> Response:
 
 
 class Cancel(APIView):
+    for_teams = True
     needs_scope = "submit"
 
     @extend_schema(operation_id="submission_cancel", request=None, responses=ENDED)
@@ -272,6 +277,7 @@ class Cancel(APIView):
 
 
 class Retry(APIView):
+    for_teams = True
     needs_scope = "submit"
 
     @extend_schema(operation_id="submission_retry", request=None, responses=ENDED)
@@ -289,6 +295,7 @@ class FinalSerializer(serializers.Serializer[Any]):
 
 
 class ChooseFinal(APIView):
+    for_teams = True
     needs_scope = "submit"
 
     @extend_schema(
@@ -303,6 +310,7 @@ class ChooseFinal(APIView):
 
 
 class Withdraw(APIView):
+    for_teams = True
     needs_scope = "submit"
 
     @extend_schema(operation_id="submission_withdraw", request=None, responses=ENDED)
@@ -312,6 +320,7 @@ class Withdraw(APIView):
 
 
 class Models(APIView):
+    for_teams = True
     parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
     needs_scope = "submit"
 

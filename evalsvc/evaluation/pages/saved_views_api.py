@@ -53,6 +53,8 @@ class NewSavedViewSerializer(TitleSerializer):
 
 
 class SavedViews(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="saved_views", responses={200: SavedViewSerializer(many=True)} | problems(401, 404)
     )

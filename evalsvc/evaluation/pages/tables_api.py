@@ -31,6 +31,8 @@ ANSWER = {200: TableSerializer} | problems(400, 401, 404, 409)
 
 
 class BoardView(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="board_view",
         parameters=[
@@ -59,6 +61,8 @@ class BoardView(APIView):
 
 
 class SystemTables(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="system",
         parameters=[
@@ -78,6 +82,8 @@ class SystemTables(APIView):
 
 
 class Errors(APIView):
+    for_teams = True
+
     @extend_schema(
         operation_id="errors",
         parameters=[

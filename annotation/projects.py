@@ -17,7 +17,7 @@ from annotation.ontology import guideline_versions
 from annotation.ontology.inventory import inventory, lock_project, parts_of
 from annotation.queue import lease_endings
 from annotation.roles import CURATOR, MAY_LABEL, require, require_organiser, require_to_change
-from annotation.testset import Kind
+from annotation.testset import Kind, Release, record_change
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
@@ -91,6 +91,8 @@ def set_member(project: Project, *, user: User, role: str, by: User) -> Member:
     record(project, "role", by=by, about=user.username, before=before, after=role)
     if role not in MAY_LABEL:
         _return_leases(project, user)
+    if role != CURATOR:
+        _end_own_releases(project, user, by=by)
     return Member.objects.update_or_create(project=project, user=user, defaults={"role": role})[0]
 
 
@@ -115,6 +117,15 @@ def remove_member(project: Project, *, user: User, by: User) -> None:
         record(project, "member removed", by=by, about=user.username, before=member.role, after="")
         member.delete()
         _return_leases(project, user)
+        _end_own_releases(project, user, by=by)
+
+
+def _end_own_releases(project: Project, user: User, *, by: User) -> None:
+    """End what a person who is no curator any more released to their own account."""
+    own = Release.objects.filter(test_set__project=project, user=user, by=user)
+    for each in own.select_related("test_set__project"):
+        each.delete()
+        record_change(each.test_set, "release to organiser ended", by=by, before=user.username, after="")
 
 
 def _return_leases(project: Project, user: User) -> None:

@@ -44,6 +44,8 @@ class MemberEffectSerializer(serializers.Serializer[MemberEffect]):
     can_label = serializers.IntegerField(help_text="Members who can label afterwards.")
     can_decide = serializers.IntegerField(help_text="Members who can decide afterwards.")
     k = serializers.IntegerField(help_text="Answers that each sentence needs.")
+    releases_ended = serializers.IntegerField(help_text="Releases of test sets to their own account.")
+    releases_left = serializers.IntegerField(help_text="Releases to them, or by them to others, which stay.")
     effect = serializers.CharField(source="__str__", help_text="The same in words.")
 
 

@@ -6,11 +6,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation import projects
 from annotation.adjudication.unanswerable_items import unanswerable_ids
 from annotation.models import Adjudication, Answer, Lease, Project
-from annotation.roles import MAY_DECIDE
+from annotation.roles import CURATOR, MAY_DECIDE
+from annotation.testset import Release
 from evalsvc.core.accounts.models import User
 from evalsvc.core.web.formatting import counted, listed
 
@@ -35,9 +37,11 @@ class MemberEffect:
     can_label: int
     can_decide: int
     k: int
+    releases_ended: int
+    releases_left: int
 
     def __str__(self) -> str:
-        return self._moves + self._work + self._people
+        return self._moves + self._work + self._releases + self._people
 
     @property
     def _moves(self) -> str:
@@ -58,6 +62,15 @@ class MemberEffect:
         return left + free * bool(self.reservations) + decide * bool(self.to_decide)
 
     @property
+    def _releases(self) -> str:
+        """Name the releases of test sets to and by people who are no curators afterwards."""
+        ended = f" {counted(self.releases_ended, 'release')} of test sets to their own account"
+        ended += f" {'ends' if self.releases_ended == 1 else 'end'}."
+        left = f" {counted(self.releases_left, 'release')} of test sets to or by them"
+        left += f" {'stays' if self.releases_left == 1 else 'stay'}: see the pages of these sets."
+        return ended * bool(self.releases_ended) + left * bool(self.releases_left)
+
+    @property
     def _people(self) -> str:
         can = f" {counted(self.can_label, 'member')} can label then, and {self.can_decide:,} can decide"
         return f"{can}; each sentence needs {counted(self.k, 'answer')}."
@@ -68,6 +81,9 @@ def of_role(project: Project, *, users: Collection[User], role: str, by: User) -
     """Change the roles (empty: remove the members), count what changes, and roll it back."""
     members = dict(project.members.filter(user__in=users).values_list("user", "role"))
     before = set(unanswerable_ids(project))
+    theirs = Q(user__in=users) | Q(by__in=users) if role != CURATOR else Q(pk=None)
+    releases = Release.objects.filter(theirs, test_set__project=project)
+    released = releases.count()
     if role:
         projects.set_members(project, users=users, role=role, by=by)
     else:
@@ -86,6 +102,8 @@ def of_role(project: Project, *, users: Collection[User], role: str, by: User) -
         can_label=projects.annotator_count(project),
         can_decide=project.members.filter(role__in=MAY_DECIDE).count(),
         k=project.k,
+        releases_ended=released - (left := releases.count()),
+        releases_left=left,
     )
     transaction.set_rollback(True)
     return effect

@@ -6,7 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.testset import TestSet, release, withdraw_release
+from annotation import projects
+from annotation.reports import member_effects
+from annotation.testset import Release, TestSet, logged_changes, release, withdraw_release
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.evaluation.benchmarks import creation
@@ -126,3 +128,36 @@ def test_releases_are_listed_and_changed_by_the_api(gold: TestSet, other: User, 
     assert (released.status_code, released.json()) == (200, {"usernames": ["otto"]})
     ended = client.post(address, {"username": "otto", "released": False}, "application/json")
     assert ended.json() == {"usernames": []} == client.get(address).json()
+
+
+@pytest.mark.parametrize("role", ["annotator", ""])
+def test_a_curator_keeps_no_release_to_their_own_account(other: User, role: str) -> None:
+    """An annotator who had curated for a minute opened the hidden gold on a board of his own."""
+    carla = person("carla", may_organise=True)
+    dora = person("dora", may_organise=True)
+    project = projects.create(title="Carla", kind="relations", k=1, by=carla)
+    projects.set_member(project, user=other, role="curator", by=carla)
+    gold = TestSet.objects.create(
+        slug="own",
+        name="own",
+        version="1",
+        kind="relations",
+        origin="annotated",
+        state=TestSet.State.FROZEN,
+        project=project,
+        by=carla,
+    )
+    for name in ("otto", "dora"):
+        release(gold, username=name, by=other)
+    effect = member_effects.of_role(project, users=[other], role=role, by=carla)
+    assert (effect.releases_ended, effect.releases_left) == (1, 1)
+    assert "1 release of test sets to their own account ends." in str(effect)
+    assert "1 release of test sets to or by them stays: see the pages of these sets." in str(effect)
+    assert Release.objects.filter(user=other).exists()
+    if role:
+        projects.set_member(project, user=other, role=role, by=carla)
+    else:
+        projects.remove_member(project, user=other, by=carla)
+    assert not TestSet.objects.usable_by(other).exists()
+    assert TestSet.objects.usable_by(dora).get() == gold
+    assert "release to organiser ended" in [each.action for each in logged_changes(gold)]

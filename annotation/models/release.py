@@ -51,6 +51,11 @@ class Publication(models.Model):
     def __str__(self) -> str:
         return f"publication of {self.test_set}"
 
+    @property
+    def shows_gold(self) -> bool:
+        """True while anybody can have the gold; a phase may hide it once it is withdrawn."""
+        return self.with_gold and self.withdrawn_at is None
+
 
 class PublicationReader(models.Model):
     """A person named as one who may download."""

@@ -147,7 +147,7 @@ def _known(request: HttpRequest, result: CheckResult) -> dict[str, Any]:
     publication = publishing.visible(request.user).filter(test_set__slug=result.slug).first()
     if publication is None:
         return {}
-    digest = manifest_sha256(publication.test_set, with_gold=publication.with_gold)
+    digest = manifest_sha256(publication.test_set, with_gold=publication.shows_gold)
     same = result.manifest_sha256 == digest
     return {"known": publication.test_set, "known_page": "release"} if same else {}
 
@@ -260,7 +260,7 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect_to_login(request.path)
         publishing.accept(publication, sha256=request.POST.get("terms", ""), by=request.user)
         return redirect("release", slug)
-    test_set, with_gold = publication.test_set, publication.with_gold
+    test_set, with_gold = publication.test_set, publication.shows_gold
     card = card_of(test_set)
     context: dict[str, Any] = {
         "publication": publication,
@@ -287,7 +287,7 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
 def release_chart(request: HttpRequest, slug: str, name: str, format: str) -> HttpResponse:
     """Download a chart of a published gold as SVG, or its data as CSV."""
     publication = publication_or_404(request, slug)
-    if not publication.with_gold:
+    if not publication.shows_gold:
         raise Http404
     content = Composition(publication.test_set, with_gold=True, in_release=True)
     return chart_file(content, name, format)

@@ -88,7 +88,6 @@ class Errors(APIView):
         operation_id="errors",
         parameters=[
             SETTING,
-            VERSION,
             OpenApiParameter("a", str, description="TEAM/SYSTEM or TEAM/SYSTEM/RUN; default: the first."),
             OpenApiParameter("b", str, description="A second one, beside it."),
             OpenApiParameter("kind", str, many=True, enum=list(KIND_TITLES), description="Kinds of errors."),

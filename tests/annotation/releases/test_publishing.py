@@ -202,6 +202,20 @@ def test_a_withdrawn_release_keeps_its_page_and_says_why(client: Client) -> None
     assert client.get(FILE).status_code == 200
 
 
+def test_the_page_of_a_withdrawn_release_tells_no_more_than_one_without_gold(client: Client) -> None:
+    """A phase may hide the gold since; its digest would confirm guessed labels."""
+    test_set = published(with_gold=True).test_set
+    shown = client.get(PAGE).content.decode()
+    charts = re.findall(r'href="(/releases/[^"]+\.(?:svg|csv))"', shown)
+    assert test_set.sha256[:12] in shown
+    assert charts
+    publishing.withdraw(test_set, reason="It is hidden now.", by=curator())
+    withdrawn = client.get(PAGE).content.decode()
+    assert test_set.sha256[:12] not in withdrawn
+    assert folder.manifest_sha256(test_set) not in withdrawn
+    assert {client.get(chart).status_code for chart in charts} == {404}
+
+
 def test_only_readers_of_the_gold_publish_and_see_the_log() -> None:
     test_set, sam = released(), person("sam")
     for act in (

@@ -46,6 +46,7 @@ def test_wrong_choices_are_named(client: Client, cast: BenchmarkCast, benchmark:
         ("api-errors", {"order": "best"}, 400),
         ("api-errors", {"low": "high"}, 400),
         ("api-errors", {"a": "kelpie/Nobody"}, 404),
+        ("api-errors", {"version": "1"}, 400),
     ):
         assert ask(client, cast, name, **query).status_code == status, query
 

@@ -118,7 +118,8 @@ def lanes_in_turn(queue: str) -> list[tuple[int, str]]:
 
     Without the second rule a single worker, which finds nothing running, would go by arrival alone.
     """
-    waiting = due(queue).order_by().values_list("later", "lane").annotate(first=Min("run_after"))
+    waiting = due(queue).order_by().values_list("later", "lane")
+    waiting = waiting.annotate(first=Min("run_after"), number=Min("pk"))  # times may be equal
     lately = Q(state=Job.State.RUNNING) | Q(claimed_at__gt=Now() - REMEMBERED)
     running = Count("pk", filter=Q(state=Job.State.RUNNING))
     recent = Job.objects.filter(lately, queue=queue).order_by().values_list("lane")
@@ -126,7 +127,7 @@ def lanes_in_turn(queue: str) -> list[tuple[int, str]]:
         lane: (n, at.timestamp() if at else 0.0)
         for lane, n, at in recent.annotate(n=running, at=Max("claimed_at"))
     }
-    order = sorted((later, *served.get(lane, (0, 0.0)), first, lane) for later, lane, first in waiting)
+    order = sorted((later, *served.get(lane, (0, 0.0)), *first, lane) for later, lane, *first in waiting)
     return [(later, lane) for later, *_, lane in order]
 
 

@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import msgspec
 
@@ -54,11 +54,14 @@ def read_lines(
 
     A file that is not text is rejected.
     """
-    problems = Problems() if problems is None else problems
+    problems, content = Problems() if problems is None else problems, False
     for block in read_blocks(source, problems=problems, limits=limits):
         for number, text in block.lines(problems=problems, limits=limits):
+            content = content or bool(text.strip())
             problems.lines_read = number
             yield number, text
+    if not content:  # blank as text, not as bytes
+        _stop_empty(problems)
 
 
 def checked_line(raw: bytes, number: int, *, problems: Problems, limits: Limits) -> str:
@@ -165,7 +168,11 @@ def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) 
         problems.lines_read = number
         yield Block(carry, number)
     if not content and (not carry or carry.isspace()):
-        problems.stop("empty_file", value="no text", expected="at least one non-blank line")
+        _stop_empty(problems)
+
+
+def _stop_empty(problems: Problems) -> NoReturn:
+    problems.stop("empty_file", value="no text", expected="at least one non-blank line")
 
 
 def _cut(carry: bytes, piece: bytes, limits: Limits) -> tuple[bytes, bytes]:

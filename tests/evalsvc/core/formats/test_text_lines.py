@@ -129,7 +129,10 @@ def test_other_archives_are_named():
         texts(b"PK\x03\x04rest")
 
 
-@pytest.mark.parametrize("nothing", [b"", b"\n", b"  \r\n\t\n", gzip.compress(b"", mtime=0), []])
+BLANKS = [b"", b"\n", b"  \r\n\t\n", b"\x1f", "\u2028\n\u00a0".encode(), gzip.compress(b"", mtime=0), []]
+
+
+@pytest.mark.parametrize("nothing", BLANKS)
 def test_a_file_without_content_is_rejected(nothing):
     assert code_of(nothing) == "empty_file"
 

@@ -195,6 +195,7 @@ def test_a_withdrawn_release_keeps_its_page_and_says_why(client: Client) -> None
         publishing.withdraw(publication.test_set, reason=" ", by=curator())
     publishing.withdraw(publication.test_set, reason="Two texts were private.", by=curator())
     page = client.get(PAGE)
+    assert "no longer shown" not in page.content.decode()  # it had no gold
     assert (page.status_code, FILE in page.content.decode()) == (200, False)
     assert "Two texts were private." in page.content.decode()
     assert client.get(FILE).status_code == 409
@@ -212,6 +213,7 @@ def test_the_page_of_a_withdrawn_release_tells_no_more_than_one_without_gold(cli
     publishing.withdraw(test_set, reason="It is hidden now.", by=curator())
     withdrawn = client.get(PAGE).content.decode()
     assert test_set.sha256[:12] not in withdrawn
+    assert "of the gold are no longer shown" in withdrawn
     assert folder.manifest_sha256(test_set) not in withdrawn
     assert {client.get(chart).status_code for chart in charts} == {404}
 

@@ -160,7 +160,7 @@ def agreement(project: Project, *, by: User) -> Agreement:
     readings, rules = list(_readings(project)), Rules(project)
 
     def value(payload: Any, finding: str) -> Any:
-        return finding or frozenset(choices_of(rules.mapping.payload(payload).payload))
+        return finding or choices_of(rules.mapping.payload(payload).payload)
 
     pairs = [
         Pair(each, value(each.decision.payload, each.decision.finding), value(each.payload, each.finding))

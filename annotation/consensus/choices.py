@@ -27,12 +27,12 @@ def links_of(payload: Payload) -> frozenset[Link]:
     return frozenset((spans[head], name, spans[tail]) for head, name, tail in payload["relations"])
 
 
-def choices_of(payload: Payload) -> set[Any]:
+def choices_of(payload: Payload) -> frozenset[Any]:
     """Return what an answer contains: relations, spans, and triples of spans."""
     relations = payload["relations"]
     if relations and isinstance(relations[0], str):
-        return set(relations)
-    return {tuple(span) for span in payload["spans"]} | links_of(payload)
+        return frozenset(relations)
+    return frozenset(tuple(span) for span in payload["spans"]) | links_of(payload)
 
 
 class Covered:

@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
 from annotation import roles
+from annotation.consensus.choices import choices_of
 from annotation.models import Item, Project
 from annotation.pages.project_page import (
     answer_text,
@@ -21,7 +22,6 @@ from annotation.pages.project_page import (
     project_context,
     project_for,
 )
-from annotation.queue.grading import choices_in
 from annotation.reports import item_history, item_order, item_search, item_table
 from annotation.reports.item_order import ItemFilters
 from annotation.reports.item_search import ItemPage
@@ -210,7 +210,7 @@ def text_of(item: Item, payload: Payload | None, titles: Mapping[str, str]) -> s
 
 def summary(item: Item, answers: list[item_history.ItemAnswer], titles: Mapping[str, str]) -> str:
     """Count the answers that are not excluded by what they say."""
-    counted = [(choices_in(row.payload), row.payload) for row in answers if not row.answer.set_aside]
+    counted = [(choices_of(row.payload), row.payload) for row in answers if not row.answer.set_aside]
     payloads = dict(reversed(counted))
     by_choices = Counter(choices for choices, _ in counted).most_common()
     return " · ".join(f"{n} {text_of(item, payloads[choices], titles)}" for choices, n in by_choices)

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Length, Now
 
 from annotation.consensus import item_state
+from annotation.consensus.choices import choices_of
 from annotation.consensus.rules import Rules
 from annotation.models import Annotator, Item, KnownAnswer, Mark, Project, Vote
 from annotation.queue.participants import Participant
@@ -46,8 +47,8 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
     annotator, project = participant.annotator, participant.project
     known = KnownAnswer.objects.get(pk=item.pk)
     mapping = Rules(project).mapping
-    chosen = None if payload is None else choices_in(mapping.payload(payload).payload)
-    expected = choices_in(mapping.payload(known.payload).payload)
+    chosen = None if payload is None else choices_of(mapping.payload(payload).payload)
+    expected = choices_of(mapping.payload(known.payload).payload)
     right = payload is not None and is_right(payload, known.payload, mapping)
     created = Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": right})[1]
     if created:
@@ -136,17 +137,7 @@ def _current_choices(payload: Payload, mapping: LabelMapping) -> list[frozenset[
         start, end, label = choice
         return frozenset((start, end, name) for name in current(label))
 
-    return [options for choice in choices_in(payload) if (options := current(choice))]
-
-
-def choices_in(payload: Payload) -> frozenset[Any]:
-    """Return the set of an answer's choices; links name their spans."""
-    spans = [tuple(span) for span in payload["spans"]]
-    links = [
-        name if isinstance(name, str) else (spans[name[0]], name[1], spans[name[2]])
-        for name in payload["relations"]
-    ]
-    return frozenset([*spans, *links])
+    return [options for choice in choices_of(payload) if (options := current(choice))]
 
 
 def round_size(project: Project) -> int:

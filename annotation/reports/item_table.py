@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from annotation.consensus.choices import choices_of
 from annotation.models import Item, Project
-from annotation.queue.grading import choices_in
 from annotation.reports import item_history, item_search
 from annotation.reports.item_order import ItemFilters
 from annotation.roles import CURATOR, require
@@ -38,7 +38,7 @@ def _rows(project: Project, filters: ItemFilters, user: User, order: str) -> Ite
         remarks = item_history.remark_counts(page.items)
         for item in page.items:
             counting = [row.payload for row in answers[item.pk] if not row.answer.set_aside]
-            chosen = [choices_in(payload) for payload in counting]
+            chosen = [choices_of(payload) for payload in counting]
             payloads = dict(zip(chosen, counting, strict=True))
             numbers = Counter(chosen).most_common()
             yield (

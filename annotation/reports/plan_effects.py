@@ -61,7 +61,7 @@ class Snapshot:
             self.states[item.pk] = item.state
             given = [each.payload for each in records[item.pk].answers if not (each.set_aside or each.again)]
             current = (self._mapping.payload(payload).payload for payload in given)
-            self._answers.append([frozenset(choices_of(payload)) for payload in current])
+            self._answers.append([choices_of(payload) for payload in current])
             if item.state not in WITH_GOLD or item.gold is None:
                 continue
             own = facts_of(item, item.gold)

@@ -20,13 +20,13 @@ from django.db.models.functions import Coalesce, Length, Now
 from django.utils import timezone
 
 from annotation.consensus import item_state, recomputation
+from annotation.consensus.choices import choices_of
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Annotator, Answer, Item, ItemCount, Project, ProjectFigures, Vote
 from annotation.ontology import label_usage
 from annotation.ontology.guideline_versions import answers_by_version
 from annotation.ontology.inventory import source_labels_emptied
 from annotation.ontology.label_usage import LabelsText, names_in
-from annotation.queue.grading import choices_in
 from annotation.reports.progress import work_days
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import NotReady
@@ -159,7 +159,7 @@ def _marks(project: Project) -> dict[int, list[int]]:
     rows = _answers(project).filter(set_aside=False, again=False, item__gold__isnull=False).order_by()
     counts: dict[int, list[int]] = {}
     for annotator, payload, gold in rows.values_list("annotator", "payload", "item__gold").iterator(2_000):
-        chosen, expected = choices_in(mapping.payload(payload).payload), choices_in(gold or EMPTY)
+        chosen, expected = choices_of(mapping.payload(payload).payload), choices_of(gold or EMPTY)
         row = counts.setdefault(annotator, [0] * 3)
         row[:] = [row[0] + len(chosen), row[1] + len(expected), row[2] + len(chosen & expected)]
     return counts

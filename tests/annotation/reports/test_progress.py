@@ -102,16 +102,19 @@ def test_a_hidden_check_changes_the_remaining_count_like_any_item() -> None:
     add_gold_questions(project, "check", "c0", "c1", "c2")
     (user,) = annotators(project, 1)
     quality_settings.set_quality_options(project, by=curator(), check_every=2, least_checks=1_000)
-    counts, seen = [left_everywhere(project, user)], list[str]()
+    counts, seen, corrected = [left_everywhere(project, user)], list[str](), list[int]()
     assert counts[0] in (7, 8)  # two checks among four sentences, and perhaps one with the fifth
     while leases.lease_next(project, user):
-        assert left(project, user) == counts[-1] or len(seen) == 5  # the last block begins
-        counts[-1] = left(project, user)
+        if left(project, user) != counts[-1]:
+            assert seen.count("") == 4  # the last block may have no check, or one more
+            corrected.append(len(seen) - 1)
+            counts[-1] = left(project, user)
         seen.append(answered(project, user).use)
         counts.append(left_everywhere(project, user) if len(seen) == 3 else left(project, user))
     steps = [before - after for before, after in pairwise(counts)]
     assert (counts[-1], seen.count("check")) == (0, len(seen) - 5)
-    assert set(steps[:4] + steps[5:]) == {1}
+    assert len(corrected) <= 1
+    assert {step for at, step in enumerate(steps) if at not in corrected} == {1}
 
 
 def test_pages_list_a_project_by_what_is_left_to_the_person_alone() -> None:

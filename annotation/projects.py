@@ -12,7 +12,7 @@ from django.utils.text import slugify
 from annotation import roles
 from annotation.consensus import recomputation
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
-from annotation.models import Annotator, Member, Policy, Project
+from annotation.models import Annotator, Member, Policy, Project, PublicationReader
 from annotation.ontology import guideline_versions
 from annotation.ontology.inventory import inventory, lock_project, parts_of
 from annotation.queue import lease_endings
@@ -123,9 +123,16 @@ def remove_member(project: Project, *, user: User, by: User) -> None:
 def _end_own_releases(project: Project, user: User, *, by: User) -> None:
     """End what a person who is no curator any more released to their own account."""
     own = Release.objects.filter(test_set__project=project, user=user, by=user)
-    for each in own.select_related("test_set__project"):
-        each.delete()
-        record_change(each.test_set, "release to organiser ended", by=by, before=user.username, after="")
+    for release in own.select_related("test_set__project"):
+        release.delete()
+        record_change(release.test_set, "release to organiser ended", by=by, before=user.username, after="")
+    named = PublicationReader.objects.filter(
+        publication__test_set__project=project, user=user, publication__by=user
+    )
+    for reader in named.select_related("publication__test_set__project"):
+        reader.delete()
+        test_set, before = reader.publication.test_set, user.username
+        record_change(test_set, "release to named person ended", by=by, before=before, after="")
 
 
 def _return_leases(project: Project, user: User) -> None:

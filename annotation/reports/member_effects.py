@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from annotation import projects
 from annotation.adjudication.unanswerable_items import unanswerable_ids
-from annotation.models import Adjudication, Answer, Lease, Project
+from annotation.models import Adjudication, Answer, Lease, Project, PublicationReader
 from annotation.roles import CURATOR, MAY_DECIDE
 from annotation.testset import Release
 from evalsvc.core.accounts.models import User
@@ -81,9 +81,7 @@ def of_role(project: Project, *, users: Collection[User], role: str, by: User) -
     """Change the roles (empty: remove the members), count what changes, and roll it back."""
     members = dict(project.members.filter(user__in=users).values_list("user", "role"))
     before = set(unanswerable_ids(project))
-    theirs = Q(user__in=users) | Q(by__in=users) if role != CURATOR else Q(pk=None)
-    releases = Release.objects.filter(theirs, test_set__project=project)
-    released = releases.count()
+    released = 0 if role == CURATOR else _releases(project, users)
     if role:
         projects.set_members(project, users=users, role=role, by=by)
     else:
@@ -102,8 +100,17 @@ def of_role(project: Project, *, users: Collection[User], role: str, by: User) -
         can_label=projects.annotator_count(project),
         can_decide=project.members.filter(role__in=MAY_DECIDE).count(),
         k=project.k,
-        releases_ended=released - (left := releases.count()),
+        releases_ended=released - (left := 0 if role == CURATOR else _releases(project, users)),
         releases_left=left,
     )
     transaction.set_rollback(True)
     return effect
+
+
+def _releases(project: Project, users: Collection[User]) -> int:
+    """Count the releases to or by people, with those to people whom a publication names."""
+    released = Release.objects.filter(Q(user__in=users) | Q(by__in=users), test_set__project=project)
+    named = PublicationReader.objects.filter(
+        Q(user__in=users) | Q(publication__by__in=users), publication__test_set__project=project
+    )
+    return released.count() + named.count()

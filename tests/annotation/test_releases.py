@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
+from annotation.releases import publishing
 from annotation.reports import member_effects
 from annotation.testset import Release, TestSet, logged_changes, release, withdraw_release
 from evalsvc.core.accounts.models import User
@@ -146,13 +147,16 @@ def test_a_curator_keeps_no_release_to_their_own_account(other: User, role: str)
         state=TestSet.State.FROZEN,
         project=project,
         by=carla,
+        statistics={},
     )
     for name in ("otto", "dora"):
         release(gold, username=name, by=other)
+    publishing.publish(gold, access="named", with_gold=True, usernames=["otto", "dora"], by=other)
     effect = member_effects.of_role(project, users=[other], role=role, by=carla)
-    assert (effect.releases_ended, effect.releases_left) == (1, 1)
-    assert "1 release of test sets to their own account ends." in str(effect)
-    assert "1 release of test sets to or by them stays: see the pages of these sets." in str(effect)
+    assert (effect.releases_ended, effect.releases_left) == (2, 2)
+    assert "2 releases of test sets to their own account end." in str(effect)
+    assert "2 releases of test sets to or by them stay: see the pages of these sets." in str(effect)
+    assert publishing.visible(other).exists()
     assert Release.objects.filter(user=other).exists()
     if role:
         projects.set_member(project, user=other, role=role, by=carla)
@@ -160,4 +164,22 @@ def test_a_curator_keeps_no_release_to_their_own_account(other: User, role: str)
         projects.remove_member(project, user=other, by=carla)
     assert not TestSet.objects.usable_by(other).exists()
     assert TestSet.objects.usable_by(dora).get() == gold
-    assert "release to organiser ended" in [each.action for each in logged_changes(gold)]
+    assert not publishing.visible(other).exists()
+    assert publishing.visible(dora).exists()
+    logged = [(each.action, each.before) for each in logged_changes(gold)]
+    assert ("release to organiser ended", "otto") in logged
+    assert ("release to named person ended", "otto") in logged
+
+
+def test_a_publication_by_another_curator_stays_with_a_former_curator_whom_it_names(other: User) -> None:
+    carla = person("carla", may_organise=True)
+    project = projects.create(title="Carla", kind="relations", k=1, by=carla)
+    projects.set_member(project, user=other, role="curator", by=carla)
+    gold = TestSet.objects.create(
+        slug="own", version="1", state=TestSet.State.FROZEN, project=project, by=carla, statistics={}
+    )
+    publishing.publish(gold, access="named", usernames=["otto"], by=carla)
+    effect = member_effects.of_role(project, users=[other], role="", by=carla)
+    assert (effect.releases_ended, effect.releases_left) == (0, 1)
+    projects.remove_member(project, user=other, by=carla)
+    assert publishing.visible(other).get().test_set == gold

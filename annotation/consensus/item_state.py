@@ -195,7 +195,7 @@ def _policy_matters(verdict: majority.Verdict, payloads: list[Payload], k: int, 
 
 def _mark_asked_again(answers: Sequence[Answer], rules: Rules, changes: DecisionChanges) -> None:
     for answer in answers:
-        if (again := rules.is_asked_again(answer)) != answer.again:
+        if (again := rules.is_asked_again(answer.payload, answer.guideline)) != answer.again:
             answer.again = again
             (changes.asked_again if again else changes.answered).append(answer.pk)
 

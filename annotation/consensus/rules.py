@@ -7,7 +7,7 @@ from functools import lru_cache
 from uuid import UUID
 
 from annotation.consensus import majority
-from annotation.models import Answer, GuidelineVersion, OntologyLabel, OntologyStep, Project
+from annotation.models import GuidelineVersion, OntologyLabel, OntologyStep, Project
 from evalsvc.core.formats.label_mapping import LabelMapping, Payload
 
 
@@ -55,12 +55,12 @@ class Rules:
     def names(self) -> frozenset[str]:
         return self.labels[1] if self.labels else label_names(self.project)
 
-    def is_asked_again(self, answer: Answer) -> bool:
+    def is_asked_again(self, payload: Payload, guideline: int | None) -> bool:
         """True for an answer with a label that was split, or of a guideline that is asked again."""
         if not (self.mapping or self.asked_again):
             return False
-        mapped = self.mapping.payload(answer.payload)
-        labels = self.asked_again.get(answer.guideline or 0)
+        mapped = self.mapping.payload(payload)
+        labels = self.asked_again.get(guideline or 0)
         return mapped.unclear or (
             labels is not None and (not labels or bool(labels & labels_in(mapped.payload)))
         )

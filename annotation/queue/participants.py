@@ -22,6 +22,7 @@ class Participant:
     project: Project
     role: str
     last_number: int = 0  # of their last vote on the item
+    last_guideline: int = 0  # the newest version that one of their votes on the item has
     earlier_vote: int | None = None  # the vote already written with this `client_id`
 
 
@@ -47,8 +48,10 @@ def participant_of(
     if role not in MAY_LABEL:
         require(project, user, *MAY_LABEL)
         raise NotAllowed("not_allowed", "Your role in this project just changed.")
-    last, earlier = getattr(annotator, "last_number", None), getattr(annotator, "earlier_vote", None)
-    return Participant(annotator, project, role, last or 0, earlier)
+    number, guideline, earlier = (
+        getattr(annotator, name, None) for name in ("last_number", "last_guideline", "earlier_vote")
+    )
+    return Participant(annotator, project, role, number or 0, guideline or 0, earlier)
 
 
 def _read(project: Project, user: User, item: Item | None, client_id: UUID | None) -> Annotator | None:

@@ -24,6 +24,8 @@ SELECT annotator.*, (SELECT role FROM annotation_member member
     WHERE member.project_id = annotator.project_id AND member.user_id = annotator.user_id) AS role,
     (SELECT number FROM annotation_vote vote WHERE vote.annotator_id = annotator.id
         AND vote.item_id = %(item)s ORDER BY number DESC LIMIT 1) AS last_number,
+    (SELECT MAX(guideline) FROM annotation_vote vote WHERE vote.annotator_id = annotator.id
+        AND vote.item_id = %(item)s) AS last_guideline,
     (SELECT id FROM annotation_vote vote WHERE vote.annotator_id = annotator.id
         AND vote.client_id = %(client_id)s) AS earlier_vote
 FROM annotation_annotator annotator

@@ -61,11 +61,16 @@ class VoteRequest:
     guideline: int | None = None
     require_lease: bool = False
 
-    def stored(self, project: Project) -> dict[str, Any]:
-        """Return the values of the vote; no version of the guideline is later than the current one."""
-        current = project.guideline_version
+    def stored(self, participant: Participant) -> dict[str, Any]:
+        """Return the values of the vote.
+
+        The version of the guideline is at most the current one, and at least that of a former vote: to go
+        back to one that is asked again would take an answer out of the count, and put it back, at will.
+        """
+        current = participant.project.guideline_version
         values = {name: getattr(self, name) for name in ("client_id", "comment", "flagged", "milliseconds")}
-        return values | {"guideline": min(self.guideline or current, current)}
+        stated = min(self.guideline or current, current)
+        return values | {"guideline": max(stated, participant.last_guideline)}
 
 
 @dataclass(slots=True)
@@ -150,9 +155,9 @@ def _vote(
         reason=reason,
         aside=records.exclusion.excluded and records.exclusion.oversight is None,
         shown=records.shown,
-        **request.stored(participant.project),
+        **request.stored(participant),
     )
-    _update_answer(item, participant.annotator, vote, payload, records)
+    _update_answer(item, participant, vote, payload, records)
     return VoteResult(vote, feedback=_decide(item, before, participant, vote, payload, records))
 
 
@@ -238,8 +243,8 @@ def _require_asked_again(
 ) -> None:
     """Reject a further vote after many, unless the answer is asked again, and this one would not be."""
     own = Answer.objects.filter(item=item.pk, annotator=participant.annotator.pk, again=True)
-    new = Answer(payload=payload, guideline=request.stored(participant.project)["guideline"])
-    asked_again = payload is not None and Rules(participant.project).is_asked_again(new)
+    guideline, rules = request.stored(participant)["guideline"], Rules(participant.project)
+    asked_again = payload is not None and rules.is_asked_again(payload, guideline)
     if asked_again or not own.exists():
         detail = f"You have answered this sentence {MOST_VOTES} times already."
         hint = "Your last answer counts. Ask a curator to change it."
@@ -274,15 +279,16 @@ def _load_records(item: Item, annotator: Annotator) -> _VoteRecords:
 
 
 def _update_answer(
-    item: Item, annotator: Annotator, vote: Vote, payload: Payload | None, records: _VoteRecords
+    item: Item, participant: Participant, vote: Vote, payload: Payload | None, records: _VoteRecords
 ) -> None:
     """Store the current answer and end the lease, also in `records`."""
+    annotator = participant.annotator
     own = next((entry for entry in records.answers if entry.annotator_id == annotator.pk), None)
     if payload is None:
         Answer.objects.filter(item=item, annotator=annotator).delete()
         records.answers = [entry for entry in records.answers if entry is not own]
     elif own:
-        first = None if own.again else own.first_payload or own.payload
+        first = _first_payload(participant, vote) if own.again else own.first_payload or own.payload
         own.vote, own.payload, own.first_payload, own.guideline = vote, payload, first, vote.guideline
         own.set_aside, own.again = own.set_aside or annotator.paused_at is not None, False
         own.save(update_fields=["vote", "payload", "first_payload", "set_aside", "again", "guideline"])
@@ -294,7 +300,7 @@ def _update_answer(
             annotator=annotator.pk,
             vote=vote.pk,
             payload=payload,
-            first_payload=_first_payload(vote) if vote.number > 1 else None,
+            first_payload=_first_payload(participant, vote) if vote.number > 1 else None,
             position=records.last_position + 1,  # behind all others, running imports included
             set_aside=records.exclusion.excluded or annotator.paused_at is not None,
             aside=records.exclusion.oversight,
@@ -307,11 +313,17 @@ def _update_answer(
         records.leases = others
 
 
-def _first_payload(vote: Vote) -> Payload | None:
-    """Return the first answer of a person who skipped the item since."""
+def _first_payload(participant: Participant, vote: Vote) -> Payload | None:
+    """Return the person's first answer to the item that is not asked again; None without an earlier one.
+
+    An answer that is asked again takes no other one's place, so each step that asks again begins anew once.
+    """
     earlier = Vote.objects.filter(item=vote.item_id, annotator=vote.annotator_id, number__lt=vote.number)
-    answers = earlier.filter(act=Vote.Act.ANSWER).order_by("number")
-    return answers.values_list("payload", flat=True).first()
+    rules = Rules(participant.project)
+    for payload, version in earlier.order_by("number").values_list("payload", "guideline"):
+        if payload is not None and not rules.is_asked_again(payload, version):
+            return payload
+    return None
 
 
 def history(project: Project, user: User, n: int = 10) -> QuerySet[Vote]:

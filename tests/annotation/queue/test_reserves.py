@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus import item_state
-from annotation.models import Lease
+from annotation.models import Lease, Vote
 from annotation.ontology import guideline_versions
 from annotation.queue import leases, quality_settings, votes
 from evalsvc.core.errors.exceptions import Conflict
@@ -141,6 +141,52 @@ def test_an_answer_that_was_asked_again_calls_one_more_anew() -> None:
         answer_item(item, user, label, base=1)
     item.refresh_from_db()
     assert (item.state, item.extra, item.free) == ("open", 1, 1)
+
+
+@pytest.mark.parametrize("labels", [(), ("A",)])
+@pytest.mark.parametrize("skips", [False, True])
+def test_who_states_an_old_guideline_again_and_again_learns_from_no_call_what_the_other_answered(
+    labels: tuple[str, ...], skips: bool
+) -> None:
+    """Calls go by the first answer that is not asked again, whatever versions the later ones state."""
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, ["A"], ["A"])
+    projects.set_guideline(project, guideline="Second", by=curator())
+    guideline_versions.ask_again(project, 1, labels=labels, by=curator())
+    first, second = annotators(project, 2)
+    answer_item(item, first, "A", base=1)
+    number = 1
+    if labels:  # one that is not asked again, though of the old version
+        answer_item(item, second, "B", base=number, guideline=1)
+        number += 1
+    answer_item(item, second, "A", base=number, guideline=1)
+    answer_item(item, second, "B", base=number + 1)
+    number += 2
+    for label in ("A", "C", "B", "A"):
+        if skips:
+            votes.skip(item, second, client_id=uuid4(), reason="broken", base=number)
+            number += 1
+        answer_item(item, second, "A", base=number, guideline=1)
+        answer_item(item, second, label, base=number + 1)
+        number += 2
+        item.refresh_from_db()
+        assert (item.extra, item.free) == (1, 1)
+
+
+def test_a_later_answer_has_no_older_guideline_than_the_ones_before() -> None:
+    project = project_with_items(1, k=1)
+    item = answered_item(project, ["A"])
+    (user,) = annotators(project, 1)
+    projects.set_guideline(project, guideline="Second", by=curator())
+    guideline_versions.ask_again(project, 1, by=curator())
+    answer_item(item, user, "A", base=1)
+    answer_item(item, user, "B", base=2, guideline=1)
+    votes.skip(item, user, client_id=uuid4(), reason="broken", base=3, guideline=1)
+    answer_item(item, user, "B", base=4, guideline=1)
+    item.refresh_from_db()
+    assert list(Vote.objects.order_by("number").values_list("guideline", flat=True)) == [1, 2, 2, 2, 2]
+    assert item.state == "settled"
 
 
 def test_enabling_extra_annotators_applies_to_existing_disputes() -> None:

@@ -75,10 +75,17 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
         (row,) = sql.fetch(Annotator, sql.PARTICIPANT, **who)
         assert fields(row) == fields(annotator) | {"role": Member.Role.ANNOTATOR}
         (row,) = sql.fetch(Annotator, sql.VOTER, **who, item=answered.pk, client_id=first_vote.client_id)
-        more = {"role": "annotator", "last_number": 1, "earlier_vote": first_vote.pk}
+        more = {
+            "role": "annotator",
+            "last_number": 1,
+            "last_guideline": 1,
+            "earlier_vote": first_vote.pk,
+        }
         assert fields(row) == fields(annotator) | more
         (row,) = sql.fetch(Annotator, sql.VOTER, **who, item=lease.item_id, client_id=uuid4())
-        assert fields(row) == fields(annotator) | more | {"last_number": None, "earlier_vote": None}
+        assert fields(row) == fields(annotator) | more | dict.fromkeys(
+            ("last_number", "last_guideline", "earlier_vote")
+        )
 
         active = Lease.objects.filter(annotator=annotator, ending="").order_by("pk")
         read = sql.fetch(Lease, sql.ACTIVE_LEASES, annotator=annotator.pk)

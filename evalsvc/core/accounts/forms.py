@@ -19,7 +19,7 @@ from evalsvc.core.web.text_validation import require_visible
 SCOPES = (
     (ApiToken.Scope.SUBMIT, "Submit runs and read scores"),
     (ApiToken.Scope.READ, "Read scores"),
-    (ApiToken.Scope.FULL, "Everything you may do"),
+    (ApiToken.Scope.FULL, "Everything"),
 )
 TOKEN_DAYS = ((30, "in 30 days"), (90, "in 90 days"), (365, "in a year"), (0, "never"))
 ROLES = ((TeamMember.Role.MEMBER, "Member"), (TeamMember.Role.OWNER, "Owner"))

@@ -14,6 +14,7 @@ from django.db.models import Sum, TextField
 from django.db.models.functions import Cast, Length
 
 from annotation.consensus.item_state import FIELDS, DecisionChanges, ItemRecords, derive_state, save_states
+from annotation.consensus.known_answers import store_digests
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, ItemCount, Lease, Project
 from evalsvc.core.jobs.lease import Progress
@@ -95,6 +96,7 @@ def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
         return []
     items = list(Item.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk"))
     rules = Rules(project.pk)
+    store_digests(keys, rules.mapping)
     records = load_records(keys)
     before = [_values(item) for item in items]
     changes = DecisionChanges()

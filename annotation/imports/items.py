@@ -11,8 +11,10 @@ from typing import Any, BinaryIO
 from django.db.models import Max
 from django.db.models.functions import Now
 
+from annotation.consensus.known_answers import known_answer
+from annotation.consensus.rules import Rules
 from annotation.imports.staging import CHUNK, Staging, fitting_lines, read_item_lines, with_progress
-from annotation.models import Batch, Item, KnownAnswer, SourceLabels
+from annotation.models import Batch, Item, SourceLabels
 from evalsvc.core.database import count_anew, insert_many
 from evalsvc.core.formats.duplicates import FactCounter, MergedItem, find_repeats
 from evalsvc.core.formats.label_mapping import Payload
@@ -148,7 +150,8 @@ class _Staging(Staging):
         self.stored += len(rows)
         pairs = [(row, self.source(entry.item)) for row, (_, entry) in zip(rows, fresh, strict=True)]
         if self.use:
-            answers = [KnownAnswer(item=row, payload=labels) for row, labels in pairs if labels is not None]
+            mapping = Rules(self.project).mapping
+            answers = [known_answer(row, labels, mapping) for row, labels in pairs if labels is not None]
             insert_many(answers)
         else:
             sealed = [SourceLabels(item=row, labels=labels) for row, labels in pairs if labels is not None]

@@ -15,6 +15,7 @@ class KnownAnswer(models.Model):
     )
     payload = models.JSONField()
     explains = models.TextField(blank=True, help_text="Why, for whoever got it wrong.")
+    digest = models.CharField(max_length=80, blank=True, db_default="", editable=False)
 
     def __str__(self) -> str:
         return "sealed"

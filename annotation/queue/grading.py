@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.functions import Length, Now
+from django.db.models.functions import Now
 
-from annotation.consensus import item_state
+from annotation.consensus import item_state, known_answers
 from annotation.consensus.choices import choices_of
 from annotation.consensus.rules import Rules
 from annotation.models import Annotator, Item, KnownAnswer, Mark, Project, Vote
 from annotation.queue.participants import Participant
 from annotation.queue.pauses import pause_work
-from evalsvc.core.formats.label_mapping import LabelMapping, Payload, empty_answer
-
-LIKE_CHECKS = 8  # checks of which the one closest in length stands for a sentence
+from evalsvc.core.formats.label_mapping import Payload, empty_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
     mapping = Rules(project).mapping
     chosen = None if payload is None else choices_of(mapping.payload(payload).payload)
     expected = choices_of(mapping.payload(known.payload).payload)
-    right = payload is not None and is_right(payload, known.payload, mapping)
+    right = payload is not None and known_answers.is_right(payload, known.payload, mapping)
     created = Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": right})[1]
     if created:
         passed = judge_round(annotator, project)
@@ -65,8 +62,6 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
 
 
 # ---- hidden checks --------------------------------------------------------------------------------
-# A known answer of many marks takes long to read and compare. So it is read for the first vote alone, and for
-# the first vote on a sentence that of a check of about its length.
 def grade_check(item: Item, participant: Participant, payload: Payload | None) -> None:
     """Grade the first vote on a hidden check; a skip is wrong.
 
@@ -79,6 +74,11 @@ def grade_check(item: Item, participant: Participant, payload: Payload | None) -
     with transaction.atomic():
         Mark.objects.create(item=item, annotator=annotator, right=right)
     _judge_checks(annotator, participant.project)
+
+
+def _is_right_on(item: Item, project: Project, payload: Payload | None) -> bool:
+    right = known_answers.is_right_on(item, payload or empty_answer(), Rules(project).mapping)
+    return right and payload is not None
 
 
 def rehearse_grade(item: Item, participant: Participant, payload: Payload | None, vote: Vote) -> None:
@@ -98,46 +98,6 @@ def rehearse_grade(item: Item, participant: Participant, payload: Payload | None
                 Mark.objects.create(item=item, annotator=annotator, right=True)
             list(_marks(annotator, Item.Use.CHECK).values_list("right", flat=True))
         transaction.set_rollback(True)
-
-
-def _is_right_on(item: Item, project: Project, payload: Payload | None) -> bool:
-    """Compare an answer with the known one; on a sentence, with that of a check of about its length."""
-    checks = Item.objects.filter(project=project, use=Item.Use.CHECK).order_by("rank")
-    first = item.key.int % max(1, checks.count() - LIKE_CHECKS + 1)
-    lengths = checks.values_list("pk", Length("text"))[first : first + LIKE_CHECKS]
-    like = min(lengths, key=lambda row: abs(row[1] - len(item.text)), default=(item.pk, 0))[0]
-    known = KnownAnswer.objects.filter(pk=item.pk if item.use else like).first()
-    expected = known.payload if known else empty_answer()
-    return is_right(payload or empty_answer(), expected, Rules(project).mapping) and payload is not None
-
-
-def is_right(payload: Payload, known: Payload, mapping: LabelMapping) -> bool:
-    """True if the choices are those of the known answer; for a label that was split, any of its parts.
-
-    All are compared, also after one that differs: else a reply would take longer the more of them are right.
-    """
-    chosen, expected = (_current_choices(each, mapping) for each in (payload, known))
-    return _are_among(chosen, expected) & _are_among(expected, chosen)
-
-
-def _are_among(choices: list[frozenset[Any]], others: list[frozenset[Any]]) -> bool:
-    """True if each choice has an option of the others."""
-    options = frozenset[Any]().union(*others)
-    return not sum(options.isdisjoint(choice) for choice in choices)
-
-
-def _current_choices(payload: Payload, mapping: LabelMapping) -> list[frozenset[Any]]:
-    """Return what each choice may mean in current labels; deleted ones are left out."""
-
-    def current(choice: Any) -> frozenset[Any]:
-        if isinstance(choice, str):
-            return frozenset(mapping.inventory([choice]))
-        if isinstance(choice[0], tuple):
-            return frozenset(product(*map(current, choice)))
-        start, end, label = choice
-        return frozenset((start, end, name) for name in current(label))
-
-    return [options for choice in choices_of(payload) if (options := current(choice))]
 
 
 def round_size(project: Project) -> int:

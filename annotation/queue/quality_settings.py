@@ -7,7 +7,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.consensus import item_state, recomputation
+from annotation.consensus import item_state, known_answers, recomputation
+from annotation.consensus.rules import Rules
 from annotation.models import Annotator, Item, KnownAnswer, Project
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.grading import round_size
@@ -45,8 +46,9 @@ def store_gold_question(
     answer = validate_answer(payload, item=item, project=project)
     item.use, item.free, item.freed_at = use, 0, item.freed_at or timezone.now()
     item.save(update_fields=["use", "free", "freed_at"])
-    values = {"payload": answer, "explains": explains}
-    return KnownAnswer.objects.update_or_create(item=item, defaults=values)[0]
+    made = known_answers.known_answer(item, answer, Rules(project).mapping, explains=explains)
+    made.save()
+    return made
 
 
 @transaction.atomic

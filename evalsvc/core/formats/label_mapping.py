@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable
 from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 Payload = dict[str, Any]
@@ -128,6 +130,12 @@ class LabelMapping:
 
     def __bool__(self) -> bool:
         return bool(self._names or self._split)
+
+    @cached_property
+    def digest(self) -> str:
+        """Return 16 digits that other names or parts change."""
+        parts = sorted(self.parts().items())
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     @property
     def clear(self) -> dict[str, str | None]:

@@ -20,7 +20,7 @@ from annotation.consensus import majority, recomputation
 from annotation.consensus.majority import decide
 from annotation.consensus.rules import Rules, label_names
 from annotation.imports import undoing
-from annotation.models import Answer, Item, Lease, Mark, Project
+from annotation.models import Answer, Item, KnownAnswer, Lease, Mark, Project
 from annotation.ontology import guideline_versions, inventory
 from annotation.queue import gold_questions, lease_endings, leases, quality_settings, votes
 from annotation.reports.progress import COUNT_HOLDS, progress_of
@@ -438,6 +438,20 @@ def test_any_part_of_a_split_label_is_right_in_a_check(project: Project, people:
     check = project.items.get(external_id="c0")
     for user, label in zip(people, ("A1", "A2", "B"), strict=True):
         answer_item(check, user, label)
+    assert list(Mark.objects.order_by("pk").values_list("right", flat=True)) == [True, True, False]
+
+
+def test_answers_are_compared_in_current_labels_whatever_was_stored(
+    project: Project, people: list[User]
+) -> None:
+    """As of checks stored before digests were, or until the job of a large project ends."""
+    check = project.items.get(external_id="c0")
+    KnownAnswer.objects.update(digest="")
+    answer_item(check, people[0], "A")
+    inventory.rename(project, "A", target="Z", by=curator())
+    KnownAnswer.objects.update(digest="0" * 80)
+    answer_item(check, people[1], "Z")
+    answer_item(check, people[2], "B")
     assert list(Mark.objects.order_by("pk").values_list("right", flat=True)) == [True, True, False]
 
 

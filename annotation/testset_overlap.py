@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from annotation.testset import TestSet
+from annotation.testset import TestSet, count_hiding
 
 Name = tuple[str, bool]  # slug of a set, or of the one whose source set it is; whether it is a source set
 
@@ -82,6 +82,15 @@ def overlapping(test_sets: Iterable[TestSet]) -> list[TestSet]:
     """
     keys = Origins().overlapping({each.pk for each in test_sets})
     return list(TestSet.objects.frozen().filter(pk__in=keys).order_by("pk"))
+
+
+def hidden_among(test_sets: Iterable[TestSet]) -> set[int]:
+    """Return the keys of the sets with lines that a hidden phase scores, be it in other sets."""
+    origins, hidden = Origins(), set[int]()
+    for each in test_sets:
+        if count_hiding(*TestSet.objects.frozen().filter(pk__in=origins.overlapping({each.pk}))):
+            hidden.add(each.pk)
+    return hidden
 
 
 def published_gold(test_sets: Iterable[TestSet]) -> list[TestSet]:

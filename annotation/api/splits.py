@@ -114,7 +114,9 @@ class CompanionSerializer(serializers.Serializer[Companion]):
 
     @extend_schema_field(SharedThingsSerializer(many=True, allow_null=True))
     def get_shared(self, companion: Companion) -> Any:
-        """Return what both share; null while it is counted."""
+        """Return what both share; null while it is counted, empty while a phase hides lines of the data."""
+        if companion.data_id in self.context["held_back"]:
+            return []
         rows = companions.shared_rows(companion)
         return SharedThingsSerializer(rows, many=True).data if companion.shared is not None else None
 
@@ -122,7 +124,8 @@ class CompanionSerializer(serializers.Serializer[Companion]):
 class CompanionsSerializer(serializers.Serializer[Any]):
     companions = CompanionSerializer(many=True)
     sets = serializers.ListField(
-        child=serializers.DictField(), help_text="A row per set: part, set, slug and its statistics."
+        child=serializers.DictField(),
+        help_text="A row per set: part, set, slug and its statistics, unless a phase hides lines of it.",
     )
 
 
@@ -141,9 +144,10 @@ class Companions(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Get the training and validation data beside a set, with statistics of all of them."""
         test_set = visible_test_set(request, slug)
-        rows = list(records(companions.sets_table(test_set)))
-        beside = test_set.companions.select_related("data")
-        return Response(CompanionsSerializer({"companions": beside, "sets": rows}).data)
+        held_back = companions.held_back(test_set, person(request))
+        rows = list(records(companions.sets_table(test_set, without=held_back)))
+        shown = {"companions": test_set.companions.select_related("data"), "sets": rows}
+        return Response(CompanionsSerializer(shown, context={"held_back": held_back}).data)
 
     @extend_schema(
         operation_id="test_set_put_beside",

@@ -53,12 +53,14 @@ def companions_page(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("test-set-companions", slug)
     beside = list(test_set.companions.select_related("data"))
     states = {each.pk: companions.count_state(each) for each in beside}
+    held_back = companions.held_back(test_set, user)
     context = {
         "set": test_set,
         "form": form,
         "others": others,
         "may_read": may_read,
-        "table": companions.sets_table(test_set),
+        "table": companions.sets_table(test_set, without=held_back),
+        "held_back": held_back,
         "formats": TABLE_FORMATS,
         "beside": [
             (each, states[each.pk], shared_table(companions.shared_rows(each), str(each.data), str(test_set)))
@@ -72,4 +74,6 @@ def companions_page(request: HttpRequest, slug: str) -> HttpResponse:
 @page()
 def sets_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     """Download the table of all sets."""
-    return download(companions.sets_table(get_object_or_404(visible(request), slug=slug)), format)
+    test_set = get_object_or_404(visible(request), slug=slug)
+    held_back = companions.held_back(test_set, person(request))
+    return download(companions.sets_table(test_set, without=held_back), format)

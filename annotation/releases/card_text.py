@@ -11,7 +11,7 @@ from annotation.models import Card
 from annotation.releases.card import card_of
 from annotation.releases.composition import Composition
 from annotation.releases.licences import hub_fields, spdx
-from annotation.splits.companions import sets_table
+from annotation.splits.companions import held_back, sets_table
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.web.tables import latex_text
 
@@ -58,9 +58,10 @@ def readme(content: Composition, *, with_gold: bool, files: Sequence[tuple[str, 
     else:
         parts.append("The gold is not among the files: systems are scored on it by the service.\n")
     if with_gold and test_set.companions.exists():
-        sets = sets_table(test_set)
+        sets = sets_table(test_set, without=held_back(test_set, None))
         cells = [[cell.text for cell in row] for row in sets.rows]
         parts.append(_table("Training and validation data", [head.title for head in sets.heads], cells))
+        parts.append(f"{_inline(sets.caption)}\n")
     parts.append(_table("How the labels were decided", ("", ""), content.provenance))
     if content.left_out:
         parts.append(f"## Left out\n\n{_inline(content.left_out)}\n")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.splits.derived import source_of
 from annotation.splits.leakage import Shared, leakage
 from annotation.splits.making import items_of
 from annotation.testset import Companion, Kind, Origin, TestSet, record_change
+from annotation.testset_overlap import hidden_among
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, restart
 from evalsvc.core.jobs.transitions import Store
-from evalsvc.core.web.formatting import DASH, percent
+from evalsvc.core.web.formatting import DASH, counted, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 
 KIND = "leakage"
@@ -167,8 +169,19 @@ COLUMNS: dict[str, list[Column]] = {
 NAMES = ("part", "set", "slug")
 
 
-def sets_table(test_set: TestSet) -> PaperTable:
-    """Return a row per set: training, validation, test, and test with source labels.
+def held_back(test_set: TestSet, reader: User | None) -> set[int]:
+    """Return the keys of sets around one whose figures a reader does not see.
+
+    A phase hides their gold, or lines of it, and the reader does not see their pages, which have the figures.
+    """
+    seen = TestSet.objects.visible_to(reader) if reader else TestSet.objects.none()
+    beside = Companion.objects.filter(test_set=test_set).values("data")
+    around = TestSet.objects.frozen().filter(Q(pk__in=beside) | Q(twin=test_set))
+    return hidden_among(around.exclude(pk__in=seen.values("pk")))
+
+
+def sets_table(test_set: TestSet, *, without: Collection[int]) -> PaperTable:
+    """Return a row per set but those held back: training, validation, test, and test with source labels.
 
     `bag_size` is the mean number of sentences of a pair, `na_share` a share of 1.
     """
@@ -179,13 +192,16 @@ def sets_table(test_set: TestSet) -> PaperTable:
     else:
         source = source_of(test_set)
         rows += [("Test", test_set), *([("Test, source labels", source)] if source else ())]
+    rows = [(title, each) for title, each in rows if each.pk not in without]
     columns = COLUMNS[test_set.kind]
     heads = [Head(name, name.capitalize(), numeric=False) for name in NAMES]
     heads += [Head(column.key, column.title) for column in columns]
-    counted = "Relations" if test_set.kind == Kind.RELATIONS else "Types"
+    counts = "Relations" if test_set.kind == Kind.RELATIONS else "Types"
     caption = (
-        f"Sets around {test_set}. {counted} are those that occur; N/A is the share of lines without a label."
+        f"Sets around {test_set}. {counts} are those that occur; N/A is the share of lines without a label."
     )
+    if without:
+        caption += f" Without {counted(len(without), 'set')} of which a phase hides lines."
     cells = [_row(title, each, columns) for title, each in rows]
     return PaperTable(f"{test_set.slug}-sets", caption, heads, cells)
 

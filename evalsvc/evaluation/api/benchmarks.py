@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
-from django.db.models import QuerySet, prefetch_related_objects
+from django.db.models import Prefetch, QuerySet, prefetch_related_objects
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.testset import TestSet
 from evalsvc.core.accounts import users
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
@@ -27,7 +28,9 @@ from evalsvc.evaluation.api.lookups import organised
 from evalsvc.evaluation.api.shown_settings import SettingSerializer
 from evalsvc.evaluation.benchmarks import creation, file_contract, inputs, old_names, rules
 from evalsvc.evaluation.benchmarks.old_names import SwitchEffect
+from evalsvc.evaluation.benchmarks.training_counts import shown_counts
 from evalsvc.evaluation.dates import zone_key
+from evalsvc.evaluation.disclosure.gold_digest import SecretGold
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark
 
@@ -51,8 +54,20 @@ class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):
     settings = SettingSerializer(many=True, read_only=True)
     time_zone = serializers.SerializerMethodField()
 
+    training_counts = serializers.SerializerMethodField(
+        help_text="Examples per label in the training data; empty while a phase hides lines of them."
+    )
+
     def get_time_zone(self, benchmark: Benchmark) -> str:
         return zone_key(benchmark)
+
+    def get_training_counts(self, benchmark: Benchmark) -> dict[str, int]:
+        return shown_counts(benchmark, self._secret)
+
+    @cached_property
+    def _secret(self) -> SecretGold:
+        """Secret gold, read once for a whole list."""
+        return SecretGold()
 
     class Meta:
         model = Benchmark
@@ -179,7 +194,8 @@ class BySlug(Pages):
     ordering = "slug"
 
 
-SHOWN = ("settings__test_set", "settings__only", "settings__versions")
+TRAINING_SET = Prefetch("training_set", TestSet.objects.only("sha256"))
+SHOWN = ("settings__test_set", "settings__only", "settings__versions", TRAINING_SET)
 
 
 class Benchmarks(generics.ListAPIView[Benchmark]):

@@ -14,7 +14,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import counted, listed
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.quotas import PHASE_QUOTAS, QUOTAS, checked_zone
-from evalsvc.evaluation.benchmarks.training_counts import counts_of
+from evalsvc.evaluation.benchmarks.training_counts import rules_from
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.roles import ORGANISER, require
 
@@ -38,7 +38,7 @@ def checked_rules(rules: dict[str, Any], *, labels: list[dict[str, str]]) -> dic
             _check_limits(value)
         elif name == "training_counts":
             _check_counts(value, labels)
-        else:
+        elif name != "training_set":
             raise TypeError(f"{name} is not a rule of a benchmark.")
     return rules
 
@@ -116,7 +116,9 @@ def change(benchmark: Benchmark, *, by: User, **rules: Any) -> Benchmark:
     """Change texts, quotas, limits and baselines; `training_set` names the set to count labels in."""
     require(benchmark, by, ORGANISER)
     if slug := rules.pop("training_set", ""):
-        rules["training_counts"] = counts_of(benchmark, slug)
+        rules |= rules_from(benchmark, slug)
+    elif "training_counts" in rules:
+        rules["training_set"] = None
     baselines = rules.pop("baselines", None)
     systems = None if baselines is None else named_systems(benchmark, baselines)
     texts = {name: rules.pop(name) for name in TEXTS if name in rules}
@@ -132,9 +134,12 @@ def change(benchmark: Benchmark, *, by: User, **rules: Any) -> Benchmark:
 
 
 def _log(benchmark: Benchmark, changed: Mapping[str, Any], by: User) -> None:
-    """Log the values that differ; of a description, only that it does."""
+    """Log the values that differ; of a description, only that it does, and counts of a set by its slug."""
     before = {name: getattr(benchmark, name) for name in changed if getattr(benchmark, name) != changed[name]}
     after = {name: changed[name] for name in before}
+    for values in (before, after):
+        if test_set := values.pop("training_set", None):
+            values["training_counts"] = test_set.slug
     if "description" in before:
         before["description"], after["description"] = "earlier text", "new text"
     record(benchmark, "rules", by=by, before=before, after=after)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from annotation.testset import Companion, TestSet
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation.disclosure.gold_digest import SecretGold
 from evalsvc.evaluation.models import Benchmark
 
 MAX_BYTES = 1_000_000
@@ -20,15 +22,27 @@ def training_sets(benchmark: Benchmark) -> dict[str, TestSet]:
     return {each.data.slug: each.data for each in described}
 
 
-def counts_of(benchmark: Benchmark, slug: str) -> dict[str, int]:
-    """Return how often the labels of a benchmark occur in a training set; other labels are left out."""
+def rules_from(benchmark: Benchmark, slug: str) -> dict[str, Any]:
+    """Return a training set, and how often the labels of a benchmark occur in it."""
     found = training_sets(benchmark).get(slug)
     if found is None:
         detail = f"No test set of this benchmark has a training set {slug[:60]!r}."
         raise DomainError("unknown_set", detail, field="training_set")
     figures = found.statistics or {}
     counts: dict[str, int] = figures.get("relation_labels", {}) | figures["labels"]
-    return {label["name"]: counts.get(label["name"], 0) for label in benchmark.labels}
+    counted = {label["name"]: counts.get(label["name"], 0) for label in benchmark.labels}
+    return {"training_set": found, "training_counts": counted}
+
+
+def are_held_back(benchmark: Benchmark, secret: SecretGold | None = None) -> bool:
+    """True while a setting hides the gold of the training set, or lines of it."""
+    test_set = benchmark.training_set
+    return test_set is not None and (secret or SecretGold()).hides(test_set)
+
+
+def shown_counts(benchmark: Benchmark, secret: SecretGold | None = None) -> dict[str, int]:
+    """Return the training counts, none while they are held back."""
+    return {} if are_held_back(benchmark, secret) else benchmark.training_counts
 
 
 def read_counts(content: bytes) -> dict[str, int]:

@@ -47,6 +47,13 @@ class SecretGold:
             sets[test_set] = copies[digest] = began
         return sets, copies
 
+    def hides(self, test_set: TestSet) -> bool:
+        """True if a setting keeps gold secret that may share lines with a test set."""
+        sets, copies = self._uses
+        if test_set.pk in sets or test_set.sha256 in copies:
+            return True
+        return any(self._origins.may_share(each, test_set.pk) for each in sets)
+
     @cached_property
     def _origins(self) -> Origins:
         return Origins()

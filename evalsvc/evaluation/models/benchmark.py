@@ -47,6 +47,13 @@ class Benchmark(models.Model):
     time_zone = models.CharField(max_length=60, default="UTC", help_text="Where its days begin and end.")
     limits = models.JSONField(default=dict, help_text="Its own limits on files, below those of the service.")
     training_counts = models.JSONField(default=dict, help_text="Examples per label in the training data.")
+    training_set = models.ForeignKey(
+        "annotation.TestSet",
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="Where they were counted; NULL: they came in a file.",
+    )
     contributed = models.JSONField(
         default=list, help_text='Contributed measures that boards show: [{"key","title","base","formula"}].'
     )

@@ -27,6 +27,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, inputs, versions
 from evalsvc.evaluation.benchmarks.file_contract import public_settings, settings_of
+from evalsvc.evaluation.benchmarks.training_counts import shown_counts
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.leaderboard import BoardRequest, board
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
@@ -123,6 +124,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "settings": settings,
         "setting": setting,
         "labels": scored_labels(benchmark, [each.test_set for each in settings]),
+        "training_counts": shown_counts(benchmark),
         "about": to_html(benchmark.description) if benchmark.description else "",
         "organiser": reader.organiser,
         "takes_part": bool(benchmark.terms_number or benchmark.approval),

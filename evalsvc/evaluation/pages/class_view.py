@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from django.utils.safestring import SafeString
 
 from annotation.testset import label_titles
 from evalsvc.core.web.formatting import count, counted, listed
+from evalsvc.evaluation.benchmarks.training_counts import shown_counts
 from evalsvc.evaluation.disclosure.outcomes import DIRECTION, Outcomes
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.computation import computation, f_title, operating_point
@@ -128,14 +130,20 @@ def class_family(
     return next((name for name in families if name in present), ""), titles
 
 
-def class_rows(evaluation: Disclosed, benchmark: Benchmark, *, relations: bool = False) -> list[ShownClass]:
+def class_rows(
+    evaluation: Disclosed,
+    benchmark: Benchmark,
+    *,
+    relations: bool = False,
+    training: Mapping[str, int] = MappingProxyType({}),
+) -> list[ShownClass]:
     """Return the figures of each averaged class; of joint benchmarks types or relations."""
     family, titles = class_family(evaluation, benchmark, relations=relations)
     return [
         ShownClass(
             titles[row["label"]],
             **{key: row[key] for key in CLASS_FIGURES if key in row},
-            training=benchmark.training_counts.get(row["label"]),
+            training=training.get(row["label"]),
         )
         for row in evaluation.classes
         if row["label"] in titles and row["family"] == family
@@ -161,19 +169,21 @@ def class_tables(
         Benchmark.Task.ENTITIES: [("Type", "classes", False)],
         Benchmark.Task.JOINT: [("Relation", "relations", True), ("Type", "classes", False)],
     }[Benchmark.Task(benchmark.task)]
+    training = shown_counts(benchmark)
     tables = [
         _class_table(
             evaluation,
-            class_rows(evaluation, benchmark, relations=relations),
+            class_rows(evaluation, benchmark, relations=relations, training=training),
             kind,
             anchor,
             order if order in dict(orders) else "gold",
         )
         for kind, anchor, relations in kinds
     ]
-    training = bool(benchmark.training_counts)
     return [
-        replace(table, training=training, settings=settings, orders=orders) for table in tables if table.rows
+        replace(table, training=bool(training), settings=settings, orders=orders)
+        for table in tables
+        if table.rows
     ]
 
 

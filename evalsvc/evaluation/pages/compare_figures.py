@@ -15,6 +15,7 @@ from evalsvc.core.web.formatting import DASH, counted, measured, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.inputs import count_items
+from evalsvc.evaluation.benchmarks.training_counts import shown_counts
 from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import (
@@ -146,7 +147,7 @@ def finding_of_curves(drawn: Sequence[Series]) -> str:
 # ---- classes -------------------------------------------------------------------------------------
 def classes(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> list[ClassFigures]:
     """Return the mean F1 of the runs per class, frequent classes first."""
-    setting, training = comparison.setting, comparison.setting.benchmark.training_counts
+    setting, training = comparison.setting, shown_counts(comparison.setting.benchmark)
     titles = class_titles(setting)
     f1: dict[str, list[float | None]] = {}
     gold: dict[str, int] = {}

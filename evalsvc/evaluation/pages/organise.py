@@ -25,6 +25,7 @@ from evalsvc.core.web.views import attempt, page, show_effect
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, inputs, old_names, revision_effect, rules
 from evalsvc.evaluation.benchmarks.label_inventory import labels_of
+from evalsvc.evaluation.benchmarks.training_counts import are_held_back, shown_counts
 from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.dates import stated, zone_of, zone_title
 from evalsvc.evaluation.disclosure import gold_digest
@@ -172,6 +173,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         "lead": _lead(benchmark, settings, now),
         "fixed": _fixed(benchmark, len(labels)),
         "labels": labels,
+        "training_counts": shown_counts(benchmark),
         "rules": _rules(benchmark),
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
@@ -202,7 +204,6 @@ def _fixed(benchmark: Benchmark, n_labels: int) -> list[tuple[str, str]]:
 
 def _rules(benchmark: Benchmark) -> list[tuple[str, str]]:
     size, lines = benchmark.limits.get("upload_bytes"), benchmark.limits.get("lines")
-    counts = benchmark.training_counts
     return [
         ("Visible to", "everybody" if benchmark.public else "people with a role"),
         *_quotas(benchmark),
@@ -210,8 +211,15 @@ def _rules(benchmark: Benchmark) -> list[tuple[str, str]]:
         ("Time zone of dates and of the daily quota", zone_title(benchmark)),
         ("Largest file", byte_size(size) if size else "limit of the service"),
         ("Maximum lines", count(lines) if lines else "limit of the service"),
-        ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),
+        ("Training counts", _training_counts(benchmark)),
     ]
+
+
+def _training_counts(benchmark: Benchmark) -> str:
+    if not benchmark.training_counts:
+        return "none"
+    held_back = ", not shown while a phase hides lines of the training set" * are_held_back(benchmark)
+    return f"of {counted(len(benchmark.training_counts), 'label')}{held_back}"
 
 
 def _old_names(benchmark: Benchmark, by: User) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 
 from django import template
@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web import formatting
-from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.pages import board_rows as rows
 from evalsvc.evaluation.pages import charts
 
@@ -57,9 +57,9 @@ def bar(value: float | None, best: float | None = None) -> SafeString:
 
 
 @register.simple_tag
-def training(benchmark: Benchmark, label: str) -> str:
+def training(counts: Mapping[str, int], label: str) -> str:
     """Training count of a label, or a dash."""
-    n = benchmark.training_counts.get(label)
+    n = counts.get(label)
     return formatting.DASH if n is None else formatting.count(n)
 
 

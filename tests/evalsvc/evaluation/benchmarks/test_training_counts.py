@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from importlib import import_module
 
+import pytest
+from django.apps import apps
+
+from annotation.testset import Companion, TestSet
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks.training_counts import MAX_BYTES, read_counts
+from tests.cast.benchmarks import LABELS, RELATION_GOLD, BenchmarkCast, freeze
 
 
 @pytest.mark.parametrize(
@@ -51,3 +56,18 @@ def test_an_invalid_file_is_rejected_with_its_line_or_value(content: bytes, name
 
 def test_a_name_may_end_in_digits_and_hold_commas() -> None:
     assert read_counts(b"rel_1,204\na, b,120\n7,3\n") == {"rel_1": 204, "a, b": 120, "7": 3}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("n", "taken"), [(3, True), (4, False)])
+def test_counts_taken_before_their_set_was_stored_are_known_by_their_figures(
+    cast: BenchmarkCast, n: int, taken: bool
+) -> None:
+    benchmark = cast.relations(training_counts={label: n * (label == "born_in") for label in LABELS})
+    train = freeze("train", RELATION_GOLD, by=cast.olga)
+    TestSet.objects.filter(pk=train.pk).update(statistics={"labels": {"born_in": 3, "elsewhere": 1}})
+    test_set = benchmark.settings.get().test_set
+    Companion.objects.create(test_set=test_set, data=train, role="training", by=cast.olga)
+    import_module("evalsvc.evaluation.migrations.0037_name_training_sets").name_training_sets(apps, None)
+    benchmark.refresh_from_db()
+    assert (benchmark.training_set == train) is taken

@@ -14,9 +14,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.testset import TestSet, count_hiding
+from annotation.releases import folder, publishing
+from annotation.testset import Companion, TestSet, count_hiding, release
 from annotation.testset_overlap import overlapping
-from evalsvc.evaluation.benchmarks import creation
+from evalsvc.core.accounts.models import User
+from evalsvc.evaluation.benchmarks import creation, rules
 from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Setting, SettingVersion
@@ -99,6 +101,76 @@ def test_an_open_setting_shows_no_errors_and_no_digest_of_gold_that_may_share_li
     Setting.objects.filter(pk=hiding.pk).update(disclosure="open")
     assert HIDES not in errors(client, shown)
     assert digest_shown(client, shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "shares"), [("a", True), ("whole", True), ("c", True), ("mapped", True), ("b", False)]
+)
+def test_training_counts_are_not_shown_while_a_setting_hides_lines_of_the_training_set(
+    client: Client, cast: BenchmarkCast, name: str, shares: bool
+) -> None:
+    """Visitors of a board read how many labels the hidden gold beside its test set has."""
+    sets = sets_of(cast)
+    shown = add(cast, "shown", freeze("test", gold_lines(GOLD), by=cast.olga), disclosure="open")
+    run(cast, shown)
+    TestSet.objects.filter(pk=sets[name].pk).update(statistics={"labels": {"born_in": 1204}})
+    Companion.objects.create(test_set=shown.test_set, data=sets[name], role="training", by=cast.olga)
+    rules.change(shown.benchmark, by=cast.olga, training_set=sets[name].slug)
+    addresses = [reverse(view, args=["shown"]) for view in ("board", "board-organise", "api-benchmark")]
+    addresses.append(reverse("submission", args=[shown.benchmark.submissions.get().pk]))
+    client.force_login(cast.olga)
+    for address in addresses:
+        text = client.get(address).content.decode().replace(",", "")
+        assert ("1204" in text, "while a phase hides lines" in text) == (True, False), address
+    hiding = add(cast, "hiding", sets["a"], disclosure="hidden")
+    for address in addresses:
+        assert ("1204" in client.get(address).content.decode().replace(",", "")) != shares, address
+    assert ("are not shown while a phase hides" in client.get(addresses[0]).content.decode()) == shares
+    assert ("not shown while a phase hides" in client.get(addresses[1]).content.decode()) == shares
+    assert sets[name].slug in client.get(reverse("board-log", args=["shown"])).content.decode()
+    assert "1204" not in client.get(reverse("board-log", args=["shown"])).content.decode()
+    Setting.objects.filter(pk=hiding.pk).update(disclosure="open")
+    assert "1,204" in client.get(addresses[0]).content.decode()
+
+
+def test_counts_of_a_set_beside_another_are_for_those_who_see_it_while_a_setting_hides_lines_of_it(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """Visitors read them on the card of the published set, and others whom that set alone was released to."""
+    sets, test = sets_of(cast), freeze("test", gold_lines(GOLD | {"s1": "N/A"}), by=cast.olga)
+    for each, facts in ((sets["whole"], 1204), (test, 39)):
+        each.statistics = {"labels": {"born_in": facts}, "facts": facts, "sentences": 40}
+        each.save()
+    counted = {"key": "facts", "train": 1204, "test": 40, "shared": 0, "items": 0}
+    companion = Companion(test_set=test, data=sets["whole"], role="training", shared=[counted], by=cast.olga)
+    companion.save()
+    source = freeze("source", gold_lines(GOLD | {"s2": "N/A"}), by=cast.olga, origin="source")
+    TestSet.objects.filter(pk=source.pk).update(twin=test, statistics={"facts": 1305})
+    cast.lars.may_organise = True
+    cast.lars.save()
+    release(test, username="lars", by=cast.olga)
+    publishing.publish(test, access="anybody", with_gold=True, by=cast.olga)
+    hiding = add(cast, "hiding", sets["b"], disclosure="open")
+    addresses = [reverse(view, args=["test"]) for view in ("test-set-companions", "api-test-set-companions")]
+    addresses.append(reverse("test-set-sets-file", args=["test", "csv"]))
+
+    def shown_to(person: User, figure: str) -> list[bool]:
+        client.force_login(person)
+        return [figure in client.get(address).content.decode().replace(",", "") for address in addresses]
+
+    def on_card(figure: str) -> bool:
+        card = next(file for file in folder.files(test) if file.name == "README.md")
+        return figure in b"".join(card.parts()).decode()
+
+    assert shown_to(cast.lars, "1204") == [True] * 3
+    assert (on_card("| whole | 1 | 1,204 |"), on_card("| 1,305 |")) == (True, True)
+    Setting.objects.filter(pk=hiding.pk).update(disclosure="hidden")
+    add(cast, "of-source", source, disclosure="hidden")
+    for figure in ("1204", "1305"):
+        assert shown_to(cast.lars, figure) == [False] * 3
+        assert shown_to(cast.olga, figure) == [True] * 3
+    assert (on_card("| whole |"), on_card("| 1,305 |")) == (False, False)
+    assert on_card("Without 2 sets of which a phase hides lines.")
 
 
 @pytest.mark.parametrize(("closed", "hidden"), [("after", True), ("before", False)])

@@ -62,18 +62,24 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
 
 
 # ---- hidden checks --------------------------------------------------------------------------------
-def grade_check(item: Item, participant: Participant, payload: Payload | None) -> None:
+def grade_check(item: Item, participant: Participant, payload: Payload | None, vote: Vote) -> None:
     """Grade the first vote on a hidden check; a skip is wrong.
 
     A check that was put off is graded when it comes again, like any other sentence.
     """
     annotator = participant.annotator
-    if Mark.objects.filter(item=item, annotator=annotator).exists():
+    if not _is_first(vote):
         return
     right = _is_right_on(item, participant.project, payload)
     with transaction.atomic():
         Mark.objects.create(item=item, annotator=annotator, right=right)
     _judge_checks(annotator, participant.project)
+
+
+def _is_first(vote: Vote) -> bool:
+    """True unless an earlier vote of the person on the item did more than put it off."""
+    earlier = Vote.objects.filter(item=vote.item_id, annotator=vote.annotator_id, number__lt=vote.number)
+    return not earlier.exclude(reason="later").exists()
 
 
 def _is_right_on(item: Item, project: Project, payload: Payload | None) -> bool:
@@ -88,11 +94,10 @@ def rehearse_grade(item: Item, participant: Participant, payload: Payload | None
     also when a sentence is put off: both are then written in it, and once more.
     """
     annotator = participant.annotator
-    earlier = Vote.objects.filter(item=item, annotator=annotator, number__lt=vote.number)
     with transaction.atomic():
         if vote.reason == "later":
             item_state.rewrite(item)
-        elif not earlier.exclude(reason="later").exists():
+        elif _is_first(vote):
             _is_right_on(item, participant.project, payload)
             with transaction.atomic():
                 Mark.objects.create(item=item, annotator=annotator, right=True)

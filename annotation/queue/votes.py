@@ -179,7 +179,7 @@ def _decide(
         if vote.reason == "later":
             item_state.rewrite(item)
         else:
-            grading.grade_check(item, participant, payload)
+            grading.grade_check(item, participant, payload, vote)
         return None
     if item.use:
         return grading.grade(item, participant, payload) if vote.number == 1 else None

@@ -81,6 +81,7 @@ def _check_settings(*, kind: str = Kind.RELATIONS, policy: str = MAJORITY, k: in
 @transaction.atomic
 def set_member(project: Project, *, user: User, role: str, by: User) -> Member:
     """Add a member, or change a member's role."""
+    lock_project(project)  # whoever is losing the role of curator gives it to nobody
     require(project, by, CURATOR)
     if role not in Member.Role.values:
         message = f"Unknown role {role!r}. Use one of: {', '.join(Member.Role.values)}."
@@ -91,9 +92,10 @@ def set_member(project: Project, *, user: User, role: str, by: User) -> Member:
     record(project, "role", by=by, about=user.username, before=before, after=role)
     if role not in MAY_LABEL:
         _return_leases(project, user)
-    if role != CURATOR:
+    member, _ = Member.objects.update_or_create(project=project, user=user, defaults={"role": role})
+    if role != CURATOR:  # afterwards: the change waits for releases that they are making
         _end_own_releases(project, user, by=by)
-    return Member.objects.update_or_create(project=project, user=user, defaults={"role": role})[0]
+    return member
 
 
 @transaction.atomic
@@ -110,6 +112,7 @@ def annotator_count(project: Project) -> int:
 @transaction.atomic
 def remove_member(project: Project, *, user: User, by: User) -> None:
     """Remove a member. Their answers stay; items reserved for them are free at once."""
+    lock_project(project)
     require(project, by, CURATOR)
     _require_another_curator(project, user)
     member = project.members.filter(user=user).first()
@@ -143,7 +146,6 @@ def _return_leases(project: Project, user: User) -> None:
 
 
 def _require_another_curator(project: Project, leaving: User) -> None:
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     curators = set(project.members.filter(role=CURATOR).values_list("user_id", flat=True))
     if curators == {leaving.pk}:
         raise Conflict(

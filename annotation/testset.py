@@ -142,6 +142,12 @@ class TestSet(models.Model):
         if self.state != self.State.FROZEN:
             raise Conflict("not_frozen", f"{self} is {self.state}: only frozen sets can be read.")
 
+    def require_lasting_reader(self, user: User) -> None:
+        """Require a reader, whose role stays until the transaction ends: a removal waits, or came first."""
+        if self.project is not None:
+            list(self.project.members.select_for_update(no_key=True).filter(user=user))
+        self.require_reader(user)
+
     def verify(self) -> None:
         """Raise `GoldChanged` unless the stored lines still give the stored digest."""
         for _ in verified_batches(self):
@@ -181,12 +187,12 @@ class Release(models.Model):
 
 def release(test_set: TestSet, *, username: str, by: User) -> Release:
     """Let another organiser use a frozen set in benchmarks."""
-    test_set.require_reader(by)
-    user = User.objects.filter(username=username).first()
-    if user is None or not (user.may_organise or user.is_superuser):  # alike: names stay private
-        detail = f"No organiser has the user name {username}. User names are case-sensitive."
-        raise Conflict("not_organiser", detail, field="username")
     with transaction.atomic():
+        test_set.require_lasting_reader(by)
+        user = User.objects.filter(username=username).first()
+        if user is None or not (user.may_organise or user.is_superuser):  # alike: names stay private
+            detail = f"No organiser has the user name {username}. User names are case-sensitive."
+            raise Conflict("not_organiser", detail, field="username")
         made, is_new = Release.objects.get_or_create(test_set=test_set, user=user, defaults={"by": by})
         if is_new:
             record_change(test_set, "released to organiser", by=by, before="", after=username)

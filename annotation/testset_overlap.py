@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
+from django.db.models import Q
+
 from annotation.testset import TestSet, count_hiding
 
 Name = tuple[str, bool]  # slug of a set, or of the one whose source set it is; whether it is a source set
@@ -82,6 +84,13 @@ def overlapping(test_sets: Iterable[TestSet]) -> list[TestSet]:
     """
     keys = Origins().overlapping({each.pk for each in test_sets})
     return list(TestSet.objects.frozen().filter(pk__in=keys).order_by("pk"))
+
+
+def lock_overlapping(test_set: TestSet) -> None:
+    """Lock a set, those that may share lines with it, and copies of all: either is published, or hidden."""
+    sets = overlapping([test_set])
+    alike = Q(pk__in=[each.pk for each in sets]) | Q(sha256__in={each.sha256 for each in sets})
+    list(TestSet.objects.filter(alike).order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
 
 def hidden_among(test_sets: Iterable[TestSet]) -> set[int]:

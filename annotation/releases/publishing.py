@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from annotation.models import Acceptance, Download, Publication, PublicationReader
 from annotation.releases.folder import require_complete
 from annotation.testset import TestSet, count_hiding, record_change
-from annotation.testset_overlap import overlapping
+from annotation.testset_overlap import lock_overlapping, overlapping
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
@@ -35,7 +35,7 @@ def publish(
     by: User,
 ) -> Publication:
     """Publish a test set, or change its publication; a withdrawn one is published again."""
-    test_set.require_reader(by)
+    test_set.require_lasting_reader(by)
     require_complete(test_set)
     if access not in Access.values:
         detail = f"Unknown access {access!r}. Use one of: {', '.join(Access.values)}."
@@ -62,6 +62,7 @@ def publish(
 
 def _require_no_hidden_gold(test_set: TestSet) -> None:
     """Reject gold with lines that a hidden phase scores, be it in another part or under other names."""
+    lock_overlapping(test_set)
     for each in overlapping([test_set]):
         if hiding := count_hiding(each):
             uses = "1 hidden phase uses" if hiding == 1 else f"{hiding:,} hidden phases use"

@@ -212,6 +212,7 @@ def require_own(user: Person, submission: Submission) -> None:
 @transaction.atomic
 def set_person(benchmark: Benchmark, *, user: User, role: str, by: User) -> Organiser:
     """Set the role of a user."""
+    _lock(benchmark)  # whoever is losing the role of organiser gives it to nobody
     require(benchmark, by, ORGANISER)
     if role not in Organiser.Role.values:
         known = ", ".join(Organiser.Role.values)
@@ -226,6 +227,7 @@ def set_person(benchmark: Benchmark, *, user: User, role: str, by: User) -> Orga
 @transaction.atomic
 def remove_person(benchmark: Benchmark, *, user: User, by: User) -> None:
     """Remove the role of a user; their runs stay."""
+    _lock(benchmark)
     require(benchmark, by, ORGANISER)
     _keep_an_organiser(benchmark, user)
     person = benchmark.people.filter(user=user).first()
@@ -234,8 +236,11 @@ def remove_person(benchmark: Benchmark, *, user: User, by: User) -> None:
         person.delete()
 
 
+def _lock(benchmark: Benchmark) -> None:
+    Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+
+
 def _keep_an_organiser(benchmark: Benchmark, leaving: User) -> None:
-    Benchmark.objects.select_for_update().get(pk=benchmark.pk)
     left = set(benchmark.people.filter(role=ORGANISER).values_list("user_id", flat=True))
     if left == {leaving.pk}:
         raise Conflict(

@@ -117,13 +117,13 @@ def add_setting(
     check_shown(shown, kind=kind, main=main)
     shown["row_rule"] = shown.get("row_rule") or row_rules.MEAN
     row_rules.check(benchmark, shown["row_rule"], key=key)
-    require_unpublished(test_set, disclosure=shown["disclosure"], closes_at=shown.get("closes_at"))
     fields = shown | {"test_set": test_set, "only": only, "unit": unit, "main": main}
     if share is not None:
         check_share(share, shown)
         fields |= {"share": share, "share_seed": new_seed()}
     with transaction.atomic():
         row = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+        require_unpublished(test_set, disclosure=shown["disclosure"], closes_at=shown.get("closes_at"))
         setting = _begin_setting(row, key=key, title=title, by=by, **fields)
         if share is not None:
             fields |= {"rest_of": setting, "sealed": True}
@@ -156,7 +156,6 @@ def revise_setting(
     """Begin a version with another gold; active runs are scored again, unless a preview counts them."""
     require(setting.benchmark, by, ORGANISER)
     check_test_sets(setting.benchmark, test_set, only, by=by)
-    require_unpublished(test_set, disclosure=setting.disclosure, closes_at=setting.closes_at)
     version = _begin_version(setting, test_set, only, by=by, note=note[:200], scores=scores)
     setting.refresh_from_db()
     return version
@@ -168,6 +167,7 @@ def _begin_version(
 ) -> SettingVersion:
     row = versions.locked(setting)
     require_no_rest(row, field="test_set")
+    require_unpublished(test_set, **_hiding(row))
     if (row.test_set_id, row.only_id) == (test_set.pk, only.pk if only else None):
         raise Conflict("no_change", f"“{row.title}” is already scored against {test_set}.")
     version = _revise(row, test_set, only, by=by, note=note, scores=scores)

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotation.testset import Kind, TestSet
-from annotation.testset_overlap import published_gold
+from annotation.testset_overlap import lock_overlapping, published_gold
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.benchmarks.label_inventory import labels_of_set
@@ -151,8 +151,10 @@ def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field:
 
 def require_unpublished(test_set: TestSet, *, disclosure: str, closes_at: datetime | None) -> None:
     """Reject a phase that hides gold which everybody may download."""
-    closed = closes_at is not None and closes_at <= timezone.now()
-    if disclosure == Disclosure.HIDDEN and not closed and (published := published_gold([test_set])):
+    if disclosure != Disclosure.HIDDEN or (closes_at is not None and closes_at <= timezone.now()):
+        return
+    lock_overlapping(test_set)
+    if published := published_gold([test_set]):
         lines = "" if test_set in published else f" and may have lines of {test_set}"
         detail = f"The gold of {published[0]} is published{lines}, so rounded figures protect nothing."
         hint = "Withdraw the publication, use another test set, or let teams see every figure."

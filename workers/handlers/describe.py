@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,27 @@ def describe(subject: int, progress: Progress) -> Store:
     return store
 
 
+class Neighbours:
+    """Counts the lines that have the labels of the line before them."""
+
+    def __init__(self) -> None:
+        self.same, self.lines = 0, Counter[tuple[str, ...]]()
+        self.last: tuple[str, ...] | None = None
+
+    def add(self, labels: Iterable[str]) -> None:
+        key = tuple(sorted(set(labels)))
+        self.same += key == self.last
+        self.lines[key] += 1
+        self.last = key
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Return the number of lines, and how many there are on average in an order by chance."""
+        n = self.lines.total()
+        by_chance = sum(each * (each - 1) for each in self.lines.values()) / n if n else 0
+        return {"same": self.same, "by_chance": round(by_chance, 1)}
+
+
 def statistics(test_set: TestSet) -> dict[str, Any]:
     """Count the set and its labels; undefined figures are None."""
     return _relation_statistics(test_set) if test_set.kind == Kind.RELATIONS else _entity_statistics(test_set)
@@ -61,12 +83,13 @@ def _relation_statistics(test_set: TestSet) -> dict[str, Any]:
     owner: list[int] = []
     sentence: list[int] = []
     label: list[int] = []
-    several, has_pairs = 0, False
+    several, has_pairs, neighbours = 0, False, Neighbours()
     for number, gold in enumerate(read_rows(test_set)):
         key = _pair(gold)
         has_pairs = has_pairs or key is not None
         owner.append(pairs.setdefault(key or number, len(pairs)))
         several += len(gold["relations"]) > 1
+        neighbours.add(gold["relations"])
         for name in gold["relations"]:
             sentence.append(number)
             label.append(codes.setdefault(name, len(codes)))
@@ -84,6 +107,7 @@ def _relation_statistics(test_set: TestSet) -> dict[str, Any]:
         "perplexity_without_negative": _figure(result.labels.perplexity_without_negative),
         "ratio": _figure(result.labels.ratio),
         "labels": {name: int(per_label[at]) for name, at in codes.items()},
+        "neighbours": neighbours.figures,
     }
 
 
@@ -93,12 +117,14 @@ def _entity_statistics(test_set: TestSet) -> dict[str, Any]:
         parts[label.get("part", ENTITY)][label["name"]] = 0
     counts, relations = parts[ENTITY], parts[RELATION]
     sentences = without = tokens = tokenised = 0
+    neighbours = Neighbours()
     for gold in read_rows(test_set):
         sentences += 1
         without += not gold["spans"]
         tokens += len(gold.get("tokens") or ())
         tokenised += "tokens" in gold
         counts.update(span[2] for span in gold["spans"])
+        neighbours.add(span[2] for span in gold["spans"])
         relations.update(link[1] for link in gold["relations"])
     result = label_statistics(list(counts.values()))
     return {
@@ -112,6 +138,7 @@ def _entity_statistics(test_set: TestSet) -> dict[str, Any]:
         "perplexity_without_negative": _figure(result.perplexity_without_negative),
         "ratio": _figure(result.ratio),
         "labels": dict(counts),
+        "neighbours": neighbours.figures,
     } | ({"relations_between": relations.total(), "relation_labels": dict(relations)} if relations else {})
 
 

@@ -40,6 +40,7 @@ from evalsvc.evaluation.pages.boards import may_organise
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES, GoldForm, SettingForm, ShownForm
 
 MOST_SUGGESTED = 500  # names of systems in the page
+LEAST_SORTED = 20  # lines from which on an order by labels is no chance
 
 
 def selectable_sets(person: User) -> QuerySet[TestSet]:
@@ -179,10 +180,20 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
         "unranked": [setting for setting in hidden if Policy(setting, hidden=True).withholds_main],
         "given_away": _given_away([each for each in settings if each.pk not in hidden_ones], now),
+        "sorted": [setting for setting in hidden if _stands_by_labels(setting.test_set)],
         "published": published_gold(setting.test_set for setting in hidden),
         "systems": form.systems.values_list("name", "team__name")[:MOST_SUGGESTED],
     }
     return _form_page(request, "organise.html", form, **context, **_old_names(benchmark, by))
+
+
+def _stands_by_labels(test_set: TestSet) -> bool:
+    """True if lines have the labels of the line before far more often than by chance."""
+    figures = (test_set.statistics or {}).get("neighbours")
+    if figures is None or test_set.rows < LEAST_SORTED:
+        return False
+    same, by_chance = figures["same"], figures["by_chance"]
+    return bool(same - by_chance > (test_set.rows - 1 - by_chance) / 2)
 
 
 def _fixed(benchmark: Benchmark, n_labels: int) -> list[tuple[str, str]]:

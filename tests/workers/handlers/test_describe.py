@@ -47,6 +47,13 @@ def test_sentences_pairs_facts_and_labels_are_counted() -> None:
     assert found["perplexity_with_negative"] == pytest.approx(exp(-sum(p * log(p) for p in shares)))
 
 
+@pytest.mark.parametrize(("order", "same"), [("AAABBB", 4), ("ABABAB", 0)])
+def test_lines_with_the_labels_of_the_line_before_are_counted(order: str, same: int) -> None:
+    """By chance a neighbour has the label in 2 of 5 cases, and 5 lines have one before them."""
+    found = described(gold([f"{at}\t{label}" for at, label in enumerate(order)]).test_set)
+    assert found["neighbours"] == {"same": same, "by_chance": 2.0}
+
+
 def test_items_without_entities_have_no_pairs_or_facts() -> None:
     found = described(gold(["1\tA", "2\tB"]).test_set)
     assert (found["sentences"], found["pairs"], found["facts"]) == (2, None, None)

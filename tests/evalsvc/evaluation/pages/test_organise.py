@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Publication
+from annotation.testset import TestSet
 from evalsvc.core.activity.models import entries
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -351,6 +352,22 @@ def test_inputs_are_unavailable_until_the_setting_opens(
     assert reverse("setting-inputs", args=["rel", "main"]) not in page
     client.force_login(cast.olga)
     assert client.get(address).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("same", "disclosure", "warned"), [(38, "hidden", True), (22, "hidden", False), (38, "open", False)]
+)
+def test_organisers_are_told_that_hidden_gold_stands_in_the_order_of_its_labels(
+    olga: Client, cast: BenchmarkCast, same: int, disclosure: str, warned: bool
+) -> None:
+    """Three constant files and the order of the inputs gave 194 of 200 labels away."""
+    test_set = freeze("long", [gold_sentence(f"s{n}", "A", "B") for n in range(40)], by=cast.olga)
+    cast.benchmark(settings=[("main", test_set, "sentence", "micro_f1")])
+    figures = {"neighbours": {"same": same, "by_chance": 13.0}}
+    TestSet.objects.filter(pk=test_set.pk).update(statistics=figures)
+    Setting.objects.update(disclosure=disclosure)
+    page = olga.get(reverse("board-organise", args=["rel"])).content.decode()
+    assert ("stand in the order of their labels" in page) is warned
 
 
 def test_training_counts_are_shown_with_the_figures_of_each_label(

@@ -99,7 +99,7 @@ def update_state(
     """
     records = records or ItemRecords(
         list(Answer.objects.filter(item=item).active()),
-        list(item.leases.filter(ending="")),
+        list(item.leases.keeping()),
         list(item.adjudications.applicable()),
     )
     changes = DecisionChanges()

@@ -116,7 +116,7 @@ def load_records(keys: Sequence[int]) -> dict[int, ItemRecords]:
     records: dict[int, ItemRecords] = defaultdict(ItemRecords)
     for answer in Answer.objects.filter(item__in=keys).active():
         records[answer.item_id].answers.append(answer)
-    for lease in Lease.objects.filter(item__in=keys, ending=""):
+    for lease in Lease.objects.keeping().filter(item__in=keys):
         records[lease.item_id].leases.append(lease)
     for decision in Adjudication.objects.filter(item__in=keys).applicable():
         records[decision.item_id].decisions.append(decision)

@@ -49,8 +49,17 @@ class Annotator(models.Model):
         return self.name
 
 
+class LeaseQuerySet(models.QuerySet["Lease"]):
+    def keeping(self) -> LeaseQuerySet:
+        """Return the leases whose place nobody else gets."""
+        return self.filter(ending__in=Lease.KEEPING)
+
+
 class Lease(models.Model):
-    """An item leased to an annotator for a while."""
+    """An item leased to an annotator for a while.
+
+    A withdrawn answer has a lease, too: nobody else gets its place before that expires.
+    """
 
     class Ending(models.TextChoices):
         ANSWERED = "answered"
@@ -58,6 +67,9 @@ class Lease(models.Model):
         EXPIRED = "expired"
         RETURNED = "returned"
         TAKEN_BACK = "taken back"
+        WITHDRAWN = "withdrawn"
+
+    KEEPING = ("", Ending.WITHDRAWN)
 
     item = models.ForeignKey("annotation.Item", on_delete=models.CASCADE, related_name="leases")
     annotator = models.ForeignKey("annotation.Annotator", on_delete=models.CASCADE, related_name="leases")
@@ -72,6 +84,8 @@ class Lease(models.Model):
         help_text="The prediction file whose answer was on show.",
     )
 
+    objects = LeaseQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -81,6 +95,7 @@ class Lease(models.Model):
         indexes = [
             models.Index(fields=["expires_at"], condition=Q(ending=""), name="lease_running"),
             models.Index(fields=["annotator"], condition=Q(ending=""), name="lease_active"),
+            models.Index(fields=["expires_at"], condition=Q(ending="withdrawn"), name="lease_withdrawn"),
         ]
 
     def __str__(self) -> str:

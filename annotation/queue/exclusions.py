@@ -67,9 +67,11 @@ def exclude_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Ov
     """Exclude all answers of a person; pause a person with an account."""
     require_to_change(annotator.project, by, CURATOR)
     answers = Answer.objects.filter(annotator=annotator, set_aside=False)
-    items = _lock_work(annotator, answers, Lease.objects.filter(annotator=annotator, ending=""))
+    leases = Lease.objects.filter(annotator=annotator)
+    items = _lock_work(annotator, answers, leases.keeping())
     oversight = _record(annotator, Oversight.Act.SET_ASIDE, by, reason, n=answers.count())
     answers.update(set_aside=True, aside=oversight)
+    leases.filter(ending=Lease.Ending.WITHDRAWN).update(ending=Lease.Ending.RETURNED)
     _recompute(annotator.project, items)
     if not Annotator.objects.filter(pk=annotator.pk, aside_at=None).update(aside_at=Now()):
         raise Conflict("already_aside", f"The answers of {annotator} are already excluded.")

@@ -6,9 +6,10 @@ from datetime import timedelta
 from operator import attrgetter
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 from django.db.models.functions import Now
 from django.http import Http404
+from django.utils import timezone
 
 from annotation.consensus import item_state
 from annotation.models import Annotator, Item, Lease, Project
@@ -16,6 +17,7 @@ from annotation.roles import MAY_LABEL, role_in
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 
+WITHDRAWN_FREE_EVERY = timedelta(hours=1)
 MOST_TIMES = (
     20  # that one person defers, or returns, one item: hundreds of replies might tell checks by their time
 )
@@ -57,7 +59,7 @@ def return_lease(pk: int, user: User) -> None:
 
 def _own(pk: int, user: User) -> Lease:
     leases = Lease.objects.select_related("item__project").defer("item__gold")
-    lease = leases.filter(pk=pk, annotator__user=user).first()
+    lease = leases.filter(pk=pk, annotator__user=user).exclude(ending=Lease.Ending.WITHDRAWN).first()
     if lease is None or role_in(lease.item.project, user) not in MAY_LABEL:
         raise Http404
     return lease
@@ -71,8 +73,9 @@ def return_all(annotator: Annotator) -> None:
 
 def expire_overdue() -> int:
     """End overdue leases and return their number."""
-    overdue = Lease.objects.filter(ending="", expires_at__lte=Now())
-    return sum(_end(lease, Lease.Ending.EXPIRED) for lease in _in_order(overdue))
+    overdue = Lease.objects.filter(expires_at__lte=Now())
+    leases = [lease for ending in Lease.KEEPING for lease in _in_order(overdue.filter(ending=ending))]
+    return sum(_end(lease, Lease.Ending.EXPIRED) for lease in leases)
 
 
 def _in_order(leases: QuerySet[Lease]) -> list[Lease]:
@@ -85,13 +88,28 @@ def _in_order(leases: QuerySet[Lease]) -> list[Lease]:
 
 @transaction.atomic
 def _end(lease: Lease, ending: str) -> bool:
-    if lease.ending:  # nothing is read, which might take longer for a sentence than for a check
-        return False
+    if lease.ending not in Lease.KEEPING:
+        return False  # nothing is read, which might take longer for a sentence than for a check
     item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
-    active = Lease.objects.filter(pk=lease.pk, ending="")
+    active = Lease.objects.filter(pk=lease.pk, ending=lease.ending)
     if ending == Lease.Ending.EXPIRED:
         active = active.filter(expires_at__lte=Now())
     ended = bool(active.update(ending=ending))
     if ended:
         item_state.update_state(item)
     return ended
+
+
+# ---- withdrawn answers ----------------------------------------------------------------------------
+def keep_place(item: Item, annotator: Annotator, *, shown: int | None) -> Lease:
+    """Keep the place of a withdrawn answer for its person; of each person one an hour comes free.
+
+    Otherwise somebody who has nothing left would see at once which of the items are no hidden checks.
+    """
+    Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)  # one after another
+    withdrawn = Lease.objects.filter(annotator=annotator, ending=Lease.Ending.WITHDRAWN)
+    last, now = withdrawn.aggregate(last=Max("expires_at"))["last"], timezone.now()
+    expires = max(last or now, now) + WITHDRAWN_FREE_EVERY
+    return withdrawn.create(
+        item=item, annotator=annotator, ending=Lease.Ending.WITHDRAWN, shown_id=shown, expires_at=expires
+    )

@@ -172,7 +172,7 @@ def _item_again(participant: Participant, *, must_find: bool) -> Item | None:
             continue
         item = _lock_unless_locked(items.filter(pk=first.pk))
         if item is not None:
-            sql.execute(sql.TAKE_ITEM, item=item.pk)
+            sql.execute(sql.TAKE_ITEM_AGAIN, item=item.pk, annotator=participant.annotator.pk)
             return item
         if must_find:
             raise ItemLocked(first)

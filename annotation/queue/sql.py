@@ -91,6 +91,10 @@ WHERE item.project_id = %(project)s AND item.id = voted.item_id AND item.free > 
     AND +item.batch_id IN (SELECT id FROM annotation_batch
         WHERE project_id = %(project)s AND state = 'done')"""
 TAKE_ITEM = "UPDATE annotation_item SET free = free - 1 WHERE id = %(item)s AND free > 0"
+# a person who withdrew an answer has its place
+TAKE_ITEM_AGAIN = f"""{TAKE_ITEM}
+    AND NOT EXISTS (SELECT 1 FROM annotation_lease lease WHERE lease.item_id = annotation_item.id
+        AND lease.annotator_id = %(annotator)s AND lease.ending = 'withdrawn')"""  # noqa: S608
 GRANT_LEASE = """
 INSERT INTO annotation_lease (item_id, annotator_id, shown_id, ending, expires_at)
 VALUES (%(item)s, %(annotator)s, %(shown)s, '', {now + lasting})
@@ -122,7 +126,7 @@ FROM annotation_answer answer JOIN annotation_vote vote ON vote.id = answer.vote
 WHERE answer.item_id = %(item)s ORDER BY answer.position"""
 LEASES_OF_ITEM = """
 SELECT * FROM annotation_lease
-WHERE item_id = %(item)s AND (ending = '' OR annotator_id = %(annotator)s) ORDER BY id"""
+WHERE item_id = %(item)s AND (ending IN ('', 'withdrawn') OR annotator_id = %(annotator)s) ORDER BY id"""
 DECISIONS = """
 SELECT * FROM annotation_adjudication
 WHERE item_id = %(item)s AND (reopened_at IS NULL OR lapsed) ORDER BY lapsed, id DESC"""
@@ -140,4 +144,5 @@ VALUES (%(item)s, %(annotator)s, %(vote)s, %(payload)s, %(first_payload)s, %(pos
 RETURNING *"""
 END_LEASE = """
 UPDATE annotation_lease SET ending = %(ending)s
-WHERE item_id = %(item)s AND annotator_id = %(annotator)s AND ending = ''"""
+WHERE item_id = %(item)s AND annotator_id = %(annotator)s
+    AND (ending = '' OR ending = 'withdrawn' AND %(counts)s)"""

@@ -144,6 +144,7 @@ def _vote(
     before = None
     if gold_questions.keeps_leases(participant.project):  # for sentences, too, as it takes time
         before = item_state.decided_as_work(item, project=participant.project, records=records)
+    had_place = _has_place(participant, records)
     (vote,) = sql.fetch(
         Vote,
         sql.ADD_VOTE,
@@ -158,6 +159,7 @@ def _vote(
         **request.stored(participant),
     )
     _update_answer(item, participant, vote, payload, records)
+    _update_leases(item, participant, records, payload, keeps=had_place and before is not None)
     return VoteResult(vote, feedback=_decide(item, before, participant, vote, payload, records))
 
 
@@ -272,7 +274,7 @@ def _load_records(item: Item, annotator: Annotator) -> _VoteRecords:
     for lease in sql.fetch(Lease, sql.LEASES_OF_ITEM, item=item.pk, annotator=annotator.pk):
         if lease.annotator_id == annotator.pk:
             records.shown, records.was_leased = lease.shown_id, True
-        if not lease.ending:
+        if lease.ending in Lease.KEEPING:
             records.leases.append(lease)
     records.decisions = sql.fetch(Adjudication, sql.DECISIONS, item=item.pk)
     return records
@@ -281,7 +283,7 @@ def _load_records(item: Item, annotator: Annotator) -> _VoteRecords:
 def _update_answer(
     item: Item, participant: Participant, vote: Vote, payload: Payload | None, records: _VoteRecords
 ) -> None:
-    """Store the current answer and end the lease, also in `records`."""
+    """Store the current answer, also in `records`."""
     annotator = participant.annotator
     own = next((entry for entry in records.answers if entry.annotator_id == annotator.pk), None)
     if payload is None:
@@ -306,11 +308,33 @@ def _update_answer(
             aside=records.exclusion.oversight,
             guideline=vote.guideline,
         )
-    others = [lease for lease in records.leases if lease.annotator_id != annotator.pk]
-    if len(others) < len(records.leases):
+
+
+def _has_place(participant: Participant, records: _VoteRecords) -> bool:
+    """True if the person has an answer that is neither excluded nor asked again."""
+    own = next((each for each in records.answers if each.annotator_id == participant.annotator.pk), None)
+    if own is None or own.set_aside:
+        return False
+    return not Rules(participant.project).is_asked_again(own.payload, own.guideline)
+
+
+def _update_leases(
+    item: Item, participant: Participant, records: _VoteRecords, payload: Payload | None, *, keeps: bool
+) -> None:
+    """End the person's lease; `keeps` one of their place if they withdrew an answer, until another has it."""
+    annotator, has_place = participant.annotator, _has_place(participant, records)
+    left = [
+        lease
+        for lease in records.leases
+        if lease.annotator_id != annotator.pk or (lease.ending and not has_place)
+    ]
+    if len(left) < len(records.leases):
         ending = Lease.Ending.SKIPPED if payload is None else Lease.Ending.ANSWERED
-        sql.execute(sql.END_LEASE, item=item.pk, annotator=annotator.pk, ending=ending)
-        records.leases = others
+        where = {"item": item.pk, "annotator": annotator.pk, "counts": has_place}
+        sql.execute(sql.END_LEASE, ending=ending, **where)
+        records.leases = left
+    if keeps and not has_place:
+        records.leases.append(lease_endings.keep_place(item, annotator, shown=records.shown))
 
 
 def _first_payload(participant: Participant, vote: Vote) -> Payload | None:

@@ -140,8 +140,9 @@ def answers_needed(project: Project) -> int:
     live = ItemCount.objects.live(project).filter(state=Item.State.OPEN)
     free = live.aggregate(n=Sum(F("free") * F("n")))["n"] or 0
     given_up = unanswerable_items.unanswerable(project).order_by().aggregate(n=Sum("free"))["n"] or 0
-    leases = Lease.objects.filter(annotator__project=project, ending="", item__use="")
-    return int(free - given_up) + leases.filter(item__state=Item.State.OPEN).count()
+    leases = Lease.objects.keeping().filter(annotator__project=project, item__use="")
+    leased = leases.filter(item__state=Item.State.OPEN).order_by().values("item", "annotator").distinct()
+    return int(free - given_up) + leased.count()
 
 
 def work_days(of: QuerySet[Vote], *, days: int) -> list[WorkDay]:

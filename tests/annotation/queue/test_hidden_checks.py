@@ -11,7 +11,9 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.db.models.functions import Now
+from django.http import Http404
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -20,10 +22,10 @@ from annotation.consensus import majority, recomputation
 from annotation.consensus.majority import decide
 from annotation.consensus.rules import Rules, label_names
 from annotation.imports import undoing
-from annotation.models import Answer, Item, KnownAnswer, Lease, Mark, Project
+from annotation.models import Annotator, Answer, Item, KnownAnswer, Lease, Mark, Project
 from annotation.ontology import guideline_versions, inventory
-from annotation.queue import gold_questions, lease_endings, leases, quality_settings, votes
-from annotation.reports.progress import COUNT_HOLDS, progress_of
+from annotation.queue import exclusions, gold_questions, lease_endings, leases, quality_settings, votes
+from annotation.reports.progress import COUNT_HOLDS, answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import sentence
@@ -351,6 +353,111 @@ def ask_all(project: Project) -> str:
 def split_the_label(project: Project) -> str:
     inventory.split(project, "A", targets=["A1", "A2"], by=curator())
     return "A1"
+
+
+def skip_it(item: Item, user: User, number: int) -> None:
+    votes.skip(item, user, client_id=uuid4(), reason="broken", base=number)
+
+
+def put_it_off(item: Item, user: User, number: int) -> None:
+    votes.skip(item, user, client_id=uuid4(), reason="later", base=number)
+
+
+def state_a_guideline_that_is_asked_again(item: Item, user: User, number: int) -> None:
+    answer_item(item, user, "B", base=number, guideline=1)
+
+
+def change_it_while_paused(item: Item, user: User, number: int) -> None:
+    Annotator.objects.filter(user=user).update(paused_at=Now())
+    answer_item(item, user, "B", base=number)
+    Annotator.objects.filter(user=user).update(paused_at=None)
+
+
+WITHDRAW = [skip_it, put_it_off, state_a_guideline_that_is_asked_again, change_it_while_paused]
+Withdraw = Callable[[Item, User, int], None]
+
+
+def an_hour_passes() -> None:
+    Lease.objects.filter(ending="withdrawn").update(expires_at=F("expires_at") - timedelta(hours=1))
+    lease_endings.expire_overdue()
+
+
+@pytest.fixture
+def idle(project: Project, people: list[User]) -> User:
+    """Somebody who has nothing left, in a project that the others have finished."""
+    finish(project, *people[:2])
+    projects.set_guideline(project, guideline="Second", by=curator())
+    guideline_versions.ask_again(project, 1, labels=["B"], by=curator())
+    while lease := leases.lease_next(project, people[2]):
+        answer_item(lease.item, people[2], "A")
+    return people[2]
+
+
+@pytest.mark.parametrize("withdraw", WITHDRAW)
+def test_whoever_withdraws_an_answer_shows_nobody_at_once_whether_others_can_fill_it(
+    project: Project, people: list[User], idle: User, withdraw: Withdraw
+) -> None:
+    for item in project.items.order_by("rank"):
+        withdraw(item, people[0], 1)
+        assert progress_of(project, idle)["waiting"] == 0
+        assert leases.lease_next(project, idle) is None
+        if withdraw != change_it_while_paused:
+            answer_item(item, people[0], "A", base=2)
+    if withdraw != change_it_while_paused:
+        an_hour_passes()
+        assert leases.lease_next(project, idle) is None
+
+
+@pytest.mark.parametrize("withdraw", WITHDRAW)
+def test_of_the_answers_that_a_person_withdraws_one_an_hour_is_left_to_others(
+    project: Project, people: list[User], idle: User, withdraw: Withdraw
+) -> None:
+    items, checks = list(project.items.order_by("?")), set(project.items.filter(use=Item.Use.CHECK))
+    for item in items:
+        withdraw(item, people[0], 1)
+    for item in items:
+        an_hour_passes()
+        came = {lease.item for lease in leases.lease_several(project, idle, n=60)}
+        assert came - checks == {item} - checks
+        for each in came:
+            answer_item(each, idle, "A")
+
+
+def test_who_takes_a_withdrawn_sentence_again_and_returns_it_frees_it_no_sooner(
+    project: Project, people: list[User], idle: User
+) -> None:
+    for item in project.items.order_by("rank"):
+        put_it_off(item, people[0], 1)
+        lease = leases.lease_next(project, people[0])
+        assert lease is not None
+        give_back(lease, people[0])
+        with pytest.raises(Http404):
+            lease_endings.return_lease(Lease.objects.get(item=item, ending="withdrawn").pk, people[0])
+        assert leases.lease_next(project, idle) is None
+        answer_item(item, people[0], "A", base=2)
+
+
+def test_who_takes_a_withdrawn_sentence_again_takes_nobody_elses_place(
+    project: Project, people: list[User], idle: User
+) -> None:
+    item = project.items.live().first()
+    put_it_off(item, people[0], 1)
+    projects.set_k(project, k=3, by=curator())
+    lease = leases.lease_next(project, people[0])
+    assert lease is not None
+    item.refresh_from_db()
+    assert (lease.item, item.free) == (item, 1)
+
+
+def test_what_a_person_withdrew_is_left_to_others_at_once_when_their_answers_are_excluded(
+    project: Project, people: list[User], idle: User
+) -> None:
+    for item in project.items.order_by("rank"):
+        skip_it(item, people[0], 1)
+    assert answers_needed(project) == SENTENCES
+    exclusions.exclude_annotator(Annotator.objects.get(user=people[0]), by=curator())
+    came = leases.lease_several(project, idle, n=60)
+    assert sum(not lease.item.use for lease in came) == SENTENCES
 
 
 def switch_checks_off(project: Project) -> None:

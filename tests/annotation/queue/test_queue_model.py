@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.test import TestCase
 from hypothesis import HealthCheck, settings
@@ -41,7 +41,10 @@ Relations = list[str]
 
 class Queue(RuleBasedStateMachine):
     """What the model keeps: per item the acts in order, each (item, person, payload or why not, name), whose
-    answers are set excluded, who is paused, and the rules of the project. Everything else follows."""
+    answers are set excluded, who is paused, the rules of the project, and when places of withdrawn answers
+    come free. Everything else follows."""
+
+    check_every = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,6 +54,7 @@ class Queue(RuleBasedStateMachine):
         self.patch.setattr(leases, "NOT_RESERVE", 1)  # a reserve begins with the second
         self.project = project_with_items(ITEMS, k=2)
         quality_settings.set_quality_options(self.project, by=curator(), most_extra=MOST_EXTRA)
+        quality_settings.set_quality_options(self.project, by=curator(), check_every=self.check_every)
         self.people = annotators(self.project, PEOPLE)
         self.items = list(self.project.items.order_by("rank"))
         self.k, self.calls_extra = 2, False
@@ -58,6 +62,8 @@ class Queue(RuleBasedStateMachine):
         self.log: list[tuple[int, int, Relations | str, UUID]] = []
         self.excluded: set[tuple[int, int]] = set()
         self.paused: set[int] = set()
+        self.kept: dict[tuple[int, int], int] = {}
+        self.hour = 0
 
     def teardown(self) -> None:
         try:
@@ -79,7 +85,7 @@ class Queue(RuleBasedStateMachine):
 
     def is_unanswerable(self, item: int) -> bool:
         """True if skipped for good with no working annotator left."""
-        if self.decided(item)[2].state != "open":
+        if not self.free(item):
             return False
         active = [person for person in range(PEOPLE) if person not in self.paused]
         if not all(any(act[1] == person for act in self.log) for person in active):
@@ -125,13 +131,33 @@ class Queue(RuleBasedStateMachine):
             wanted += 1
         return wanted, counting[:wanted], outcome(answers, wanted)
 
+    def free(self, item: int) -> int:
+        """Return the places that nobody has: by an answer, a lease, or one withdrawn in the last hours."""
+        wanted, first, verdict = self.decided(item)
+        out = set(self.items[item].leases.filter(ending="").values_list("annotator__user", flat=True))
+        out |= {self.people[person].pk for at, person in self.kept if at == item}
+        out -= {self.people[person].pk for person in first}
+        return max(0, wanted - len(first) - len(out)) if verdict.state == "open" else 0
+
+    def has_place(self, item: int, person: int) -> bool:
+        return person in self.answers_in_order(item) and (item, person) not in self.excluded
+
+    def keep_place(self, item: int, person: int, *, had: bool) -> None:
+        """Beside checks, keep the place of a withdrawn answer; one of the person an hour comes free."""
+        if self.has_place(item, person):
+            self.kept.pop((item, person), None)
+        elif had and self.check_every:
+            last = max((hour for (_, each), hour in self.kept.items() if each == person), default=0)
+            self.kept[item, person] = max(last, self.hour) + 1
+
     # ---- what people do --------------------------------------------------------------------------
     def running(self, person: int) -> QuerySet[Lease]:
         return Lease.objects.filter(annotator__user=self.people[person], ending="").order_by("pk")
 
     def leased_and_free(self) -> int:
         free = sum(self.project.items.values_list("free", flat=True))
-        return free + Lease.objects.filter(item__project=self.project, ending="").count()
+        kept = Lease.objects.keeping().filter(item__project=self.project)
+        return free + kept.values("item", "annotator").distinct().count()
 
     @rule(person=who, keep=st.booleans(), n=st.integers(1, ITEMS))
     def ask(self, person: int, keep: bool, n: int) -> None:
@@ -166,7 +192,7 @@ class Queue(RuleBasedStateMachine):
 
     @rule(item=what, person=who, payload=relations_strategy)
     def answer(self, item: int, person: int, payload: Relations) -> None:
-        name = uuid4()
+        name, had = uuid4(), self.has_place(item, person)
         base = len(self.acts(item, person))
         cast = votes.answer(
             self.items[item], self.people[person], client_id=name, payload={"relations": payload}, base=base
@@ -175,13 +201,15 @@ class Queue(RuleBasedStateMachine):
         self.log.append((item, person, payload, name))
         if person in self.paused:
             self.excluded.add((item, person))
+        self.keep_place(item, person, had=had)
         assert is_surplus(self.items[item], self.people[person]) == (person not in self.decided(item)[1])
 
     @rule(item=what, person=who, reason=st.sampled_from(["later", "broken"]))
     def skip(self, item: int, person: int, reason: str) -> None:
-        name, base = uuid4(), len(self.acts(item, person))
+        name, base, had = uuid4(), len(self.acts(item, person)), self.has_place(item, person)
         votes.skip(self.items[item], self.people[person], client_id=name, reason=reason, base=base)
         self.log.append((item, person, reason, name))
+        self.keep_place(item, person, had=had)
 
     @rule(item=what)
     def everybody_skips(self, item: int) -> None:
@@ -211,6 +239,13 @@ class Queue(RuleBasedStateMachine):
         Lease.objects.filter(ending="").update(expires_at=Now() - timedelta(seconds=1))
         lease_endings.expire_overdue()
         assert not Lease.objects.filter(ending="").exists()
+
+    @rule()
+    def an_hour_passes(self) -> None:
+        self.hour += 1
+        Lease.objects.filter(ending="withdrawn").update(expires_at=F("expires_at") - timedelta(hours=1))
+        lease_endings.expire_overdue()
+        self.kept = {place: hour for place, hour in self.kept.items() if hour > self.hour}
 
     # ---- what curators do ------------------------------------------------------------------------
     @rule(k=st.integers(1, 3))
@@ -263,6 +298,8 @@ class Queue(RuleBasedStateMachine):
     def new_annotators_can_finish_the_project(self) -> None:
         """As many new people as an item may want at the most, and nothing is open."""
         self.lose_every_device()
+        while self.kept:
+            self.an_hour_passes()
         for number in range(self.k + MOST_EXTRA):
             new = basics.person(f"new{number}")
             projects.set_member(self.project, user=new, role="annotator", by=curator())
@@ -295,19 +332,19 @@ class Queue(RuleBasedStateMachine):
 
     @invariant()
     def free_places_and_leases_add_up_to_the_answers_needed(self) -> None:
-        for at, item in enumerate(self.items):
-            wanted, first, verdict = self.decided(at)
-            out = set(item.leases.filter(ending="").values_list("annotator__user", flat=True))
-            out -= {self.people[one].pk for one in first}
-            left = max(0, wanted - len(first) - len(out)) if verdict.state == "open" else 0
-            assert item.free == left
+        assert [item.free for item in self.items] == [self.free(at) for at in range(ITEMS)]
+
+
+class QueueBesideChecks(Queue):
+    check_every = 2
 
 
 @pytest.mark.django_db
-def test_the_queue_agrees_with_its_model() -> None:
+@pytest.mark.parametrize("queue", [Queue, QueueBesideChecks])
+def test_the_queue_agrees_with_its_model(queue: type[Queue]) -> None:
     examples = max(10, int(os.environ.get("CI_SECONDS", "20")) // 3)
     run_state_machine_as_test(
-        Queue,
+        queue,
         settings=settings(
             max_examples=examples,
             stateful_step_count=15,

@@ -153,8 +153,15 @@ def test_each_change_writes_what_the_orm_would(either_database: str) -> None:
     )
     assert abs(lease.granted_at - timezone.now()) < timedelta(minutes=1)
     assert not Lease.objects.filter(pk=lease.pk, expires_at__lte=timezone.now()).exists()
-    assert sql.execute(sql.END_LEASE, **here, ending="answered") == 1
-    assert sql.execute(sql.END_LEASE, **here, ending="skipped") == 0
+    for ending, free in (("withdrawn", 1), ("answered", 0)):
+        Item.objects.filter(pk=item.pk).update(free=1)
+        Lease.objects.filter(pk=lease.pk).update(ending=ending)
+        assert sql.execute(sql.TAKE_ITEM_AGAIN, **here) == 1 - free
+        assert Item.objects.get(pk=item.pk).free == free
+    for ending, counts, n in (("", False, 1), ("withdrawn", False, 0), ("withdrawn", True, 1)):
+        Lease.objects.filter(pk=lease.pk).update(ending=ending)
+        assert sql.execute(sql.END_LEASE, **here, counts=counts, ending="answered") == n
+    assert sql.execute(sql.END_LEASE, **here, counts=True, ending="skipped") == 0
     assert Lease.objects.get(pk=lease.pk).ending == "answered"
 
     position = {"cursor": 7, "since_check": 3, "check_block": 2}

@@ -68,6 +68,9 @@ class RowSerializer(serializers.Serializer[BoardRow]):
     withheld = serializers.IntegerField(
         source="runs.withheld", help_text="Further runs, whose figures are withheld while the gold is hidden."
     )
+    withdrawn = serializers.IntegerField(
+        source="runs.withdrawn", help_text="Further runs, withdrawn after their figures were shown."
+    )
     equal_runs = EqualRunsSerializer(
         source="runs.equal", many=True, help_text="Runs that count as one with another run."
     )

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.db.models import BooleanField, Case, ExpressionWrapper, F, Q, When
 from django.db.models.fields.json import KeyTextTransform
 
 from evalsvc.core.accounts.models import User
@@ -23,7 +23,7 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, StoredBoard, Submission
-from evalsvc.evaluation.roles import ORGANISER, require
+from evalsvc.evaluation.roles import ORGANISER, is_sealed, require
 
 SCORER_CHANGED = "The scorer changed."
 SCORED = Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False)  # withdrawn runs included
@@ -77,7 +77,8 @@ class Rescoring:
 class Run(NamedTuple):
     """Columns of a submission that boards read.
 
-    `active` runs are scored and not withdrawn; `waiting` ones are being scored again.
+    `active` runs are scored and not withdrawn; `waiting` ones are being scored again. `dropped_at` is when a
+    scored run was withdrawn.
     """
 
     pk: int
@@ -88,6 +89,8 @@ class Run(NamedTuple):
     saw_gold: bool
     active: bool
     waiting: bool
+    team_id: int = 0
+    dropped_at: datetime | None = None
 
 
 class ScoredRun(NamedTuple):
@@ -103,11 +106,15 @@ class ScoredRun(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Version of a board, progress of a newer one, evaluations, oldest first."""
+    """Version of a board, progress of a newer one, evaluations, oldest first.
+
+    `withdrawn` are the runs scored under any version that were withdrawn when their figures were known.
+    """
 
     version: SettingVersion
     rescoring: Rescoring | None
     runs: list[ScoredRun]
+    withdrawn: Sequence[ScoredRun] = ()
 
     def limited(self, runs: Collection[int] | None) -> Shown:
         """Return it with some submissions alone; with all for None."""
@@ -138,6 +145,7 @@ def shown_by_setting(
         version.setting = read[version.setting_id]
         numbered[version.setting_id][version.number] = version
     scored, shown = _scored_runs(settings), {}
+    withdrawn = _withdrawn(settings, scored)
     for setting in settings:
         of_setting = numbered[setting.pk]
         newest = of_setting[setting.version]
@@ -148,8 +156,20 @@ def shown_by_setting(
             raise _unknown_version(setting, number)
         version = default if number is None else of_setting[number]
         progress = rescoring if version in (default, newest) else None
-        shown[setting.pk] = Shown(version, progress, scored[_identity(version)])
+        shown[setting.pk] = Shown(version, progress, scored[_identity(version)], withdrawn[setting.pk])
     return shown
+
+
+def _withdrawn(
+    settings: Collection[Setting], scored: Mapping[tuple[int, str, str, str], list[ScoredRun]]
+) -> dict[int, list[ScoredRun]]:
+    """Return the scored runs that were withdrawn while their figures were not sealed, by setting."""
+    read, found = {each.pk: each for each in settings}, defaultdict[int, dict[int, ScoredRun]](dict)
+    for (setting, *_), runs in scored.items():
+        for each in runs:
+            if each.run.dropped_at and not is_sealed(read[setting], each.run.dropped_at):
+                found[setting][each.run.pk] = each
+    return {pk: [*found[pk].values()] for pk in read}
 
 
 def of_systems(version: SettingVersion, systems: Collection[int]) -> Shown:
@@ -197,8 +217,11 @@ def _runs(benchmarks: Collection[int], systems: Collection[int] | None = None) -
     active = Q(withdrawn_at=None) & SCORED
     waiting = active & ~Q(state__in=submission_states.ENDED)
     flags = {"active": active, "waiting": waiting}
+    dropped = Case(When(withdrawn_at__gt=F("scored_at"), then="withdrawn_at"))
     rows = Submission.objects.filter(benchmark__in=benchmarks).annotate(
-        **{name: ExpressionWrapper(q, BooleanField()) for name, q in flags.items()}
+        team_id=F("system__team"),
+        dropped_at=dropped,
+        **{name: ExpressionWrapper(q, BooleanField()) for name, q in flags.items()},
     )
     if systems is not None:
         rows = rows.filter(system__in=systems)

@@ -47,7 +47,8 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `chosen` is the run whose figures the row shows, empty if all. Where a team has one entry, only the system
     of its final run is `entered`.
 
-    `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences.
+    `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences. So many runs
+    were `withdrawn` when their figures were known.
     """
 
     system: int
@@ -63,6 +64,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     chosen: str = ""
     entered: bool = True
     withheld: int = 0
+    withdrawn: int = 0
 
 
 class MeasureFigures(dict[int, RunStatistics]):

@@ -10,7 +10,8 @@ from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple, overload
 
-from evalsvc.evaluation.benchmarks.row_rules import ENTRY
+from evalsvc.core.web.formatting import counted
+from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.boards.figures import (
     Figures,
@@ -126,6 +127,24 @@ class BoardRow(NamedTuple):
     @property
     def n(self) -> int:
         return self.runs.n
+
+    @property
+    def n_text(self) -> str:
+        """The number of runs, of those withdrawn by their figures, too, if there are any."""
+        return f"{self.n:,} of {self.n + self.runs.withdrawn:,}" if self.runs.withdrawn else str(self.n)
+
+    @property
+    def runs_text(self) -> str:
+        """The number of runs in words, such as 3 of 10 runs, 7 withdrawn."""
+        withdrawn = self.runs.withdrawn
+        if not withdrawn:
+            return counted(self.n, "run")
+        return f"{self.n:,} of {counted(self.n + withdrawn, 'run')}, {withdrawn:,} withdrawn"
+
+    @property
+    def is_selection(self) -> bool:
+        """True if runs were withdrawn by their figures, where rows show no run that teams choose."""
+        return self.runs.withdrawn > 0 and self.board.setting.row_rule not in BY_CHOICE
 
     def figure(self, key: str) -> RunStatistics | None:
         """Return the figure of a measure, if the system has one."""

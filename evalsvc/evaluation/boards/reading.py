@@ -17,6 +17,7 @@ from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.row_rules import MEAN
 from evalsvc.evaluation.benchmarks.versions import Run
 from evalsvc.evaluation.boards.figures import EqualRuns, Figures, FiguresByMeasure, RunStatistics, SystemRuns
+from evalsvc.evaluation.boards.withdrawals import count_withdrawn
 from evalsvc.evaluation.disclosure.distinct_runs import Firsts, keys_of
 from evalsvc.evaluation.disclosure.history import histories
 from evalsvc.evaluation.disclosure.policy import (
@@ -54,6 +55,7 @@ class Reading:
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
     finals: Mapping[int, datetime] = field(default_factory=dict)  # when runs were chosen as final
     teams: Mapping[int, int] = field(default_factory=dict)  # by system, of teams with one entry
+    withdrawn: Mapping[int, int] = field(default_factory=dict)  # numbers of runs, by system
 
     def __post_init__(self) -> None:
         """Tell distinct runs from those that equal an earlier one, the oldest of which stands for all."""
@@ -155,6 +157,7 @@ class Reading:
                 chosen=self._chosen_name(system),
                 entered=entries.get(self.teams.get(system), system) == system,
                 withheld=sum(run.pk in self.withheld for run in runs),
+                withdrawn=self.withdrawn.get(system, 0),
             )
             for system, runs in self.runs.items()
         ]
@@ -187,12 +190,14 @@ def read_values(readings: Collection[Reading]) -> None:
     """Read the newest values shown, by run and measure."""
     scores = _scores_of(readings)
     rows = _class_rows(readings)
-    systems = [
-        {each.pk: system for system, submissions in reading.runs.items() for each in submissions}
+    runs = [
+        {each.pk for runs in reading.runs.values() for each in runs}
+        | {each.run.pk for each in reading.shown.withdrawn}
         for reading in readings
     ]
-    pasts = histories([(reading.policy, of) for reading, of in zip(readings, systems, strict=True)])
+    pasts = histories([(reading.policy, of) for reading, of in zip(readings, runs, strict=True)])
     for reading, past in zip(readings, pasts, strict=True):
+        reading.withdrawn = count_withdrawn(reading.policy, reading.shown, past.earlier)
         evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
         for pk, run in reading.count(past.earlier):
             at, ladder = evaluation_of.get(run or 0), past.ladder.get(pk)
@@ -262,8 +267,10 @@ def figures_of(reading: Reading) -> Figures:
             columns[key][system] = statistics if mean is None else replace(statistics, mean=mean)
             run_values[key][system] = [score.value if score else None for score in scores]
     shown = {each.key: columns[each.key] for each in shown_measures(policy.setting, columns)}
-    version, rescoring, _ = reading.shown
-    return Figures(version, rescoring, reading.systems(), FiguresByMeasure(shown, run_values))
+    shown_runs = reading.shown
+    return Figures(
+        shown_runs.version, shown_runs.rescoring, reading.systems(), FiguresByMeasure(shown, run_values)
+    )
 
 
 def run_statistics(scores: Sequence[ShownValue | None]) -> RunStatistics:

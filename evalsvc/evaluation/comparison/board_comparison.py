@@ -138,7 +138,7 @@ class BoardComparison(Comparison):
         pair = [numbers.get(self.rows[place].runs.system, -1) for place in (a, b)]
         stored = pairs.by_pair.get((min(pair), max(pair))) if pairs else None
         if stored is None or key not in self.board.columns:
-            return None
+            return self.untested(key, a, b)
         placed = stored.between(a, b) if stored.a == pair[0] else stored.between(b, a)
         return self._shown_test(self.board.columns[key], placed)
 

@@ -37,11 +37,13 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     NOT_BEST,
     ONE_TEAM,
     UNVARIED,
+    WITHDRAWN,
     ShownTest,
     StoredTest,
     adjusted_if_let_out,
     shown_test,
     stored_key,
+    untested,
 )
 from evalsvc.evaluation.measures.families import label_of
 from evalsvc.evaluation.measures.menu import MENU, board_measures, scored_of
@@ -109,9 +111,15 @@ class Comparison:
         return {system: sorted(of_system) for system, of_system in sorted(runs.items())}
 
     @cached_property
+    def tested_runs(self) -> dict[int, list[ComparedRun]]:
+        """Those runs; none of a system that has withdrawn others by their figures."""
+        selections = {row.system.pk for row in self.rows if row.is_selection}
+        return {system: [] if system in selections else runs for system, runs in self.runs.items()}
+
+    @cached_property
     def identity(self) -> str:
         version = self.board.version
-        answers = [(system, [run[1:] for run in runs]) for system, runs in self.runs.items()]
+        answers = [(system, [run[1:] for run in runs]) for system, runs in self.tested_runs.items()]
         # the main measure decides which runs are equal, and which one of several is the median
         choices = (FORMAT, version.pk, is_hidden(self.setting), self.setting.main, REPLICATES, SEED)
         # one that is admitted later is tested too; retired ones stay
@@ -181,14 +189,15 @@ class Comparison:
     def _shown_test(self, column: Column | None, test: StoredTest) -> ShownTest:
         """Return what disclosure lets out of a test between two places, of a measure or of a class."""
         if column is None:
+            pair = self._selection(self.rows[test.a], self.rows[test.b])
             return shown_test(
-                self.board.policy, "", test, difference=test.difference, higher_is_better=True, pair=""
+                self.board.policy, "", test, difference=test.difference, higher_is_better=True, pair=pair
             )
         return shown_test(
             self.board.policy,
             column.measure.key,
             test,
-            difference=self._difference(column, test),
+            difference=self._difference(column, test.a, test.b),
             higher_is_better=column.measure.higher_is_better,
             pair=self.pair_withheld(column, self.rows[test.a], self.rows[test.b]),
         )
@@ -198,9 +207,9 @@ class Comparison:
         return cache(self.board.best_of_teams)
 
     def pair_withheld(self, column: Column, *rows: BoardRow) -> str:
-        """Return why a pair is not tested while gold is hidden, by figures as shown alone."""
-        if not self.board.policy.hidden:
-            return ""
+        """Return why a pair is not tested, while gold is hidden by figures as shown alone."""
+        if (selection := self._selection(*rows)) or not self.board.policy.hidden:
+            return selection
         if self.setting.row_rule != row_rules.MEAN:
             return CHOSEN_RUNS
         systems = {row.system.pk for row in rows}
@@ -211,8 +220,19 @@ class Comparison:
         figures = [column.figures.get(system) for system in systems]
         return UNVARIED if all(each is not None and each.sd == 0 for each in figures) else ""
 
-    def _difference(self, column: Column, test: StoredTest) -> float | None:
-        a, b = (column.figures.get(self.rows[place].system.pk) for place in (test.a, test.b))
+    @staticmethod
+    def _selection(*rows: BoardRow) -> str:
+        return WITHDRAWN if any(row.is_selection for row in rows) else ""
+
+    def untested(self, key: str, a: int, b: int) -> ShownTest | None:
+        """Return a pair that is never tested, whatever tests are stored, with the reason."""
+        reason = self._selection(self.rows[a], self.rows[b])
+        if not reason or key not in self.board.columns:
+            return None
+        return untested(a, b, self._difference(self.board.columns[key], a, b), reason)
+
+    def _difference(self, column: Column, *places: int) -> float | None:
+        a, b = (column.figures.get(self.rows[place].system.pk) for place in places)
         return a.mean - b.mean if a and b and a.mean is not None and b.mean is not None else None
 
     def verdict(self, key: str, a: int, b: int) -> str:
@@ -224,7 +244,8 @@ class Comparison:
 
     def test(self, key: str, a: int, b: int) -> ShownTest | None:
         pair = (min(a, b), max(a, b))
-        return next((each for each in self.tests.get(key, ()) if (each.a, each.b) == pair), None)
+        tests = (each for each in self.tests.get(key, ()) if (each.a, each.b) == pair)
+        return next(tests, None) or self.untested(key, *pair)
 
 
 def requested(setting: Setting, systems: Collection[str], *, person: Person | None) -> Comparison:
@@ -253,7 +274,7 @@ def requested(setting: Setting, systems: Collection[str], *, person: Person | No
 # ---- the job -----------------------------------------------------------------------------------------
 def start(comparison: Comparison, *, by: User) -> None:
     """Queue the tests, unless they are stored, waiting or running."""
-    runs = comparison.runs
+    runs = comparison.tested_runs
     unfinished = StoredComparison.objects.filter(by=by).exclude(job__state__in=Job.ENDED).exclude(job=None)
     with transaction.atomic():
         User.objects.select_for_update().get(pk=by.pk)

@@ -17,7 +17,7 @@ from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Setting, SettingVersion
 
-FORMAT = 7  # of stored tests and of the choice of what is tested
+FORMAT = 8  # of stored tests and of the choice of what is tested
 FIRST = 50  # systems by the main measure that are tested against each other
 # At most so many pairs over items times replicates, one minute or two, and so many with the items of each.
 REPLICATED_PAIRS, REPLICATED_ITEMS = 45_000, 150_000_000
@@ -37,9 +37,10 @@ def first_rows(board: Board) -> list[BoardRow]:
 def tested_systems(board: Board, runs: Mapping[int, int], *, hidden: bool) -> list[int]:
     """Return which of the first systems are tested, given how many runs each of them shows.
 
-    Hidden gold lets tests over items out only where somebody asks for them.
+    None with withdrawn runs. Hidden gold lets tests over items out only where somebody asks for them.
     """
-    order = [system for system in first_systems(board) if runs.get(system)]
+    selections = {row.runs.system for row in first_rows(board) if row.is_selection}
+    order = [system for system in first_systems(board) if runs.get(system) and system not in selections]
     several = [system for system in order if runs[system] > 1]
     single = [system for system in order if runs[system] == 1]
     fitting = 0 if hidden else most_single(board.version, len(several), len(single))
@@ -71,7 +72,10 @@ def most_single(gold: Setting | SettingVersion, several: int, single: int) -> in
 
 def identity_of_rows(board: Board, rows: Sequence[BoardRow], *, hidden: bool) -> str:
     """Digest of the runs that are tested, and whether their gold is hidden from the public."""
-    runs = sorted((row.runs.system, row.runs.newest, row.runs.names, row.runs.chosen) for row in rows)
+    runs = sorted(
+        (row.runs.system, row.runs.newest, row.runs.names, row.runs.chosen, row.runs.withdrawn)
+        for row in rows
+    )
     last = sorted(row.runs.last.timestamp() for row in rows)
     digest = hashlib.sha256(repr((board.version.pk, runs, last)).encode()).hexdigest()
     return f"{identity_start(hidden=hidden)}{digest[:60]}"

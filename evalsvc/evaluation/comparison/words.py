@@ -99,7 +99,12 @@ def paragraph(comparison: Comparison) -> list[str]:
     pairs = combinations(range(len(comparison.rows)), 2)
     stated = [pair for pair in pairs if pair[0] == 0 or len(comparison.rows) <= FEW]
     sentences = [sentence(comparison, main, *pair) for pair in stated]
-    return [*sentences, *_reversals(comparison, main)]
+    withdrawn = [
+        f"{name}: {row.runs_text} after their figures were shown."
+        for name, row in zip(comparison.names, comparison.rows, strict=True)
+        if row.runs.withdrawn
+    ]
+    return [*sentences, *withdrawn, *_reversals(comparison, main)]
 
 
 def _reversals(comparison: Comparison, main: Column) -> list[str]:
@@ -161,13 +166,15 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
     """
     columns = comparison.columns if every else comparison.first_columns
     heads = [Head("system", "System", numeric=False), Head("team", "Team", numeric=False), Head("n", "n")]
+    heads += [Head("withdrawn", "Withdrawn runs")] if every else []
     for column in columns:
         head = Head(column.measure.key, column.title)
         heads += [head, *part_heads(head)] if every else [head]
     rows = []
     for place, row in enumerate(comparison.rows):
         cells = [Cell(name, name) for name in (row.system.name, row.system.team_name)]
-        cells.append(Cell(row.n, str(row.n)))
+        cells.append(Cell(row.n, row.n_text))
+        cells += [Cell(row.runs.withdrawn, "")] if every else []
         for column in columns:
             shown, key = figure(comparison, column, place), column.measure.key
             text = with_deviation(shown, column.measure)
@@ -181,6 +188,8 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
         f"{setting.benchmark}, {setting.title}, version {comparison.board.version.number}: "
         f"{row_rules.figures(setting)}. Bold: ahead of every other system at p < .05. {method(comparison)}"
     )
+    if any(row.runs.withdrawn for row in comparison.rows):
+        caption += f" {row_rules.WITHDRAWN}"
     return PaperTable(f"{setting.benchmark.slug}-systems", caption, heads, rows)
 
 

@@ -13,6 +13,7 @@ from evalsvc.evaluation.disclosure.policy import Policy
 
 SIGNIFICANT = 0.05
 LADDER = "the board shows figures of the Ladder, which are not tested"
+WITHDRAWN = "a side has withdrawn runs after their figures were shown"
 ONE_TEAM = "both are of one team, which could read single labels from tests of nearly equal files"
 NOT_BEST = "while the gold is hidden, only the best system of each team is tested against others"
 CHOSEN_RUNS = "while the gold is hidden, only systems that show all their runs are tested"
@@ -126,14 +127,16 @@ def shown_test(
     """Round a test to the step of its measure, or withhold it.
 
     `difference` is that of the figures shown, which a hidden gold lets out; `pair` the reason not to test
-    the pair while it is hidden, empty for one that is tested.
+    the pair, empty for one that is tested.
     """
     step = policy.step(key) if policy.hidden else None
-    if reason := _withheld(policy, step, pair or _few_differ(stored)):
-        return _untested(stored, difference, reason)
+    few_differ = _few_differ(stored) if policy.hidden else ""
+    if reason := _withheld(policy, step, pair or few_differ):
+        return untested(stored.a, stored.b, difference, reason)
     if stored.p is None or stored.p_holm is None:
         exact = stored.difference if not policy.hidden else difference
-        return _untested(stored, difference if exact is None else exact, stored.reason or "")
+        shown = difference if exact is None else exact
+        return untested(stored.a, stored.b, shown, stored.reason or "")
     winner = winner_exactly(stored, higher_is_better=higher_is_better)
     if step is None:
         return ShownTest(
@@ -158,14 +161,12 @@ def _few_differ(test: StoredTest) -> str:
 
 
 def withheld(policy: Policy, key: str, pair: str = "") -> str:
-    """Return why a policy withholds a test of a measure, or nothing."""
+    """Return why a test of a measure is withheld, of a pair or by the policy, or nothing."""
     return _withheld(policy, policy.step(key) if policy.hidden else None, pair)
 
 
 def _withheld(policy: Policy, step: float | None, pair: str) -> str:
-    if not policy.hidden:
-        return ""
-    if pair:
+    if pair or not policy.hidden:
         return pair
     if policy.setting.ladder:
         return LADDER
@@ -179,7 +180,6 @@ def winner_exactly(stored: StoredTest, *, higher_is_better: bool) -> int | None:
     return stored.a if (stored.difference > 0) == higher_is_better else stored.b
 
 
-def _untested(stored: StoredTest, difference: float | None, reason: str) -> ShownTest:
-    return ShownTest(
-        stored.a, stored.b, "", difference, None, None, None, None, "", "", None, "", None, reason, None
-    )
+def untested(a: int, b: int, difference: float | None, reason: str) -> ShownTest:
+    """Return a pair without a test, and the reason."""
+    return ShownTest(a, b, "", difference, None, None, None, None, "", "", None, "", None, reason, None)

@@ -27,6 +27,7 @@ ONE_RUN_OF_MANY = "one run: the board tests fewer items and systems, so no rank;
 NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems are"
 ONLY_SYSTEM = "no other system has a scored run, so no test and no rank"
 ALONE = "no other system has several runs, so no test and no rank"
+SELECTION = "runs withdrawn after their figures were shown: no test of the others, so no rank"
 NO_TEST = "no test of it is possible, so no rank: a comparison names the reason"
 NOT_YET = "not tested yet: a job tests the runs"
 EARLIER = "only the present version is tested, so no rank"
@@ -185,7 +186,7 @@ class BoardView:
             return DASH, NO_FIGURE
         if band := self.first.bands.get(row.runs.system):
             return str(band), ""
-        return DASH, self._no_rank(row.runs)
+        return DASH, SELECTION if row.is_selection else self._no_rank(row.runs)
 
     def _no_rank(self, runs: SystemRuns) -> str:
         """Why tests leave a system without a band."""

@@ -67,9 +67,9 @@ def _detectable(ends: tuple[float, float], measure: Measure) -> str:
 
 
 def why_untested(board: Board) -> str:
-    """Return why the first two systems of a board have no test, as far as disclosure decides it."""
+    """Return why the first two systems of a board have no test, as far as its rows decide it."""
     first = board.rows_of(board.ordering.order[:PAIR])
-    if not board.policy.hidden or len(first) < PAIR:
+    if len(first) < PAIR:
         return NOT_TESTED
     pair = Comparison(board, first).pair_withheld(board.ordering, *first)
     return withheld(board.policy, board.order_by, pair) or NOT_TESTED

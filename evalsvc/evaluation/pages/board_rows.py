@@ -21,6 +21,7 @@ from evalsvc.evaluation.pages.page_table import ReportedRow, ScoreCell, TableRow
 
 SAME_ANSWERS = "Runs with the same answers count once."
 WITHHELD = "Runs without figures while the gold is hidden."
+WITHDRAWN = "Runs withdrawn after their figures were shown."
 SAW_GOLD = "A team member labelled or adjudicated this gold."
 NOT_RANKED = (
     '<td class="fig"><span class="dash" title="Reported figures are not ranked.">'
@@ -80,7 +81,7 @@ def _ranked_row(line: TableRow, around: Surroundings) -> str:
         f'<tr{class_}><td class="fig band"{_title(why)}>{_rails(line.rails)} {escape(line.rank)}{reason}</td>'
         f'<th scope="row"{_title(escape(line.description))}>'
         f"{_system(line, row.system, around)}{_marks(line)}{_narrow(line.strip)}</th>"
-        f'<td class="fig quiet opt">{row.n}</td>{_figures(line, around)}</tr>\n'
+        f'<td class="fig quiet opt">{row.n_text}</td>{_figures(line, around)}</tr>\n'
     )
 
 
@@ -128,6 +129,8 @@ def _marks(line: TableRow) -> str:
         marks.append(_warning(line.same_files, SAME_ANSWERS))
     if withheld := line.row.runs.withheld:
         marks.append(_warning(f"{counted(withheld, 'further run')} withheld", WITHHELD))
+    if withdrawn := line.row.runs.withdrawn:
+        marks.append(_warning(f"{counted(withdrawn, 'run')} withdrawn", WITHDRAWN))
     if line.row.saw_gold:
         marks.append(_warning("saw the gold", SAW_GOLD))
     return "".join([f" {mark}" for mark in marks])

@@ -191,7 +191,7 @@ def _schemes(
     rows = [
         (
             names[row.system.pk],
-            row.n,
+            row.n_text,
             [cell(column.figures.get(row.system.pk), column.measure) for column in columns],
         )
         for row in shown[: charts.SHOWN]

@@ -62,7 +62,7 @@ WHOLE = ("csv", "json")  # with deviation, n and reason beside each mean; papers
 WITHOUT_VIEW: dict[str, Any] = {"columns": (), "team": "", "tag": "", "since": None, "until": None}
 CSV_HEADS = (
     "setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason",
-    "title", "computed", "runs", "version",
+    "title", "computed", "runs", "version", "withdrawn",
 )  # fmt: skip
 
 
@@ -250,7 +250,8 @@ def _csv_lines(shown: Board) -> Iterator[list[object]]:
             if figure := column.figures.get(row.system.pk):
                 system = [shown.setting.key, row.rank, row.system.name, row.system.team_name, key]
                 values = [figure.mean, figure.sd, figure.n, figure.minimum, figure.maximum, figure.reason]
-                yield [*system, *values, column.title, in_words, row.n, shown.version.number]
+                values += [column.title, in_words]
+                yield [*system, *values, row.n, shown.version.number, row.runs.withdrawn]
 
 
 @require_safe

@@ -271,9 +271,12 @@ def _matrix(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def _counts(comparison: Comparison) -> str:
     """Say how many runs each system has, and which one is shown if one is."""
-    counts = [counted(row.n, "run") for row in comparison.rows]
+    counts = [row.runs_text for row in comparison.rows]
     if comparison.setting.row_rule != row_rules.MEAN:
-        counts = [f"run {row.runs.chosen} of {row.n}" for row in comparison.rows]
+        counts = [
+            f"run {row.runs.chosen} of {row.n}" + (f", {n:,} withdrawn" if (n := row.runs.withdrawn) else "")
+            for row in comparison.rows
+        ]
     elif len(set(counts)) == 1:
         return f"{counts[0]} of each system."
     return " ".join(f"{name}: {n}." for name, n in zip(comparison.names, counts, strict=True))

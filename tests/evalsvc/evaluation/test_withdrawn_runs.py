@@ -1,0 +1,210 @@
+"""Runs withdrawn after their figures were shown are counted, and those that are left are not tested."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.boards import leaderboard
+from evalsvc.evaluation.boards.leaderboard import board
+from evalsvc.evaluation.boards.ranking import BoardRow
+from evalsvc.evaluation.comparison import board_comparison, words
+from evalsvc.evaluation.disclosure.shown_tests import WITHDRAWN
+from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
+from evalsvc.evaluation.pages.board_columns import SELECTION
+from tests.cast.benchmarks import BenchmarkCast
+from tests.evalsvc.evaluation.comparison.test_compared import computed, of
+from tests.evalsvc.evaluation.test_leaderboard import answers
+from workers.runner import run_next
+
+
+def row_of(benchmark: Benchmark, name: str, **options: Any) -> BoardRow:
+    [row] = [each for each in board(benchmark.settings.get(), **options).rows if each.system.name == name]
+    return row
+
+
+def withdraw(runs: Sequence[Submission], *, by: Any) -> None:
+    for run in runs:
+        submission_states.withdraw(Submission.objects.get(pk=run.pk), by=by)
+
+
+def work(*queues: str) -> None:
+    for queue in queues or ("score", "heavy"):
+        while run_next(queue):
+            pass
+
+
+@pytest.fixture
+def selected(cast: BenchmarkCast, benchmark: Benchmark) -> Benchmark:
+    """A benchmark where Net has withdrawn the worst of its runs."""
+    runs = Submission.objects.filter(system__name="Net").order_by("pk")
+    withdraw(runs[:1], by=cast.kim)
+    return benchmark
+
+
+def test_a_row_counts_the_scored_runs_that_were_withdrawn(cast: BenchmarkCast, selected: Benchmark) -> None:
+    row = row_of(selected, "Net")
+    assert (row.n, row.runs.withdrawn, row.runs_text) == (2, 1, "2 of 3 runs, 1 withdrawn")
+    assert row_of(selected, "Tree").runs_text == "2 runs"
+
+
+def test_runs_withdrawn_before_they_were_scored_are_not_counted(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    waiting = cast.submit(benchmark, answers(0), system="Net", run="late")
+    withdraw([waiting], by=cast.kim)
+    work("score")
+    assert row_of(benchmark, "Net").runs.withdrawn == 0
+
+
+def test_runs_withdrawn_while_figures_are_sealed_are_not_counted(
+    cast: BenchmarkCast, selected: Benchmark
+) -> None:
+    Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(hours=1))
+    setting = selected.settings.get()
+    assert [each.runs.withdrawn for each in board(setting, person=cast.olga).rows] == [0, 0, 0, 0]
+    Setting.objects.update(closes_at=timezone.now() - timedelta(hours=1))  # before it was withdrawn
+    assert row_of(selected, "Net").runs.withdrawn == 1
+
+
+def test_a_run_that_organisers_withdraw_is_counted(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    withdraw(Submission.objects.filter(system__name="Tree")[:1], by=cast.olga)
+    assert row_of(benchmark, "Tree").runs.withdrawn == 1
+
+
+def test_answers_that_a_system_still_shows_are_not_withdrawn(
+    cast: BenchmarkCast, selected: Benchmark
+) -> None:
+    cast.submit(selected, answers(4), system="Net", run="again")
+    work("score")
+    assert row_of(selected, "Net").runs.withdrawn == 0
+
+
+def test_answers_sent_again_under_another_name_bring_what_was_withdrawn_there(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    withdraw(Submission.objects.filter(system__name="Net"), by=cast.kim)
+    cast.submit(benchmark, answers(6), system="Renamed", run="1")
+    work("score")
+    assert row_of(benchmark, "Renamed").runs.withdrawn == 2
+    assert row_of(benchmark, "Tree").runs.withdrawn == 0
+
+
+def test_withdrawn_runs_count_under_a_new_version(selected: Benchmark) -> None:
+    """They were never scored under that."""
+    Evaluation.objects.filter(submissions__withdrawn_at__isnull=False).update(scorer="0.9")
+    assert row_of(selected, "Net").runs.withdrawn == 1
+
+
+def test_a_system_with_withdrawn_runs_is_not_tested(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    assert computed(cast, benchmark, "Tree", "Net").verdict("accuracy", 0, 1) == "W"
+    withdraw(Submission.objects.filter(system__name="Net").order_by("pk")[:1], by=cast.kim)
+    before = of(cast, benchmark, "Tree", "Net")
+    assert (before.state, before.verdict("accuracy", 0, 1)) == ("absent", "·")
+    for found in (before, computed(cast, benchmark, "Tree", "Net")):
+        test = found.test("accuracy", 0, 1)
+        assert test is not None
+        assert (test.reason, test.p, test.winner) == (WITHDRAWN, None, None)
+        assert words.paragraph(found)[:2] == [
+            f"Net is 66.4 micro F1 above Tree; nothing is claimed: {WITHDRAWN}.",
+            "Net: 2 of 3 runs, 1 withdrawn after their figures were shown.",
+        ]
+    assert {test.reason for tests in found.tests.values() for test in tests} == {WITHDRAWN}
+
+
+def test_others_are_tested_without_it(cast: BenchmarkCast, selected: Benchmark) -> None:
+    found = computed(cast, selected, "Net", "Rules", "Tree")
+    test = found.test("accuracy", 1, 2)
+    assert test is not None
+    assert (test.reason, test.p_holm) == ("", test.p)
+
+
+def test_the_last_run_of_a_selection_is_not_tested_over_items(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    withdraw(Submission.objects.filter(system__name="Net").order_by("pk")[:2], by=cast.kim)
+    test = computed(cast, benchmark, "Net", "Rules").test("accuracy", 0, 1)
+    assert test is not None
+    assert test.reason == WITHDRAWN
+
+
+def test_a_run_that_teams_choose_by_the_rule_is_tested(cast: BenchmarkCast, selected: Benchmark) -> None:
+    """They know the figures of all, and readers know that."""
+    selected.settings.update(row_rule="final")
+    test = computed(cast, selected, "Net", "Rules").test("accuracy", 0, 1)
+    assert test is not None
+    assert test.reason != WITHDRAWN
+
+
+def test_hidden_gold_lets_out_no_test_of_a_system_with_withdrawn_runs(
+    cast: BenchmarkCast, selected: Benchmark
+) -> None:
+    selected.settings.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
+    test = computed(cast, selected, "Tree", "Net").test("accuracy", 0, 1)
+    assert test is not None
+    assert (test.reason, test.p_text) == (WITHDRAWN, "")
+
+
+def test_a_withdrawal_takes_the_system_out_of_the_tests_of_the_board(
+    cast: BenchmarkCast, benchmark: Benchmark, client: Client
+) -> None:
+    work()
+    setting = benchmark.settings.select_related("benchmark", "test_set", "only").get()
+
+    def bands() -> dict[str, Any]:
+        shown = board(setting)
+        tests = board_comparison.read([shown], ["accuracy"]).get(setting.pk)
+        found = tests.bands("accuracy") if tests else {}
+        return {shown.systems[pk].name: str(band) for pk, band in found.items()}
+
+    page = reverse("board", args=[benchmark.slug])
+    withdraw(Submission.objects.filter(system__name="Net").order_by("pk")[:1], by=cast.kim)
+    assert bands() == {}
+    work()
+    assert "Net" not in bands()
+    text = client.get(page).content.decode()
+    assert "1 run withdrawn" in text
+    assert "2 of 3" in text
+    assert SELECTION in text
+    assert WITHDRAWN in text
+
+
+def test_pages_and_downloads_count_withdrawn_runs(
+    cast: BenchmarkCast, selected: Benchmark, client: Client
+) -> None:
+    slug, system = selected.slug, row_of(selected, "Net").system.pk
+    rows = json.loads(client.get(reverse("board-json", args=[slug])).content)["rows"]
+    assert {row["system"]: row["withdrawn"] for row in rows} == {"Net": 1, "Tree": 0, "Rules": 0, "Copy": 0}
+    lines = client.get(reverse("board-csv", args=[slug])).content.decode().splitlines()
+    assert lines[0].endswith(",withdrawn")
+    assert {line.rsplit(",", 1)[1] for line in lines if ",Net," in line} == {"1"}
+    for name, part in (("tex", "2 of 3"), ("md", "2 of 3"), ("csv", "withdrawn"), ("json", '"withdrawn"')):
+        assert part in client.get(reverse("board-view-file", args=[slug, name])).content.decode(), name
+    page = client.get(reverse("system", args=[slug, system])).content.decode()
+    assert "2 of 3 runs, 1 withdrawn" in page
+    query = "&".join(f"systems={row.system.named}" for row in board(selected.settings.get()).rows[:2])
+    page = client.get(reverse("board-compare", args=[slug]) + f"?{query}").content.decode()
+    assert "2 of 3 runs, 1 withdrawn" in page
+
+
+def test_withdrawn_runs_take_no_further_queries(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+    setting = benchmark.settings.select_related("benchmark", "test_set", "only").get()
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert list(leaderboard.board(setting).rows)
+        return len(captured)
+
+    before = queries()
+    withdraw(Submission.objects.filter(system__name="Net").order_by("pk")[:2], by=cast.kim)
+    assert queries() == before

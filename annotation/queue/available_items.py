@@ -20,11 +20,17 @@ def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 
 
 def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items and checks that this annotator deferred, the longest deferred first."""
+    """Return items and checks that this annotator deferred, the longest deferred first.
+
+    Of those that others have filled, the ones that the annotator had answered: where one more person was
+    called, others' answers to these would show by whether they come.
+    """
     votes = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
     deferred = Vote.objects.filter(annotator=annotator, reason="later").order_by()
     kept = gold_questions.keeps_leases(project)
-    wanted = Q(use__in=(Item.Use.WORK, Item.Use.CHECK)) if kept else Q(free__gt=0)
+    uses = Q(use__in=(Item.Use.WORK, Item.Use.CHECK))
+    answered = Exists(votes.filter(act=Vote.Act.ANSWER))
+    wanted = uses if kept else Q(free__gt=0) | Q(answered, use=Item.Use.WORK)
     items = (
         _imported(project)
         .filter(wanted, pk__in=deferred.values("item"))
@@ -50,11 +56,13 @@ def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 def asked_again(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items and checks whose answer by this annotator no longer counts, in the order of the answers.
 
-    In projects with hidden checks, on or off, sentences that others have filled are among them like checks.
+    In projects with hidden checks, on or off, sentences that others have filled are among them like checks;
+    where one more person is called, so that nobody learns from what comes whether the others agree.
     """
     own = Answer.objects.filter(annotator=annotator, again=True)
     uses = Q(use__in=(Item.Use.WORK, Item.Use.CHECK))
-    wanted = uses if gold_questions.has_checks(project) else Q(free__gt=0)
+    filled = project.calls_extra or gold_questions.has_checks(project)
+    wanted = uses if filled else Q(free__gt=0)
     items = _imported(project).filter(wanted, pk__in=own.values("item"))
     answered = own.filter(item=OuterRef("pk")).values("vote")[:1]
     return _not_leased(items, annotator).order_by(Subquery(answered))

@@ -14,6 +14,7 @@ from annotation.consensus import item_state
 from annotation.models import Lease, Vote
 from annotation.ontology import guideline_versions
 from annotation.queue import leases, quality_settings, votes
+from annotation.reports.progress import progress_of
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.projects import (
     annotators,
@@ -172,6 +173,49 @@ def test_who_states_an_old_guideline_again_and_again_learns_from_no_call_what_th
         number += 2
         item.refresh_from_db()
         assert (item.extra, item.free) == (1, 1)
+
+
+@pytest.mark.parametrize("others", [["B", "B"], ["B", "C"], ["A"]])
+def test_an_answered_sentence_that_is_put_off_comes_again_whatever_others_answered(others: list[str]) -> None:
+    """Else its person would learn alone whether the two others, one of them called, agree."""
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, ["A"], *([label] for label in others))
+    user = annotators(project, 1)[0]
+    votes.skip(item, user, client_id=uuid4(), reason="later", base=1)
+    assert progress_of(project, user)["waiting"] == 1
+    lease = leases.lease_next(project, user)
+    assert lease is not None
+    answer_item(item, user, "A", base=2)
+    assert progress_of(project, user)["waiting"] == 0
+
+
+@pytest.mark.parametrize("others", [["B", "B"], ["B", "C"]])
+@pytest.mark.parametrize("states", [False, True])
+def test_with_calls_an_answer_that_is_asked_again_comes_whatever_others_answered(
+    others: list[str], states: bool
+) -> None:
+    """Also one that its person asked again, by stating an old guideline."""
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, [] if states else ["A"], *([label] for label in others))
+    user = annotators(project, 1)[0]
+    projects.set_guideline(project, guideline="Second", by=curator())
+    guideline_versions.ask_again(project, 1, labels=["A"], by=curator())
+    if states:
+        answer_item(item, user, "A", base=1, guideline=1)
+    assert progress_of(project, user)["waiting"] == 1
+    assert leases.lease_next(project, user) is not None
+
+
+def test_a_sentence_that_is_put_off_unanswered_is_left_to_others() -> None:
+    project = project_with_items(1, k=1)
+    user, other = annotators(project, 2)
+    item = leases.lease_next(project, user).item
+    votes.skip(item, user, client_id=uuid4(), reason="later")
+    answer_item(item, other, "A")
+    assert progress_of(project, user)["waiting"] == 0
+    assert leases.lease_next(project, user) is None
 
 
 def test_a_later_answer_has_no_older_guideline_than_the_ones_before() -> None:

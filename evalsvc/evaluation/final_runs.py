@@ -1,7 +1,6 @@
 """Final runs: those that a team can no longer drop, retry or choose, as it knows their figures.
 
-A setting binds its runs if it seals or hides figures, or shows the runs that teams choose. A run is final
-under it
+A run is final under a setting
 
 - from the moment it closes; or
 - if it had closed before and was changed since, in whatever way: `Setting.final_before` says before when such
@@ -30,9 +29,7 @@ def ended_for(setting: Setting, sent: datetime) -> datetime | None:
     earlier = [*map(datetime.fromisoformat, setting.earlier_ends), setting.final_before]
     if end := next((each for each in earlier if each is not None and sent < each), None):
         return end
-    held_back = setting.sealed or setting.disclosure == Setting.Disclosure.HIDDEN
-    binds = held_back or setting.row_rule in ("entry", "final")
-    return setting.closes_at if binds and setting.has_closed() else None
+    return setting.closes_at if setting.has_closed() else None
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:

@@ -264,7 +264,7 @@ def cancel(submission: Submission, *, by: User) -> None:
 def withdraw(submission: Submission, *, by: User) -> None:
     """Remove a submission from boards for good.
 
-    Its run may be submitted again. Final once a sealed or hidden phase has ended.
+    Its run may be submitted again. Final once its setting has ended.
     """
     require_own(by, submission)
     require_not_final(submission, by)

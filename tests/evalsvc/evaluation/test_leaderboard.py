@@ -123,14 +123,15 @@ def test_the_best_run_on_dev_may_have_a_file_for_each_phase(cast: BenchmarkCast)
     assert (row.runs.chosen, row.figures["accuracy"].mean) == ("1", pytest.approx(5 / 6))
 
 
-def test_after_the_end_no_file_of_another_phase_chooses_the_run(cast: BenchmarkCast) -> None:
+@pytest.mark.parametrize("disclosure", ["hidden", "open"])
+def test_after_the_end_no_file_of_another_phase_chooses_the_run(cast: BenchmarkCast, disclosure: str) -> None:
     """A team withdrew its dev file, or sent another one, once it had read the figures of the test phase."""
     benchmark = cast.relations()
     fields = {"unit": "sentence", "main": "accuracy", "disclosure": "open", "by": cast.olga}
     dev = freeze("dev", RELATION_GOLD[:4], by=cast.olga)
     creation.add_setting(benchmark, key="dev", title="Dev", phase="dev", test_set=dev, **fields)
     setting = benchmark.settings.get(key="main")
-    creation.change_setting(setting, row_rule="best:dev", phase="test", disclosure="hidden", by=cast.olga)
+    creation.change_setting(setting, row_rule="best:dev", phase="test", disclosure=disclosure, by=cast.olga)
     for run, right in (("1", 5), ("2", 6)):
         cast.submit(benchmark, answers(right), run=run, phase="test")
     first = cast.submit(benchmark, answers(2)[:4], run="1", phase="dev")

@@ -178,7 +178,7 @@ def test_the_timeline_lists_reused_scores(cast: BenchmarkCast) -> None:
     assert [step.title for step in steps] == ["Received", "Checked", "Scored"]
 
 
-# ---- a sealed or hidden phase that has ended -----------------------------------------------------
+# ---- a phase that has ended -----------------------------------------------------------------------
 def sealed_run(cast: BenchmarkCast, **held_back: Any) -> Submission:
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LINES)
@@ -196,8 +196,11 @@ def with_dev(benchmark: Benchmark, cast: BenchmarkCast) -> Benchmark:
     return benchmark
 
 
-def test_a_team_that_knows_its_final_scores_withdraws_no_run(cast: BenchmarkCast, client: Client) -> None:
-    submission = sealed_run(cast)
+@pytest.mark.parametrize("shown", [{"sealed": True}, {"disclosure": "hidden"}, {"disclosure": "open"}])
+def test_a_team_that_knows_its_final_scores_withdraws_no_run(
+    cast: BenchmarkCast, client: Client, shown: dict[str, Any]
+) -> None:
+    submission = sealed_run(cast, **shown)
     client.force_login(cast.kim)
     answer = client.post(f"/api/v1/submissions/{submission.pk}/withdraw")
     assert (answer.status_code, answer.json()["code"]) == (409, "phase_ended")

@@ -234,6 +234,7 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
     return {
         "reversals": rows,
         "reversals_lead": f"{counts}{among}{shown}. {tests}",
+        "rounded": any(board.held_back for board in (view.board, *view.others)),
         "agreements": [
             *(agreements(view.board.ordering, orders, every) if systems > 1 else ()),
             *printed_agreements(view),

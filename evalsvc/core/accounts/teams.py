@@ -37,7 +37,7 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
     require_team_name(name, field="name")
     require_unreserved(slug, field="name")
     with transaction.atomic():
-        _require_below_limit(by)
+        _require_below_limit(by, by=by)
         if Team.objects.filter(name=name).exists() or Team.objects.filter(slug=slug).exists():
             raise Conflict("name_taken", f"A team named {name} already exists.", hint="Choose another name.")
         team = Team.objects.create(name=name, slug=slug)
@@ -54,16 +54,16 @@ def _slug(name: str) -> str:
     return slug
 
 
-def _require_below_limit(user: User) -> None:
-    """Limit the teams of an owner: quotas count per team."""
-    if user.is_superuser:
+def _require_below_limit(user: User, *, by: User) -> None:
+    """Limit the teams of an owner: quotas and places among tests count per team."""
+    if user.is_superuser or by.is_superuser:
         return
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     limit = settings.TEAMS_PER_PERSON
     if user.memberships.filter(role=OWNER).count() >= limit:
         raise Conflict(
             "too_many_teams",
-            f"You own {counted(limit, 'team')}, which is the limit.",
+            f"{'You own' if user == by else f'{user} owns'} {counted(limit, 'team')}, which is the limit.",
             hint="Make another member the owner of one of them, or ask an administrator.",
         )
 
@@ -89,6 +89,8 @@ def add_member(team: Team, *, user: User, by: User, role: str = MEMBER) -> TeamM
         require_owner(team, by)
         if role != OWNER:
             _require_other_owner(team, user)
+        elif role_in(team, user) != OWNER:
+            _require_below_limit(user, by=by)
         member, _ = TeamMember.objects.update_or_create(team=team, user=user, defaults={"role": role})
         security_log.write("role_set", account=user, role=role, team=team.slug, by=by)
     return member

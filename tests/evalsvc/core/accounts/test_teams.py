@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 
 from evalsvc.core.accounts import tokens
+from evalsvc.core.accounts.invitations import accept, invite
 from evalsvc.core.accounts.models import ApiToken, Team, User
-from evalsvc.core.accounts.teams import add_member, create_team, remove_member, role_in
+from evalsvc.core.accounts.teams import (
+    INVITATION_TARGET,
+    add_member,
+    change_role,
+    create_team,
+    remove_member,
+    role_in,
+)
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +52,25 @@ def test_the_number_of_teams_a_user_owns_is_limited(settings: Any) -> None:
     add_member(first, user=person("lars"), by=kim, role="owner")
     remove_member(first, user=kim, by=kim)
     assert create_team(name="Three", by=kim).name == "Three"
+
+
+def test_who_is_made_an_owner_by_others_has_the_same_limit(settings: Any) -> None:
+    settings.TEAMS_PER_PERSON = 1
+    kim, lars = person("kim"), person("lars")
+    team = create_team(name="One", by=kim)
+    create_team(name="Two", by=lars)
+    add_member(team, user=lars, by=kim)
+    with pytest.raises(Conflict, match="lars owns 1 team") as caught:
+        change_role(team, username="lars", by=kim, role="owner")
+    assert caught.value.code == "too_many_teams"
+    remove_member(team, user=lars, by=kim)
+    _, secret = invite(INVITATION_TARGET, team, role="owner", by=kim)
+    with pytest.raises(Conflict, match="lars owns 1 team"):
+        accept(secret, user=lars)
+    assert role_in(team, lars) is None
+    add_member(team, user=kim, by=kim, role="owner")  # who is one already
+    add_member(team, user=lars, by=User.objects.create_superuser("ruth"), role="owner")
+    assert role_in(team, lars) == "owner"
 
 
 def test_administrators_may_own_any_number_of_teams(settings: Any) -> None:

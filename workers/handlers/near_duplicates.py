@@ -125,7 +125,7 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
 
 
 def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
-    """True if figures of as many runs of the team are shown as the quota allows, or a member's for another.
+    """True if figures of as many runs are shown as the quota allows, or its sender began with another team.
 
     They may have been sent before the setting was added, when neither rule held. Whatever became of them,
     runs count by what they showed under any version of the setting: its golds are nearly the same. One that
@@ -140,9 +140,9 @@ def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
     own = shown.filter(submission__system__team=team, evaluation__setting=evaluation.setting_id)
     in_order = own.order_by("submission__scored_at", "submission").values_list("submission", flat=True)
     runs = list(dict.fromkeys(in_order))
-    of_members = shown.filter(submission__by__in=team.members.values("user"))
-    of_others = of_members.exclude(submission__system__team=team)
-    if (most is None or len({*runs} - {submission.pk}) < most) and not of_others.exists():
+    first = quotas.first_run(submission.by_id, [evaluation.setting])
+    of_another = first is not None and first.system.team_id != team.pk
+    if (most is None or len({*runs} - {submission.pk}) < most) and not of_another:
         return False
     of_gold = {"evaluation__gold_sha256": evaluation.gold_sha256, "only": evaluation.scored_on["only_sha256"]}
     before = own.filter(submission=submission).exclude(**of_gold)

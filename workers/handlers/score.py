@@ -93,7 +93,7 @@ def score(subject: int, progress: Progress) -> Store:
     def store() -> None:
         quotas.lock(submission.system.team)  # its files are compared, also those in other benchmarks
         file_contract.lock_settings(submission.benchmark)
-        quotas.lock_members(submission.system.team)
+        quotas.lock_sender(submission.by_id)
         compared = near_duplicates.compared(submission)
         stored = [_stored(submission, result, libraries) for result in results]
         submission.evaluations.add(*existing.values(), *stored)

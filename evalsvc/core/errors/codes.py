@@ -195,7 +195,7 @@ BENCHMARKS: dict[str, str] = {
     "reason_needed": "Declining a team needs a reason, which the team reads.",
     "team_terms_not_accepted": "The team has not accepted the terms in force. Read and accept them first.",
     "not_approved": "The organisers have not approved the team. See detail for their decision.",
-    "one_team": "A member of the team already submits for another one. Submit for one team per benchmark.",
+    "one_team": "You already submit for another team. Submit for one team per benchmark.",
     "phase_needed": "Several phases are open. Specify dev, test, or both.",
     "ids_in_both": "An id names different items in the two phases. Send a file for each phase.",
     "too_many_checks": "Too many files are being read, or you checked too many in an hour. Wait a moment.",

@@ -203,31 +203,33 @@ def require_quota(
             raise exceeded(benchmark, team, allowance, now=now)
 
 
-def lock_members(team: Team) -> None:
-    """Wait for files that members are sending for other teams just now."""
-    members = User.objects.filter(memberships__team=team).order_by("pk")
-    list(members.select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))
+def lock_sender(user: int) -> None:
+    """Wait for files that a person is sending for other teams just now."""
+    User.objects.select_for_update(no_key=True).values_list("pk").get(pk=user)
 
 
-def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, hidden: Collection[Setting]) -> None:
-    """Reject a second team of one person where figures on one gold are held back.
-
-    Files are compared within a team, also those sent to other hidden settings on the gold.
-    """
-    if not hidden:
-        return
+def first_run(user: int, hidden: Collection[Setting]) -> Submission | None:
+    """Return the first run that a person sent where these settings, or others on their gold, hide figures."""
     golds = [setting.test_set.sha256 for setting in hidden]
     alike = Setting.objects.filter(disclosure=Setting.Disclosure.HIDDEN, versions__gold_sha256__in=golds)
     within = Q()
     for setting in {*hidden, *alike}:
         of_phase = Q(phase__in=file_contract.sent_to(setting.phase)) if setting.phase else Q()
         within |= Q(benchmark=setting.benchmark_id) & of_phase
-    others = Submission.objects.filter(COUNTED, within)
-    by_members = others.filter(by__in=team.members.values("user")).exclude(system__team=team)
-    earlier = by_members.select_related("by").first()
-    if earlier is not None:
+    runs = Submission.objects.filter(COUNTED, within, by=user)
+    return runs.select_related("system", "benchmark").order_by("pk").first()
+
+
+def require_one_team(benchmark: Benchmark, team: Team, *, by: User, hidden: Collection[Setting]) -> None:
+    """Reject another team than that of a person's first run where figures on one gold are held back.
+
+    Files are compared within a team, also those sent to other hidden settings on the gold. Other members are
+    bound by their own runs alone: one of them could lock the team out.
+    """
+    earlier = first_run(by.pk, hidden) if hidden else None
+    if earlier is not None and earlier.system.team_id != team.pk:
         where = str(benchmark) if earlier.benchmark_id == benchmark.pk else "a benchmark on the same gold"
-        detail = f"{earlier.by.shown_name} already submits to {where} for another team."
+        detail = f"{by.shown_name} already submits to {where} for another team."
         hint = "While figures are held back, a person submits for one team."
         raise Conflict("one_team", detail, hint=hint, field="team")
 

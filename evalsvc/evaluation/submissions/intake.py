@@ -134,8 +134,8 @@ def require_quota(entry: Entry, contract: FileContract) -> None:
 
 
 def _require_quotas(entry: Entry, hidden: list[Setting], phase: str, *, now: datetime) -> None:
-    for require_of in (quotas.require_one_team, quotas.require_few_refusals):
-        require_of(entry.benchmark, entry.team, now=now, hidden=hidden)
+    quotas.require_one_team(entry.benchmark, entry.team, by=entry.by, hidden=hidden)
+    quotas.require_few_refusals(entry.benchmark, entry.team, now=now, hidden=hidden)
     quotas.require_quota(entry.benchmark, entry.team, now=now, hidden=hidden, phase=phase)
 
 
@@ -165,7 +165,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
     settings = file_contract.settings_again(entry.benchmark, contract.settings)
     hidden = quotas.hidden_settings(settings, now, contract.phase)
     if hidden:
-        quotas.lock_members(entry.team)
+        quotas.lock_sender(entry.by.pk)
     _require_quotas(entry, hidden, contract.phase, now=now)
     contract.require_open(settings, now)
     submission = Submission.objects.create(

@@ -455,10 +455,23 @@ def test_a_person_submits_to_a_hidden_phase_for_one_team(client: Client, cast: B
     benchmark = hidden_phase(cast, GOLD)
     cast.submit(benchmark, labels_file(GOLD))
     add_member(cast.lugworm, user=cast.kim, by=cast.lars)
-    for by in (cast.kim, cast.lars):
-        with pytest.raises(Conflict) as caught:
-            cast.submit(benchmark, labels_file(GOLD), team=cast.lugworm, by=by)
-        assert caught.value.code == "one_team"
+    with pytest.raises(Conflict) as caught:
+        cast.submit(benchmark, labels_file(GOLD), team=cast.lugworm, by=cast.kim)
+    assert caught.value.code == "one_team"
+
+
+def test_a_member_who_submits_for_another_team_binds_nobody_else(cast: BenchmarkCast) -> None:
+    """By one run each for two teams, before the gold was hidden, a member locked a team out."""
+    from evalsvc.core.accounts.teams import add_member
+
+    benchmark = hidden_phase(cast, GOLD)
+    benchmark.settings.update(disclosure="open")
+    add_member(cast.lugworm, user=cast.kim, by=cast.lars)
+    cast.submit(benchmark, labels_file(GOLD))
+    cast.submit(benchmark, labels_file(GOLD), team=cast.lugworm, by=cast.kim)
+    benchmark.settings.update(disclosure="hidden")
+    assert cast.submit(benchmark, labels_file(GOLD), team=cast.lugworm, by=cast.lars, run="2").pk
+    assert cast.submit(benchmark, labels_file(GOLD), run="2").pk  # for the team of the first run
 
 
 @pytest.mark.parametrize("disclosure", ["hidden", "open"])
@@ -478,7 +491,7 @@ def test_a_person_submits_for_one_team_to_all_hidden_settings_on_a_gold(
         assert cast.submit(other, labels_file(GOLD), team=cast.lugworm, by=cast.lars).pk
         return
     with pytest.raises(Conflict, match="to a benchmark on the same gold for another team"):
-        cast.submit(other, labels_file(GOLD), team=cast.lugworm, by=cast.lars)
+        cast.submit(other, labels_file(GOLD), team=cast.lugworm, by=cast.kim)
     assert cast.submit(other, labels_file(GOLD)).pk
 
 

@@ -342,7 +342,7 @@ class QueueBesideChecks(Queue):
 @pytest.mark.django_db
 @pytest.mark.parametrize("queue", [Queue, QueueBesideChecks])
 def test_the_queue_agrees_with_its_model(queue: type[Queue]) -> None:
-    examples = max(10, int(os.environ.get("CI_SECONDS", "20")) // 3)
+    examples = max(6, int(os.environ.get("CI_SECONDS", "30")) // 3)
     run_state_machine_as_test(
         queue,
         settings=settings(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.db import connection, transaction
-from django.db.models import Count, F
+from django.db.models import Count, Exists, F, OuterRef
 
-from annotation.models import Annotator, Item, ItemQuerySet, Lease, Project
+from annotation.models import Annotator, Item, ItemQuerySet, Lease, Project, Vote
 from annotation.queue import gold_questions, pauses, shown_predictions, sql
 from annotation.queue.available_items import asked_again, deferred_items, returned_items, untouched
 from annotation.queue.lease_endings import expire_overdue, extend
@@ -199,14 +199,17 @@ def _grant(participant: Participant, item: Item) -> Lease:
 
 
 def _take_over_reserve(participant: Participant) -> Lease | None:
-    """Take over the newest reserve of the person with most leases.
+    """Take over the newest reserve of the person with most leases, but no item that they had answered.
 
+    They would learn by it that the other had not been called, and so that the answers agree.
     None with hidden checks, on or off: a sentence that comes while a person's count of available ones is 0
     would be known as no check.
     """
     if gold_questions.keeps_leases(participant.project):
         return None
     active = Lease.objects.filter(annotator__project=participant.project, item__use="", ending="")
+    answers = Vote.objects.filter(item=OuterRef("item"), annotator=OuterRef("annotator"), act=Vote.Act.ANSWER)
+    active = active.exclude(Exists(answers))
     owners = active.values("annotator").annotate(n=Count("pk")).filter(n__gt=NOT_RESERVE).order_by("-n")
     for owner in owners.exclude(annotator=participant.annotator.pk).values_list("annotator", flat=True):
         reserves = active.filter(annotator=owner).order_by("pk")[NOT_RESERVE:]

@@ -190,6 +190,26 @@ def test_an_answered_sentence_that_is_put_off_comes_again_whatever_others_answer
     assert progress_of(project, user)["waiting"] == 0
 
 
+@pytest.mark.parametrize("label", ["A", "B"])
+def test_an_idle_person_takes_no_sentence_that_its_holder_had_answered(label: str) -> None:
+    """Its holder would learn that the other had not been called, so that the answers agree."""
+    project = project_with_items(6, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    user, other, idle = annotators(project, 3)
+    for item in project.items.order_by("rank"):
+        answer_item(item, user, "A")
+        answer_item(item, other, label)
+        if label == "B":
+            answer_item(item, idle, "A")
+        votes.skip(item, user, client_id=uuid4(), reason="later", base=1)
+    held: list[Lease] = []
+    while lease := leases.lease_next(project, user, current_leases=[each.pk for each in held]):
+        held.append(lease)
+    assert len(held) == 6
+    assert leases.lease_next(project, idle) is None
+    assert Lease.objects.filter(pk__in=[each.pk for each in held], ending="").count() == 6
+
+
 @pytest.mark.parametrize("others", [["B", "B"], ["B", "C"]])
 @pytest.mark.parametrize("states", [False, True])
 def test_with_calls_an_answer_that_is_asked_again_comes_whatever_others_answered(

@@ -71,6 +71,10 @@ class RowSerializer(serializers.Serializer[BoardRow]):
     withdrawn = serializers.IntegerField(
         source="runs.withdrawn", help_text="Further runs, withdrawn after their figures were shown."
     )
+    withdrawn_elsewhere = serializers.IntegerField(
+        source="runs.withdrawn_elsewhere",
+        help_text="Runs with a file withdrawn under the setting that chooses, their figures known.",
+    )
     equal_runs = EqualRunsSerializer(
         source="runs.equal", many=True, help_text="Runs that count as one with another run."
     )

@@ -13,7 +13,6 @@ TITLES = {
     ENTRY: "final entry of the team, else its latest run; its other systems have no rank",
     FINAL: "run that the team chose as final for the system, else the latest",
 }
-WITHDRAWN = "n of more: the other runs were withdrawn after their figures were shown."
 
 
 def title(setting: Setting) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY, best_on
 from evalsvc.evaluation.boards.reading import Reading, read_values
+from evalsvc.evaluation.boards.withdrawals import dropped_names
 from evalsvc.evaluation.disclosure.policy import Policy, held_back_from
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import FinalEntry, Setting, System
@@ -38,6 +39,7 @@ def read_choices(readings: Collection[Reading]) -> None:
     for reading, key in rules.items():
         if other := theirs.get((reading.policy.setting.benchmark_id, key)):
             reading.elsewhere = _main_values(other)
+            reading.dropped = dropped_names(other.policy, other.shown)
 
 
 def _read_finals(readings: Collection[Reading]) -> None:

@@ -48,7 +48,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     of its final run is `entered`.
 
     `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences. So many runs
-    were `withdrawn` when their figures were known.
+    were `withdrawn` when their figures were known; of so many others, a file that chooses.
     """
 
     system: int
@@ -65,6 +65,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     entered: bool = True
     withheld: int = 0
     withdrawn: int = 0
+    withdrawn_elsewhere: int = 0
 
 
 class MeasureFigures(dict[int, RunStatistics]):

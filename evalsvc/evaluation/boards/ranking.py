@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import NamedTuple, overload
 
 from evalsvc.core.web.formatting import counted
-from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY
+from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY, best_on
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.boards.figures import (
     Figures,
@@ -136,15 +136,26 @@ class BoardRow(NamedTuple):
     @property
     def runs_text(self) -> str:
         """The number of runs in words, such as 3 of 10 runs, 7 withdrawn."""
-        withdrawn = self.runs.withdrawn
-        if not withdrawn:
-            return counted(self.n, "run")
-        return f"{self.n:,} of {counted(self.n + withdrawn, 'run')}, {withdrawn:,} withdrawn"
+        withdrawn, total = self.runs.withdrawn, self.n + self.runs.withdrawn
+        text = f"{self.n:,} of {counted(total, 'run')}, {withdrawn:,} withdrawn" if withdrawn else ""
+        return ", ".join([text or counted(self.n, "run"), *self._elsewhere])
+
+    @property
+    def _elsewhere(self) -> list[str]:
+        """How many runs cannot be chosen any more, as a file was withdrawn under another setting."""
+        n, key = self.runs.withdrawn_elsewhere, best_on(self.board.setting.row_rule)
+        return [f"{n:,} withdrawn under “{key}”"] if n else []
+
+    @property
+    def withdrawn_text(self) -> str:
+        """What was withdrawn when figures were known, empty for nothing."""
+        n = self.runs.withdrawn
+        return ", ".join([*([f"{counted(n, 'run')} withdrawn"] if n else []), *self._elsewhere])
 
     @property
     def is_selection(self) -> bool:
         """True if runs were withdrawn by their figures, where rows show no run that teams choose."""
-        return self.runs.withdrawn > 0 and self.board.setting.row_rule not in BY_CHOICE
+        return bool(self.withdrawn_text) and self.board.setting.row_rule not in BY_CHOICE
 
     def figure(self, key: str) -> RunStatistics | None:
         """Return the figure of a measure, if the system has one."""

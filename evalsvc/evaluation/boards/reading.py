@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,6 +32,7 @@ from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.final_runs import ended_for
 from evalsvc.evaluation.measures.menu import shown_measures
 from evalsvc.evaluation.models import Evaluation, Score
+from evalsvc.evaluation.roles import is_sealed
 
 NOT_COMPUTED = "not computed for this form of predictions"
 NO_VALUE = "the measure has no value for these predictions"
@@ -56,6 +57,8 @@ class Reading:
     finals: Mapping[int, datetime] = field(default_factory=dict)  # when runs were chosen as final
     teams: Mapping[int, int] = field(default_factory=dict)  # by system, of teams with one entry
     withdrawn: Mapping[int, int] = field(default_factory=dict)  # numbers of runs, by system
+    # when files of a name were withdrawn under the setting that chooses
+    dropped: Mapping[tuple[int, str], datetime] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Tell distinct runs from those that equal an earlier one, the oldest of which stands for all."""
@@ -141,7 +144,7 @@ class Reading:
         for system, digests in answers.items():
             for digest in digests:
                 holders[digest].append(system)
-        entries = self._entries()
+        entries, elsewhere = self._entries(), self._dropped_elsewhere()
         return [
             SystemRuns(
                 system=system,
@@ -158,9 +161,24 @@ class Reading:
                 entered=entries.get(self.teams.get(system), system) == system,
                 withheld=sum(run.pk in self.withheld for run in runs),
                 withdrawn=self.withdrawn.get(system, 0),
+                withdrawn_elsewhere=elsewhere[system],
             )
             for system, runs in self.runs.items()
         ]
+
+    def _dropped_elsewhere(self) -> Counter[int]:
+        """Count runs whose file that could choose them was withdrawn when figures of theirs were known."""
+        sent: dict[tuple[int, str], datetime] = {}
+        for each in (*self.shown.runs, *self.shown.withdrawn) if self.dropped else ():
+            name, at = (each.run.system_id, each.run.run), each.run.created_at
+            sent[name] = min(at, sent.get(name, at))
+        dropped = {
+            name
+            for name, at in self.dropped.items()
+            if name in sent and sent[name] < at and not is_sealed(self.policy.setting, at)
+        }
+        runs = chain.from_iterable(self.runs.values())
+        return Counter(run.system_id for run in runs if (run.system_id, run.run) in dropped)
 
     def _answers(self, scored: versions.ScoredRun) -> str:
         """Identify the answers of a run; one file makes other rankings of bags as ONE than as AVG."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import datetime
 
 from evalsvc.evaluation.benchmarks.versions import ScoredRun, Shown
 from evalsvc.evaluation.disclosure.distinct_runs import keys_of
@@ -48,6 +49,25 @@ def count_withdrawn(policy: Policy, shown: Shown, earlier: Mapping[int, int | No
         for system, keys in own.items()
         if (n := _count(keys, sources[system], [dropped[each] for each in sorted(_related(keys, senders))]))
     }
+
+
+def dropped_names(policy: Policy, shown: Shown) -> dict[tuple[int, str], datetime]:
+    """Return when runs were withdrawn when their figures were known, by system and name.
+
+    Not those that were sent again with the same answers.
+    """
+    present: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for each in shown.runs if shown.withdrawn else ():
+        if each.run.active:
+            keys = keys_of(each.digests, policy.setting, hidden=policy.hidden)
+            present[each.run.system_id, each.run.run] |= keys
+    dropped: dict[tuple[int, str], datetime] = {}
+    for each in shown.withdrawn:
+        name, at = (each.run.system_id, each.run.run), each.run.dropped_at
+        keys = keys_of(each.digests, policy.setting, hidden=policy.hidden)
+        if at is not None and keys.isdisjoint(present[name]):
+            dropped[name] = max(at, dropped.get(name, at))
+    return dropped
 
 
 def _related(answers: Answers, senders: Mapping[tuple[int, str], set[int]]) -> set[int]:

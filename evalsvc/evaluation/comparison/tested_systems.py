@@ -17,7 +17,7 @@ from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Setting, SettingVersion
 
-FORMAT = 8  # of stored tests and of the choice of what is tested
+FORMAT = 9  # of stored tests and of the choice of what is tested
 FIRST = 50  # systems by the main measure that are tested against each other
 # At most so many pairs over items times replicates, one minute or two, and so many with the items of each.
 REPLICATED_PAIRS, REPLICATED_ITEMS = 45_000, 150_000_000
@@ -73,7 +73,10 @@ def most_single(gold: Setting | SettingVersion, several: int, single: int) -> in
 def identity_of_rows(board: Board, rows: Sequence[BoardRow], *, hidden: bool) -> str:
     """Digest of the runs that are tested, and whether their gold is hidden from the public."""
     runs = sorted(
-        (row.runs.system, row.runs.newest, row.runs.names, row.runs.chosen, row.runs.withdrawn)
+        (
+            *(row.runs.system, row.runs.newest, row.runs.names, row.runs.chosen),
+            *(row.runs.withdrawn, row.runs.withdrawn_elsewhere),
+        )
         for row in rows
     )
     last = sorted(row.runs.last.timestamp() for row in rows)

@@ -102,7 +102,7 @@ def paragraph(comparison: Comparison) -> list[str]:
     withdrawn = [
         f"{name}: {row.runs_text} after their figures were shown."
         for name, row in zip(comparison.names, comparison.rows, strict=True)
-        if row.runs.withdrawn
+        if row.withdrawn_text
     ]
     return [*sentences, *withdrawn, *_reversals(comparison, main)]
 
@@ -166,7 +166,11 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
     """
     columns = comparison.columns if every else comparison.first_columns
     heads = [Head("system", "System", numeric=False), Head("team", "Team", numeric=False), Head("n", "n")]
-    heads += [Head("withdrawn", "Withdrawn runs")] if every else []
+    withdrawn_heads = [
+        Head("withdrawn", "Withdrawn runs"),
+        Head("withdrawn_elsewhere", "Under another setting"),
+    ]
+    heads += withdrawn_heads if every else []
     for column in columns:
         head = Head(column.measure.key, column.title)
         heads += [head, *part_heads(head)] if every else [head]
@@ -174,7 +178,8 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
     for place, row in enumerate(comparison.rows):
         cells = [Cell(name, name) for name in (row.system.name, row.system.team_name)]
         cells.append(Cell(row.n, row.n_text))
-        cells += [Cell(row.runs.withdrawn, "")] if every else []
+        withdrawn = (row.runs.withdrawn, row.runs.withdrawn_elsewhere)
+        cells += [Cell(n, "") for n in withdrawn] if every else []
         for column in columns:
             shown, key = figure(comparison, column, place), column.measure.key
             text = with_deviation(shown, column.measure)
@@ -188,8 +193,8 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
         f"{setting.benchmark}, {setting.title}, version {comparison.board.version.number}: "
         f"{row_rules.figures(setting)}. Bold: ahead of every other system at p < .05. {method(comparison)}"
     )
-    if any(row.runs.withdrawn for row in comparison.rows):
-        caption += f" {row_rules.WITHDRAWN}"
+    for name, row in zip(comparison.names, comparison.rows, strict=True):
+        caption += f" {name}: {row.runs_text}." if row.withdrawn_text else ""
     return PaperTable(f"{setting.benchmark.slug}-systems", caption, heads, rows)
 
 

@@ -129,8 +129,8 @@ def _marks(line: TableRow) -> str:
         marks.append(_warning(line.same_files, SAME_ANSWERS))
     if withheld := line.row.runs.withheld:
         marks.append(_warning(f"{counted(withheld, 'further run')} withheld", WITHHELD))
-    if withdrawn := line.row.runs.withdrawn:
-        marks.append(_warning(f"{counted(withdrawn, 'run')} withdrawn", WITHDRAWN))
+    if withdrawn := line.row.withdrawn_text:
+        marks.append(_warning(withdrawn, WITHDRAWN))
     if line.row.saw_gold:
         marks.append(_warning("saw the gold", SAW_GOLD))
     return "".join([f" {mark}" for mark in marks])

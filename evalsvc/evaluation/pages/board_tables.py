@@ -27,7 +27,10 @@ EMPTY = Cell("", "")
 
 REPORTED_HEAD = Head("reported", "Reported in", numeric=False)
 BASELINE_HEAD = Head("baseline", "Baseline", numeric=False)
-WITHDRAWN_HEAD = Head("withdrawn", "Withdrawn runs")
+WITHDRAWN_HEADS = (
+    Head("withdrawn", "Withdrawn runs"),
+    Head("withdrawn_elsewhere", "Runs withdrawn under another setting"),
+)
 REPORTED = "Rows marked as reported have the figures of papers as printed; they are not ranked."
 IMPOSSIBLE = "impossible on this gold"
 TESTED = "Ranks are those left open by {}, .05 after Holm. Bold: none is better by a test, and one is worse."
@@ -48,7 +51,7 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         *SYSTEM_HEADS,
         *([TEAM_HEAD, BAND_HEAD, REPORTED_HEAD, BASELINE_HEAD] if every else []),
         Head("n", "n"),
-        *([WITHDRAWN_HEAD] if every else []),
+        *(WITHDRAWN_HEADS if every else ()),
     ]
     for column in columns:
         head = Head(column.key, column.title)
@@ -63,7 +66,8 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         of_program.append(Cell(row.system.baseline, ""))
         cells += of_program if every else []
         cells.append(Cell(row.n, row.n_text))
-        cells += [Cell(row.runs.withdrawn, "")] if every else []
+        withdrawn = (row.runs.withdrawn, row.runs.withdrawn_elsewhere)
+        cells += [Cell(n, "") for n in withdrawn] if every else []
         for column in columns:
             cells += _figure_cells(column, row, every=every)
         rows.append(cells)
@@ -80,7 +84,7 @@ def _reported_cells(
     cells = [Cell(None, DASH), Cell(name, name)]
     cells += [EMPTY, EMPTY, Cell(source, ""), Cell(False, "")] if every else []
     cells.append(Cell(row.runs, str(row.runs or "?")))
-    cells += [Cell(None, "")] if every else []
+    cells += [Cell(None, ""), Cell(None, "")] if every else []
     for column in columns:
         figure = view.printed(row, column.board.setting).get(column.measure.key)
         if figure is None:
@@ -166,7 +170,7 @@ def caption(view: BoardView) -> str:
     words = [f"{shown} {_described(view)}"]
     if view.first.bands and view.first.tests:
         words.append(TESTED.format(view.first.tests.methods_in_words(view.board.order_by)))
-    words += [row_rules.WITHDRAWN] if any(row.runs.withdrawn for row in view.rows) else []
+    words += [f"{row.system.name}: {row.runs_text}." for row in view.rows if row.withdrawn_text]
     words += [REPORTED, *_impossible(view)] if view.reported else []
     below = [*notes(view, view.rows), *tie_notes(view.board, view.rows)]
     words += [f"{note}." for note in below]

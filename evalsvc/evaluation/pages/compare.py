@@ -274,7 +274,7 @@ def _counts(comparison: Comparison) -> str:
     counts = [row.runs_text for row in comparison.rows]
     if comparison.setting.row_rule != row_rules.MEAN:
         counts = [
-            f"run {row.runs.chosen} of {row.n}" + (f", {n:,} withdrawn" if (n := row.runs.withdrawn) else "")
+            ", ".join(filter(None, (f"run {row.runs.chosen} of {row.n}", row.withdrawn_text)))
             for row in comparison.rows
         ]
     elif len(set(counts)) == 1:

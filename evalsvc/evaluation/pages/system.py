@@ -248,7 +248,7 @@ def _scores_table(page: SystemPage) -> PaperTable:
             Cell(str(band or ""), str(band or DASH)),
         ])  # fmt: skip
     caption = f"{page.row.system.name} on {page.setting}, version {page.board.version.number}."
-    if page.row.runs.withdrawn:
+    if page.row.withdrawn_text:
         caption += f" {page.row.runs_text}."
     return PaperTable(file_name(page, "scores"), caption, heads, rows)
 
@@ -270,9 +270,9 @@ def _checked(page: SystemPage) -> list[tuple[str, str]]:
         f"; figures of {counted(row.runs.withheld, 'further run')} withheld" if row.runs.withheld else ""
     )
     facts = [("Runs", f"{counted(row.n, 'run')} with different answers{withheld}")]
-    if withdrawn := row.runs.withdrawn:
+    if row.withdrawn_text:
         untested = "; no test is made of the others" if row.is_selection else ""
-        facts.append(("Withdrawn", f"{counted(withdrawn, 'run')} after the figures were shown{untested}"))
+        facts.append(("Withdrawn", f"{row.withdrawn_text}, after the figures were shown{untested}"))
     if equal := [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]:
         facts.append(("Same answers", "; ".join(equal)))
     if row.runs.aggregates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
 from datetime import timedelta
@@ -15,6 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.boards.ranking import BoardRow
@@ -22,7 +24,7 @@ from evalsvc.evaluation.comparison import board_comparison, words
 from evalsvc.evaluation.disclosure.shown_tests import WITHDRAWN
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
 from evalsvc.evaluation.pages.board_columns import SELECTION
-from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.comparison.test_compared import computed, of
 from tests.evalsvc.evaluation.test_leaderboard import answers
 from workers.runner import run_next
@@ -186,8 +188,7 @@ def test_pages_and_downloads_count_withdrawn_runs(
     rows = json.loads(client.get(reverse("board-json", args=[slug])).content)["rows"]
     assert {row["system"]: row["withdrawn"] for row in rows} == {"Net": 1, "Tree": 0, "Rules": 0, "Copy": 0}
     lines = client.get(reverse("board-csv", args=[slug])).content.decode().splitlines()
-    assert lines[0].endswith(",withdrawn")
-    assert {line.rsplit(",", 1)[1] for line in lines if ",Net," in line} == {"1"}
+    assert {row["withdrawn"] for row in csv.DictReader(lines) if row["system"] == "Net"} == {"1"}
     for name, part in (("tex", "2 of 3"), ("md", "2 of 3"), ("csv", "withdrawn"), ("json", '"withdrawn"')):
         assert part in client.get(reverse("board-view-file", args=[slug, name])).content.decode(), name
     page = client.get(reverse("system", args=[slug, system])).content.decode()
@@ -208,3 +209,35 @@ def test_withdrawn_runs_take_no_further_queries(cast: BenchmarkCast, benchmark: 
     before = queries()
     withdraw(Submission.objects.filter(system__name="Net").order_by("pk")[:2], by=cast.kim)
     assert queries() == before
+
+
+def test_a_run_is_not_tested_once_a_file_that_chose_another_one_is_withdrawn(cast: BenchmarkCast) -> None:
+    """Dev files choose test runs of their names: to withdraw one is a choice by the figures of the test."""
+    benchmark = cast.relations()
+    fields = {"unit": "sentence", "main": "accuracy", "disclosure": "open", "by": cast.olga}
+    dev = freeze("dev", RELATION_GOLD[:4], by=cast.olga)
+    creation.add_setting(benchmark, key="dev", title="Dev", phase="dev", test_set=dev, **fields)
+    setting = benchmark.settings.get(key="main")
+    creation.change_setting(setting, row_rule="best:dev", phase="test", by=cast.olga)
+    early = cast.submit(benchmark, answers(1)[:4], run="0", phase="dev")
+    work("score")
+    withdraw([early], by=cast.kim)  # before any figure of the test
+    files = []
+    for run, right in (("0", 4), ("1", 6)):
+        files.append(cast.submit(benchmark, answers(4 - int(run))[:4], run=run, phase="dev"))
+        cast.submit(benchmark, answers(right), run=run, phase="test")
+    work("score")
+    before = board(setting, "accuracy").rows[0]
+    assert (before.runs.chosen, before.runs.withdrawn_elsewhere, before.is_selection) == ("0", 0, False)
+    withdraw(files[:1], by=cast.kim)
+    after = board(setting, "accuracy").rows[0]
+    assert (after.runs.chosen, after.runs.withdrawn_elsewhere, after.is_selection) == ("1", 1, True)
+    assert after.runs_text == "2 runs, 1 withdrawn under “dev”"
+    withdraw(Submission.objects.filter(run="0", phase="test"), by=cast.kim)
+    cast.submit(benchmark, answers(4), run="0", phase="test")  # the same answers, sent after the withdrawal
+    work("score")
+    assert board(setting, "accuracy").rows[0].is_selection
+    cast.submit(benchmark, answers(4)[:4], run="0", phase="dev")
+    work("score")
+    again = board(setting, "accuracy").rows[0]
+    assert (again.runs.chosen, again.is_selection) == ("0", False)

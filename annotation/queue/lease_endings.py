@@ -6,7 +6,7 @@ from datetime import timedelta
 from operator import attrgetter
 
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http import Http404
 from django.utils import timezone
@@ -108,8 +108,11 @@ def keep_place(item: Item, annotator: Annotator, *, shown: int | None) -> Lease:
     """
     Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)  # one after another
     withdrawn = Lease.objects.filter(annotator=annotator, ending=Lease.Ending.WITHDRAWN)
-    last, now = withdrawn.aggregate(last=Max("expires_at"))["last"], timezone.now()
-    expires = max(last or now, now) + WITHDRAWN_FREE_EVERY
+    expires = timezone.now() + WITHDRAWN_FREE_EVERY
+    for other in withdrawn.order_by("expires_at").values_list("expires_at", flat=True):
+        if expires + WITHDRAWN_FREE_EVERY <= other:
+            break  # a place that was taken back left a gap
+        expires = max(expires, other + WITHDRAWN_FREE_EVERY)
     return withdrawn.create(
         item=item, annotator=annotator, ending=Lease.Ending.WITHDRAWN, shown_id=shown, expires_at=expires
     )

@@ -423,6 +423,21 @@ def test_of_the_answers_that_a_person_withdraws_one_an_hour_is_left_to_others(
             answer_item(each, idle, "A")
 
 
+def test_who_withdraws_answers_and_takes_them_back_delays_others_by_few_hours(
+    project: Project, people: list[User], idle: User
+) -> None:
+    first, second = project.items.live().order_by("rank")[:2]
+    skip_it(first, people[0], 1)
+    skip_it(second, people[0], 1)
+    for base in range(2, 20, 2):
+        for item in (first, second):
+            answer_item(item, people[0], "A", base=base)
+            skip_it(item, people[0], base + 1)
+    for _ in range(4):
+        an_hour_passes()
+    assert not Lease.objects.filter(ending="withdrawn").exists()
+
+
 def test_who_takes_a_withdrawn_sentence_again_and_returns_it_frees_it_no_sooner(
     project: Project, people: list[User], idle: User
 ) -> None:

@@ -33,6 +33,7 @@ from tests.cast import basics
 from tests.cast.projects import annotators, answer_item, curator, is_surplus, project_with_items
 
 PEOPLE, ITEMS, MOST_EXTRA = 4, 4, 1
+HOUR = 1_000_000  # many moments
 who = st.integers(0, PEOPLE - 1)
 what = st.integers(0, ITEMS - 1)
 relations_strategy = st.lists(st.sampled_from("ABC"), max_size=2, unique=True)
@@ -63,7 +64,7 @@ class Queue(RuleBasedStateMachine):
         self.excluded: set[tuple[int, int]] = set()
         self.paused: set[int] = set()
         self.kept: dict[tuple[int, int], int] = {}
-        self.hour = 0
+        self.now = 0
 
     def teardown(self) -> None:
         try:
@@ -147,8 +148,13 @@ class Queue(RuleBasedStateMachine):
         if self.has_place(item, person):
             self.kept.pop((item, person), None)
         elif had and self.check_every:
-            last = max((hour for (_, each), hour in self.kept.items() if each == person), default=0)
-            self.kept[item, person] = max(last, self.hour) + 1
+            self.now += 1  # a moment later
+            free = self.now + HOUR
+            for other in sorted(time for (_, each), time in self.kept.items() if each == person):
+                if free + HOUR <= other:
+                    break
+                free = max(free, other + HOUR)
+            self.kept[item, person] = free
 
     # ---- what people do --------------------------------------------------------------------------
     def running(self, person: int) -> QuerySet[Lease]:
@@ -242,10 +248,10 @@ class Queue(RuleBasedStateMachine):
 
     @rule()
     def an_hour_passes(self) -> None:
-        self.hour += 1
+        self.now += HOUR + 1
         Lease.objects.filter(ending="withdrawn").update(expires_at=F("expires_at") - timedelta(hours=1))
         lease_endings.expire_overdue()
-        self.kept = {place: hour for place, hour in self.kept.items() if hour > self.hour}
+        self.kept = {place: time for place, time in self.kept.items() if time > self.now}
 
     # ---- what curators do ------------------------------------------------------------------------
     @rule(k=st.integers(1, 3))

@@ -49,6 +49,7 @@ class Reading:
     runs: dict[int, list[Run]] = field(default_factory=dict)
     equal: dict[int, list[tuple[Run, Run]]] = field(default_factory=dict)
     same: dict[int, list[Run]] = field(default_factory=dict)  # runs with the figures of each, itself first
+    sent: dict[int, int] = field(default_factory=dict)  # first run with the answers of each, withdrawn or not
     withheld: set[int] = field(default_factory=set)  # runs that show no figures
     of_other: set[int] = field(default_factory=set)  # those as another system shows theirs
     # values that choose a run, the higher the better, with their times: its own, and of files of its name
@@ -62,11 +63,14 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Tell distinct runs from those that equal an earlier one, the oldest of which stands for all."""
-        newest = {each.run.pk: each for each in self.shown.runs if each.run.active}
-        firsts, own = Firsts(), []
-        for pk, (run, _, digests, _) in sorted(newest.items()):
+        scored = {each.run.pk: each for each in self.shown.runs}
+        firsts, ever, own = Firsts(), Firsts(), []
+        for pk, (run, _, digests, _) in sorted(scored.items()):
             keys = keys_of(digests, self.policy.setting, hidden=self.policy.hidden)
-            first = newest[firsts.of(pk, run.system_id, keys)].run
+            self.sent[pk] = ever.of(pk, run.system_id, keys)
+            if not run.active:
+                continue
+            first = scored[firsts.of(pk, run.system_id, keys)].run
             self.same.setdefault(first.pk, []).append(run)
             if first is run:
                 own.append(run)
@@ -111,7 +115,8 @@ class Reading:
         if final:
             return [max(final)[1]]
         best = [(value, run.pk, run) for run in figured if (value := self._choosing_value(run)) is not None]
-        latest = max(figured, key=lambda run: max(each.pk for each in same[run.pk]))
+        # not by answers sent again: of runs whose figures it knows, a team would choose
+        latest = max(figured, key=lambda run: self.sent.get(run.pk, run.pk))
         return [max(best)[2] if best else latest]
 
     def _choosing_value(self, run: Run) -> float | None:

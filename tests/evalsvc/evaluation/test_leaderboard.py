@@ -260,6 +260,21 @@ def test_one_file_makes_other_answers_as_one_than_as_avg(
     assert (first == second) == same
 
 
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_answers_sent_again_are_not_the_latest_run(cast: BenchmarkCast, withdrawn: bool) -> None:
+    """A team that knew the figures of its runs chose among them."""
+    benchmark = cast.relations(main="accuracy")
+    first, *_ = scored(cast, benchmark, "Net", 6, 3)
+    setting = benchmark.settings.get()
+    creation.change_setting(setting, row_rule="latest", by=cast.olga)
+    if withdrawn:
+        submission_states.withdraw(first, by=cast.kim)
+    cast.submit(benchmark, answers(6), system="Net", run="again")
+    while run_next("score"):
+        pass
+    assert board(setting).rows[0].runs.chosen == "2"
+
+
 def test_no_setting_chooses_its_own_runs(cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
     with pytest.raises(DomainError, match="best:main"):

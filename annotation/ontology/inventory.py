@@ -28,6 +28,7 @@ from evalsvc.core.activity.models import record
 from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.label_list import MAX_LABELS
+from evalsvc.core.formats.label_mapping import LabelMapping
 
 Operation = OntologyStep.Operation
 
@@ -38,7 +39,10 @@ def add_labels(
 ) -> list[OntologyLabel]:
     """Add labels by name, or with texts; existing ones keep theirs."""
     require_to_change(project, by, CURATOR)
-    entries = [_entry(label) for label in labels]
+    lock_project(project)
+    entries, mapping = [_entry(label) for label in labels], mapping_of(project)
+    for entry in entries:
+        _require_own_name(entry.name, mapping)
     added = add_entries(project, entries, part=part or parts_of(project)[0])
     record(project, "labels added", by=by, before=[], after=[label.name for label in added])
     return added
@@ -73,15 +77,19 @@ def add_entries(project: Project, entries: Sequence[PresetLabel], *, part: str) 
         )
         raise TooLarge("too_many_labels", detail, hint="Add fewer labels.", field="labels", limit=MAX_LABELS)
     for entry in fresh:
-        if entry.name in mapping and mapping.label(entry.name) != entry.name:
-            raise Conflict(
-                "name_taken",
-                f"{entry.name} was merged, deleted or renamed by a step.",
-                hint="Undo that step, or choose another name.",
-            )
+        _require_own_name(entry.name, mapping)
     titles = titles_from_names([*existing, *(entry.name for entry in fresh)])
     titled = [entry if entry.title else replace(entry, title=titles[entry.name]) for entry in fresh]
     return _store(project, [entry.as_label(part, derived=False) for entry in titled])
+
+
+def _require_own_name(name: str, mapping: LabelMapping) -> None:
+    if name in mapping and mapping.label(name) != name:
+        raise Conflict(
+            "name_taken",
+            f"{name} was merged, deleted, renamed or split by a step.",
+            hint="Undo that step, or choose another name.",
+        )
 
 
 def _store(project: Project, rows: list[OntologyLabel]) -> list[OntologyLabel]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from annotation.consensus import recomputation
 from annotation.imports import batches, imported_labels
-from annotation.models import Item, OntologyLabel
+from annotation.models import Item, OntologyLabel, Project
 from annotation.ontology import inventory
 from annotation.ontology.presets import PRESETS
 from annotation.queue import quality_settings
@@ -120,6 +123,23 @@ def test_a_preset_adds_only_missing_labels() -> None:
 def test_a_preset_of_entities_is_rejected_by_a_relation_project() -> None:
     with pytest.raises(DomainError, check=code("wrong_preset")):
         inventory.apply_preset(create_project(), "conll2003", by=curator())
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda project: inventory.merge(project, ["A", "B"], target="B", by=curator()),
+        lambda project: inventory.delete(project, ["A"], by=curator()),
+        lambda project: inventory.split(project, "A", targets=["A1", "A2"], by=curator()),
+    ],
+    ids=("merged", "deleted", "split"),
+)
+def test_a_label_that_a_step_took_away_is_not_added_without_a_word(step: Callable[[Project], Any]) -> None:
+    project = create_project(labels=["A", "B"])
+    step(project)
+    with pytest.raises(Conflict, check=code("name_taken")):
+        inventory.add_labels(project, ["C", "A"], by=curator())
+    assert not project.labels.filter(name="C").exists()
 
 
 def test_a_merge_settles_a_dispute_and_undoing_it_restores_the_dispute() -> None:

@@ -7,6 +7,7 @@ entities and triples as text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -137,14 +138,8 @@ def _build(wire: WirePrediction, line: int, problems: Problems, *, truth: bool) 
     if keys == PAIR_KEYS:
         return _triple(wire, (wire.h, wire.t), ("h", "t"), line, problems)  # type: ignore[arg-type]
     if keys not in KEY_SETS:
-        begun = sorted((complete for complete in KEY_SETS if set(keys) < set(complete)), key=len)
-        missing = [key for key in begun[0] if key not in keys] if keys and begun else []
-        problems.add(
-            "mixed_forms" if keys and not begun else "missing_key",
-            line=line,
-            value=", ".join(keys),
-            expected=f"also {' and '.join(missing)}" if missing else FORMS,
-        )
+        code, expected = _incomplete(keys)
+        problems.add(code, line=line, value=", ".join(keys), expected=expected)
         return None
     name = identifier(wire.id, line=line, field="id", problems=problems)  # type: ignore[arg-type]
     if name is None:
@@ -160,6 +155,15 @@ def _build(wire: WirePrediction, line: int, problems: Problems, *, truth: bool) 
     spans = [] if wire.spans is UNSET else wire.spans
     checked = checked_spans(spans, links, length=None, line=line, problems=problems)
     return None if checked is None else SpansPrediction(name, *checked)
+
+
+@lru_cache(maxsize=256)
+def _incomplete(keys: tuple[str, ...]) -> tuple[str, str]:
+    """Return code and expected keys of a line with these alone; a file may have a million such lines."""
+    begun = sorted((complete for complete in KEY_SETS if set(keys) < set(complete)), key=len)
+    missing = [key for key in begun[0] if key not in keys] if keys and begun else []
+    code = "mixed_forms" if keys and not begun else "missing_key"
+    return code, f"also {' and '.join(missing)}" if missing else FORMS
 
 
 def _triple(

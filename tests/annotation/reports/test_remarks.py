@@ -46,6 +46,7 @@ def test_comments_on_gold_questions_are_listed_to_nobody_who_may_not_know_them(
     requester: Requester, use: str
 ) -> None:
     item = requester.cast.item(1)
+    requester.request("comments", "GET", "adju")  # logs in; a session begun below would be rolled back
     with transaction.atomic():
         requester.cast.harbour.items.filter(pk=item.pk).update(use=use)
         assert not any(item.text in requester.request(row, "GET", "adju").content for row in PLACES)

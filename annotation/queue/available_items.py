@@ -56,14 +56,12 @@ def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 def asked_again(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items and checks whose answer by this annotator no longer counts, in the order of the answers.
 
-    In projects with hidden checks, on or off, sentences that others have filled are among them like checks;
-    where one more person is called, so that nobody learns from what comes whether the others agree.
+    Sentences that others have filled are among them: what comes would tell whether others' answers are asked
+    again as well, and so what these have.
     """
     own = Answer.objects.filter(annotator=annotator, again=True)
-    uses = Q(use__in=(Item.Use.WORK, Item.Use.CHECK))
-    filled = project.calls_extra or gold_questions.has_checks(project)
-    wanted = uses if filled else Q(free__gt=0)
-    items = _imported(project).filter(wanted, pk__in=own.values("item"))
+    uses = (Item.Use.WORK, Item.Use.CHECK)
+    items = _imported(project).filter(use__in=uses, pk__in=own.values("item"))
     answered = own.filter(item=OuterRef("pk")).values("vote")[:1]
     return _not_leased(items, annotator).order_by(Subquery(answered))
 

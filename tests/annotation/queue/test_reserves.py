@@ -212,12 +212,13 @@ def test_an_idle_person_takes_no_sentence_that_its_holder_had_answered(label: st
 
 @pytest.mark.parametrize("others", [["B", "B"], ["B", "C"]])
 @pytest.mark.parametrize("states", [False, True])
-def test_with_calls_an_answer_that_is_asked_again_comes_whatever_others_answered(
-    others: list[str], states: bool
+@pytest.mark.parametrize("calls", [False, True])
+def test_an_answer_that_is_asked_again_comes_whatever_others_answered(
+    others: list[str], states: bool, calls: bool
 ) -> None:
     """Also one that its person asked again, by stating an old guideline."""
     project = project_with_items(1, k=2)
-    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=calls)
     item = answered_item(project, [] if states else ["A"], *([label] for label in others))
     user = annotators(project, 1)[0]
     projects.set_guideline(project, guideline="Second", by=curator())

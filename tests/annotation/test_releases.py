@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
+from annotation.models import Project
 from annotation.releases import publishing
 from annotation.reports import member_effects
 from annotation.testset import Release, TestSet, logged_changes, release, withdraw_release
@@ -16,6 +17,7 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Setting
 from tests.cast.basics import person
 from tests.cast.benchmarks import LABELS, freeze, gold_sentence
+from tests.cast.projects import create_project, curator
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
@@ -77,25 +79,18 @@ def test_only_those_who_read_the_gold_release_it_and_only_to_organisers(gold: Te
     assert details[0] == details[1]  # tells nobody which names exist
 
 
+def set_of(project: Project, *, by: User) -> TestSet:
+    fields = {"slug": "own", "name": "own", "version": "1", "kind": "relations", "origin": "annotated"}
+    return TestSet.objects.create(**fields, state="frozen", project=project, by=by, statistics={})
+
+
 @pytest.mark.parametrize("role", ["viewer", "adjudicator"])
 def test_a_viewer_or_adjudicator_who_may_organise_cannot_use_the_sets_of_the_project(
     role: str, other: User
 ) -> None:
-    from annotation import projects
-    from tests.cast.projects import create_project, curator
-
     project = create_project()
     projects.set_member(project, user=other, role=role, by=curator())
-    made = TestSet.objects.create(
-        slug="own",
-        name="own",
-        version="1",
-        kind="relations",
-        origin="annotated",
-        state=TestSet.State.FROZEN,
-        project=project,
-        by=curator(),
-    )
+    made = set_of(project, by=curator())
     assert TestSet.objects.visible_to(other).get() == made
     assert not TestSet.objects.usable_by(other).exists()
     assert TestSet.objects.usable_by(curator()).get() == made
@@ -138,17 +133,7 @@ def test_a_curator_keeps_no_release_to_their_own_account(other: User, role: str)
     dora = person("dora", may_organise=True)
     project = projects.create(title="Carla", kind="relations", k=1, by=carla)
     projects.set_member(project, user=other, role="curator", by=carla)
-    gold = TestSet.objects.create(
-        slug="own",
-        name="own",
-        version="1",
-        kind="relations",
-        origin="annotated",
-        state=TestSet.State.FROZEN,
-        project=project,
-        by=carla,
-        statistics={},
-    )
+    gold = set_of(project, by=carla)
     for name in ("otto", "dora"):
         release(gold, username=name, by=other)
     publishing.publish(gold, access="named", with_gold=True, usernames=["otto", "dora"], by=other)
@@ -175,9 +160,7 @@ def test_a_publication_by_another_curator_stays_with_a_former_curator_whom_it_na
     carla = person("carla", may_organise=True)
     project = projects.create(title="Carla", kind="relations", k=1, by=carla)
     projects.set_member(project, user=other, role="curator", by=carla)
-    gold = TestSet.objects.create(
-        slug="own", version="1", state=TestSet.State.FROZEN, project=project, by=carla, statistics={}
-    )
+    gold = set_of(project, by=carla)
     publishing.publish(gold, access="named", usernames=["otto"], by=carla)
     effect = member_effects.of_role(project, users=[other], role="", by=carla)
     assert (effect.releases_ended, effect.releases_left) == (0, 1)

@@ -42,6 +42,7 @@ KEY = re.compile(r'"[ \t]*:')
 KEY_BYTES = re.compile(rb'"[ \t]*:')
 FAULT = re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)")
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+LENIENT = ("NaN", "Infinity", "\\u")  # in each text that Python alone reads
 
 
 def decode_lines(
@@ -80,7 +81,7 @@ def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, proble
             hint = "Write the character itself in UTF-8."
             problems.add(code, line=line, value=ascii(text), expected="complete characters", hint=hint)
         else:
-            _report_not_json(text, line=line, problems=problems, where=_place_of_fault(text, str(error)))
+            _report_not_json(text, line=line, problems=problems, message=str(error))
         return None
     if "\\u0000" in text and NUL.search(text):
         example = problems.example_of("not_json")
@@ -247,8 +248,10 @@ def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _report_not_json(text: str, *, line: int, problems: Problems, where: str = "") -> None:
-    hint = f"{where} {_hint(text)}".strip()
+def _report_not_json(text: str, *, line: int, problems: Problems, message: str = "") -> None:
+    def hint() -> str:
+        return f"{_place_of_fault(text, message)} {_hint(text)}".strip()
+
     problems.add("not_json", line=line, value=text, expected="one JSON object in each line", hint=hint)
 
 
@@ -298,6 +301,8 @@ def _code_of_strictness(text: str) -> str | None:
 
     It accepts NaN, infinity and half surrogates.
     """
+    if not any(mark in text for mark in LENIENT):
+        return None
     constants: list[str] = []
     try:
         json.loads(text, parse_constant=constants.append)

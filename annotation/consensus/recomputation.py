@@ -42,7 +42,7 @@ def recompute_after_change(project: Project) -> None:
     if _left_out.get():
         return
     if is_recomputed_at_once(project):
-        recompute(project)
+        recompute_items(project, [*project.items.order_by().values_list("pk", flat=True)])
     elif not is_recompute_queued(project):
         enqueue("recompute", project.pk, lane=f"project {project.pk}")
 
@@ -91,7 +91,7 @@ def _in_order(project: Project) -> list[int]:
 
 @transaction.atomic
 def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
-    """Lock and recompute these items."""
+    """Lock these items in order of their keys, and recompute them."""
     if _left_out.get():
         return []
     items = list(Item.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk"))

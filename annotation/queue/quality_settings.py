@@ -98,11 +98,11 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
     before = {name: getattr(project, name) for name in values}
     record(project, "quality settings", by=by, before=before, after=values)
     Project.objects.filter(pk=project.pk).update(**values)
-    if "check_every" in values:  # what a person held once may come again, or no more
-        Annotator.objects.filter(project=project).update(searched_at=None, round_since=None)
     project.refresh_from_db()
     if {"most_extra", "calls_extra"} & set(values):
         recomputation.recompute_after_change(project)
+    if "check_every" in values:  # what a person held once may come again; annotators are locked after items
+        Annotator.objects.filter(project=project).update(searched_at=None, round_since=None)
     return project
 
 

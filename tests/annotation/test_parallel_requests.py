@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.http import Http404
+from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
+from annotation.consensus import recomputation
 from annotation.models import Project
+from annotation.queue.quality_settings import set_quality_options
 from annotation.releases import publishing
 from annotation.testset import TestSet, release
 from evalsvc.core.accounts.models import User
@@ -21,6 +24,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation
 from tests.cast.basics import person
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
+from tests.cast.projects import curator, project_with_items
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -180,3 +184,17 @@ def test_gold_is_not_published_and_hidden_at_the_same_moment(
     race.patch(creation, "require_unpublished")
     race.patch(publishing, "_require_no_hidden_gold")
     assert race.run(*((publish, hide) if published_first else (hide, publish))) is Conflict
+
+
+def test_a_change_of_quality_settings_locks_items_once_in_order_and_annotators_after_them(
+    either_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exclusion of answers does so: another order ended one of the two as a deadlock."""
+    monkeypatch.setattr(recomputation, "CHUNK", 2)
+    project = project_with_items(3)
+    with CaptureQueriesContext(connection) as queries:
+        set_quality_options(project, by=curator(), check_every=4, calls_extra=True, most_extra=1)
+    told = [query["sql"] for query in queries]
+    (items,) = (at for at, sql in enumerate(told) if 'ORDER BY "annotation_item"."id"' in sql)
+    (annotators,) = (at for at, sql in enumerate(told) if sql.startswith('UPDATE "annotation_annotator"'))
+    assert items < annotators

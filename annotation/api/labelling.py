@@ -206,7 +206,7 @@ def _lease_body(lease: Lease, project: Project) -> dict[str, Any]:
     return {
         "lease": lease.pk,
         "item": lease.item,
-        "base": votes.last_vote_number(lease),
+        "base": lease.base,
         "expires_at": lease.expires_at,
         "suggestion": present.payload if present and not present.emptied else None,
     }

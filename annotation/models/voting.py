@@ -83,6 +83,7 @@ class Lease(models.Model):
         related_name="+",
         help_text="The prediction file whose answer was on show.",
     )
+    base = 0  # number of the person's last vote on the item, of a lease that is being handed out
 
     objects = LeaseQuerySet.as_manager()
 

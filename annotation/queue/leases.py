@@ -13,6 +13,7 @@ from annotation.queue.available_items import asked_again, deferred_items, return
 from annotation.queue.lease_endings import expire_overdue, extend
 from annotation.queue.participants import Participant, participant_of, require_open
 from annotation.queue.search import ItemLocked, StillSearching, next_items
+from annotation.queue.votes import last_vote_number
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 
@@ -103,7 +104,9 @@ def _try_to_lease(
         return None
     if not (again or new or active) and (reserve := _take_over_reserve(participant)):
         new = [reserve]
-    return [*again, *new]
+    for lease in (found := [*again, *new]):  # under their locks: an answer that comes now ends them later
+        lease.base = last_vote_number(lease)
+    return found
 
 
 def _lease_new(participant: Participant, n: int, *, must_find: bool) -> list[Lease] | None:

@@ -17,6 +17,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
+from annotation.api import labelling
 from annotation.models import Annotator, Item, Lease, Project
 from annotation.queue import lease_endings, leases, participants, search, votes
 from annotation.queue.available_items import assignable_items
@@ -284,6 +285,18 @@ def test_independent_tabs_conflict_and_lose_no_answer(either_database: str) -> N
         return "written"
 
     assert Counter(in_threads(4, send)) == {"written": 1, "answered_elsewhere": 3}
+
+
+@pytest.mark.django_db
+def test_a_sentence_answered_in_one_tab_while_another_asks_for_it_is_not_answered_again_unawares() -> None:
+    project = project_with_items(1)
+    (user,) = annotators(project, 1)
+    take(project, user)
+    other = take(project, user)
+    answer_item(other.item, user, "A")
+    assert labelling._lease_body(other, project)["base"] == 0
+    with pytest.raises(Conflict, check=code("answered_elsewhere")):
+        answer_item(other.item, user, "B", base=0)
 
 
 @pytest.mark.django_db

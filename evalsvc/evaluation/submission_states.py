@@ -28,7 +28,7 @@ from evalsvc.evaluation.models import (
     Submission,
     System,
 )
-from evalsvc.evaluation.roles import require_own
+from evalsvc.evaluation.roles import ORGANISER, Person, is_sealed, require_own, role_in
 
 S = Submission.State
 MOVES: dict[str, frozenset[str]] = {
@@ -125,17 +125,16 @@ def show_measures(benchmark: int) -> None:
         stored.objects.filter(setting__benchmark=benchmark, outdated=False).update(outdated=True)
 
 
-def mark_boards(submission: Submission) -> None:
-    """Mark the stored boards that a run has changed.
+def mark_boards(submission: Submission, *, all_settings: bool = False) -> None:
+    """Mark the stored boards that a run has changed, or those of all settings of its benchmark.
 
     Their tests once more when the change is committed: a job may have taken the mark off and ended since.
     """
     stored = StoredBoard.objects.filter(outdated=False)
     own = Q(pk__in=submission.evaluations.values("setting"))
-    chosen = Q(
-        benchmark=submission.benchmark_id, row_rule__startswith="best:"
-    )  # by the run under another one
-    settings = Setting.objects.filter(own | chosen).values("pk")
+    chosen = Q(row_rule__startswith="best:")  # by the run under another one
+    changed = Q() if all_settings else own | chosen
+    settings = Setting.objects.filter(changed, benchmark=submission.benchmark_id).values("pk")
     stored.filter(setting__in=settings).update(outdated=True)
     tests = BoardTests.objects.filter(outdated=False, setting__in=settings)
     tests.update(outdated=True)
@@ -257,7 +256,15 @@ def cancel(submission: Submission, *, by: User) -> None:
     require_not_final(submission, by)  # nor one that waits: its file tells the team how it would score
     if submission.job is None or S.CANCELLED not in MOVES[submission.state]:
         raise Conflict("ended", f"This submission is {submission.state} and cannot be cancelled.")
+    if not may_cancel(submission, by):
+        hint = "Withdraw it, or leave it: it is being scored again."
+        raise Conflict("has_scores", "This submission has scores and cannot be cancelled.", hint=hint)
     queueing.request_cancel(submission.job)
+
+
+def may_cancel(submission: Submission, person: Person) -> bool:
+    """True for organisers, or before a run has scores: a team would keep its worse ones off a new version."""
+    return submission.scored_at is None or role_in(submission.benchmark, person) == ORGANISER
 
 
 @atomic_again
@@ -273,5 +280,7 @@ def withdraw(submission: Submission, *, by: User) -> None:
         queueing.request_cancel(submission.job)
     if not Submission.objects.filter(pk=submission.pk, withdrawn_at=None).update(withdrawn_at=Now()):
         raise Conflict("withdrawn", "This submission is already withdrawn.")
-    mark_boards(submission)
+    settings = Setting.objects.filter(evaluations__submissions=submission)
+    known = not all(map(is_sealed, settings))  # then it counts under other settings on the same gold, too
+    mark_boards(submission, all_settings=known)
     _compare_others(submission)

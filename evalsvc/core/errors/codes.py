@@ -215,6 +215,7 @@ BENCHMARKS: dict[str, str] = {
     "unknown_system": "The benchmark has no such system. Use slug of team and name of system.",
     "unknown_version": "The setting has no such version.",
     "no_final_runs": "No setting that scored the run shows final runs, in this phase.",
+    "has_scores": "The submission has scores and is being scored again. Withdraw it, or leave it.",
     "phase_ended": "Runs of this phase are final since it ended. Ask the organisers.",
     "run_taken": "This run already has an active file. Use another run name, or withdraw the active file.",
     "bad_view": "The query does not belong to this leaderboard. Copy it from the address of a view.",

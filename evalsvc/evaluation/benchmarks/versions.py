@@ -26,6 +26,7 @@ from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Stored
 from evalsvc.evaluation.roles import ORGANISER, is_sealed, require
 
 SCORER_CHANGED = "The scorer changed."
+NO_FILTER = Q()
 SCORED = Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False)  # withdrawn runs included
 
 
@@ -108,13 +109,15 @@ class ScoredRun(NamedTuple):
 class Shown(NamedTuple):
     """Version of a board, progress of a newer one, evaluations, oldest first.
 
-    `withdrawn` are the runs scored under any version that were withdrawn when their figures were known.
+    `withdrawn` are the runs scored under any version that were withdrawn when their figures were known;
+    `withdrawn_beside` those of other settings of the benchmark whose gold may share lines with its.
     """
 
     version: SettingVersion
     rescoring: Rescoring | None
     runs: list[ScoredRun]
     withdrawn: Sequence[ScoredRun] = ()
+    withdrawn_beside: Sequence[ScoredRun] = ()
 
     def limited(self, runs: Collection[int] | None) -> Shown:
         """Return it with some submissions alone; with all for None."""
@@ -144,8 +147,10 @@ def shown_by_setting(
     for version in SettingVersion.objects.filter(setting__in=read).select_related("test_set", "only"):
         version.setting = read[version.setting_id]
         numbered[version.setting_id][version.number] = version
-    scored, shown = _scored_runs(settings), {}
+    runs = _runs({each.benchmark_id for each in settings})
+    scored, shown = _scored_runs(settings, runs), {}
     withdrawn = _withdrawn(settings, scored)
+    beside = _withdrawn_beside(settings, runs)
     for setting in settings:
         of_setting = numbered[setting.pk]
         newest = of_setting[setting.version]
@@ -156,30 +161,52 @@ def shown_by_setting(
             raise _unknown_version(setting, number)
         version = default if number is None else of_setting[number]
         progress = rescoring if version in (default, newest) else None
-        shown[setting.pk] = Shown(version, progress, scored[_identity(version)], withdrawn[setting.pk])
+        own = withdrawn[setting.pk]
+        others = [each for pk, each in beside[setting.pk].items() if pk not in own]
+        shown[setting.pk] = Shown(version, progress, scored[_identity(version)], [*own.values()], others)
     return shown
 
 
 def _withdrawn(
     settings: Collection[Setting], scored: Mapping[tuple[int, str, str, str], list[ScoredRun]]
-) -> dict[int, list[ScoredRun]]:
+) -> defaultdict[int, dict[int, ScoredRun]]:
     """Return the scored runs that were withdrawn while their figures were not sealed, by setting."""
     read, found = {each.pk: each for each in settings}, defaultdict[int, dict[int, ScoredRun]](dict)
     for (setting, *_), runs in scored.items():
         for each in runs:
             if each.run.dropped_at and not is_sealed(read[setting], each.run.dropped_at):
                 found[setting][each.run.pk] = each
-    return {pk: [*found[pk].values()] for pk in read}
+    return found
+
+
+def _withdrawn_beside(
+    settings: Collection[Setting], runs: Mapping[int, Run]
+) -> defaultdict[int, dict[int, ScoredRun]]:
+    """Return such runs of the other settings of a benchmark on the gold of each; few boards have any."""
+    found = defaultdict[int, dict[int, ScoredRun]](dict)
+    if any(run.dropped_at for run in runs.values()):
+        shared = gold_digest.on_shared_gold({each.benchmark_id for each in settings})
+        others = Setting.objects.filter(pk__in=set().union(*(shared[each.pk] for each in settings)))
+        withdrawn = Q(submission__withdrawn_at__isnull=False)
+        of_others = _withdrawn(others, _scored_runs(others, runs, withdrawn))
+        for each in settings:
+            for other in shared[each.pk]:
+                found[each.pk] |= of_others[other]
+    return found
 
 
 def of_systems(version: SettingVersion, systems: Collection[int]) -> Shown:
     """Return the evaluations of some systems under a version, without reading the whole board."""
-    return Shown(version, None, _scored_runs([version.setting], systems)[_identity(version)])
+    setting = version.setting
+    runs = _runs({setting.benchmark_id}, systems)
+    scored = _scored_runs([setting], runs, Q(submission__system__in=systems))
+    return Shown(version, None, scored[_identity(version)])
 
 
 def runs_of(versions: Sequence[SettingVersion]) -> list[dict[int, Run]]:
     """Return the runs scored under each version of a setting, by submission."""
-    scored = _scored_runs([versions[0].setting])
+    setting = versions[0].setting
+    scored = _scored_runs([setting], _runs({setting.benchmark_id}))
     return [{each.run.pk: each.run for each in scored[_identity(version)]} for version in versions]
 
 
@@ -188,17 +215,14 @@ def _identity(version: SettingVersion) -> tuple[int, str, str, str]:
 
 
 def _scored_runs(
-    settings: Collection[Setting], systems: Collection[int] | None = None
+    settings: Collection[Setting], of_submission: Mapping[int, Run], some: Q = NO_FILTER
 ) -> dict[tuple[int, str, str, str], list[ScoredRun]]:
-    """Return the evaluations of runs, of all systems or some, by setting, gold, scorer and limiting set.
+    """Return the evaluations of runs, of all submissions or some, by setting, gold, scorer and limiting set.
 
     States are read before scores: a run that is scored in between counts as scored. The other way round it
     would neither wait nor have a score, and a new version would be shown without it.
     """
-    of_submission = _runs({setting.benchmark_id for setting in settings}, systems)
-    links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings)
-    if systems is not None:
-        links = links.filter(submission__system__in=systems)
+    links = Submission.evaluations.through.objects.filter(some, evaluation__setting__in=settings)
     identity = [f"evaluation__{field}" for field in ("setting_id", "gold_sha256", "scorer")]
     columns = ("submission_id", "evaluation_id", *(f"evaluation__{column}" for column in COLUMNS))
     options = [KeyTextTransform(key, "evaluation__options") for key in ("only", "aggregate")]

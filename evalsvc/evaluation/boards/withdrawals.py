@@ -18,14 +18,18 @@ def count_withdrawn(policy: Policy, shown: Shown, earlier: Mapping[int, int | No
 
     Runs that showed no figures of their own do not count, nor those whose answers the system still shows. A
     system that shares answers with another one of its team, as if under another name, has withdrawn the runs
-    of that one, too. `earlier` are the runs whose figures others show.
+    of that one, too. `earlier` are the runs whose figures others show. Runs of other settings are compared by
+    their files.
     """
-    withdrawn = [each for each in shown.withdrawn if each.run.pk not in earlier]
+    withdrawn = [*(each for each in shown.withdrawn if each.run.pk not in earlier), *shown.withdrawn_beside]
     if not withdrawn:
         return {}
+    beside = {each.run.pk for each in shown.withdrawn_beside}
 
     def answers(scored: ScoredRun) -> Answers:
         keys = keys_of(scored.digests, policy.setting, hidden=policy.hidden)
+        if beside and (scored.run.active or scored.run.pk in beside):
+            keys |= {scored.digests.file}
         return {(scored.run.team_id, key) for key in keys}
 
     teams = {each.run.team_id for each in withdrawn}

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections import defaultdict
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import combinations, product
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -71,6 +74,22 @@ class SecretGold:
             return True
         earlier = [test_set for test_set, began in sets.items() if began < until]
         return any(self._origins.may_share(test_set, version.test_set_id) for test_set in earlier)
+
+
+def on_shared_gold(benchmarks: Collection[int]) -> dict[int, set[int]]:
+    """Return, of each setting of these benchmarks, the others of its benchmark whose gold may share lines."""
+    used: dict[int, dict[int, set[tuple[int, str]]]] = defaultdict(lambda: defaultdict(set))
+    versions = SettingVersion.objects.filter(setting__benchmark__in=benchmarks)
+    columns = ("setting__benchmark", "setting", "test_set", "gold_sha256")
+    for benchmark, setting, *gold in versions.values_list(*columns):
+        used[benchmark][setting].add(tuple(gold))
+    origins, shared = Origins(), defaultdict[int, set[int]](set)
+    for of_settings in used.values():
+        for (one, its), (other, others) in combinations(of_settings.items(), 2):
+            if any(a[1] == b[1] or origins.may_share(a[0], b[0]) for a, b in product(its, others)):
+                shared[one].add(other)
+                shared[other].add(one)
+    return shared
 
 
 def others_on_gold(setting: Setting) -> QuerySet[Setting]:

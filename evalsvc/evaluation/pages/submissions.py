@@ -189,6 +189,7 @@ def _left_out(submission: Submission) -> Notice | None:
 def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     final = final_runs.final_under(submission, request.user)
     context = _waiting(submission) | {"lead": _lead_of(submission, []), "final": final}
+    context["may_cancel"] = final is None and submission_states.may_cancel(submission, request.user)
     context["can_be_retried"] = final is None and submission_states.can_be_retried(submission)
     context["shown_on"] = _setting_to_show(submission, request)
     context["mapped"] = mapped_in_words(submission.old_labels, negative=submission.benchmark.negative)

@@ -24,6 +24,7 @@ from evalsvc.evaluation.models import Benchmark, Submission, System
 from evalsvc.evaluation.submissions.timeline import timeline
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.cast.replay import replayed
+from tests.errors import code
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "N/A"} for line in RELATION_GOLD]
@@ -308,6 +309,24 @@ def test_a_team_cannot_keep_a_run_off_a_new_version_by_cancelling(cast: Benchmar
     with pytest.raises(Conflict) as caught:
         submission_states.cancel(fresh(submission), by=cast.kim)
     assert caught.value.code == "phase_ended"
+
+
+def test_a_team_cannot_keep_a_scored_run_off_a_new_version_by_cancelling(
+    cast: BenchmarkCast, client: Client
+) -> None:
+    """Of ten equal runs it would leave the best three, and be ahead."""
+    submission = cast.submit(cast.relations(), LINES)
+    run_next("score")
+    submission_states.score_again(submission)
+    page = f"/submissions/{submission.pk}/"
+    for person, button, expected in (
+        (cast.kim, "Withdraw run", pytest.raises(Conflict, check=code("has_scores"))),
+        (cast.olga, "Cancel run", nullcontext()),
+    ):
+        client.force_login(person)
+        assert button in client.get(page).content.decode()
+        with expected:
+            submission_states.cancel(fresh(submission), by=person)
 
 
 def test_a_run_of_an_open_phase_is_withdrawn_beside_an_ended_one(cast: BenchmarkCast) -> None:

@@ -102,6 +102,36 @@ def test_answers_sent_again_under_another_name_bring_what_was_withdrawn_there(
     assert row_of(benchmark, "Tree").runs.withdrawn == 0
 
 
+@pytest.mark.parametrize("other_gold", [False, True])
+def test_withdrawn_runs_count_under_a_setting_added_later_on_their_gold(
+    cast: BenchmarkCast, selected: Benchmark, other_gold: bool
+) -> None:
+    """It scores only what is left: of ten runs the best three would be tested."""
+    other = freeze("other", RELATION_GOLD[::-1], by=cast.olga)
+    fields = {"unit": "sentence", "main": "accuracy", "disclosure": "open", "by": cast.olga}
+    gold = other if other_gold else selected.settings.get().test_set
+    late = creation.add_setting(selected, key="late", title="Late", test_set=gold, **fields)
+    work()
+    [net] = [each for each in board(late).rows if each.system.name == "Net"]
+    assert (net.n, net.runs.withdrawn) == (2, 0 if other_gold else 1)
+
+
+def test_runs_withdrawn_in_another_phase_on_the_same_gold_count_unless_the_row_shows_their_files(
+    cast: BenchmarkCast,
+) -> None:
+    benchmark = cast.relations()
+    setting = benchmark.settings.get()
+    fields = {"unit": "sentence", "main": "accuracy", "disclosure": "open", "by": cast.olga}
+    creation.add_setting(benchmark, key="dev", title="Dev", phase="dev", test_set=setting.test_set, **fields)
+    creation.change_setting(setting, phase="test", by=cast.olga)
+    in_dev = [cast.submit(benchmark, answers(right), run=str(right), phase="dev") for right in (1, 2, 6)]
+    cast.submit(benchmark, answers(6), run="6", phase="test")
+    work("score")
+    assert board(setting).rows[0].runs.withdrawn == 0
+    withdraw(in_dev, by=cast.kim)
+    assert board(setting).rows[0].runs_text == "1 of 3 runs, 2 withdrawn"
+
+
 def test_withdrawn_runs_count_under_a_new_version(selected: Benchmark) -> None:
     """They were never scored under that."""
     Evaluation.objects.filter(submissions__withdrawn_at__isnull=False).update(scorer="0.9")
@@ -198,7 +228,7 @@ def test_pages_and_downloads_count_withdrawn_runs(
     assert "2 of 3 runs, 1 withdrawn" in page
 
 
-def test_withdrawn_runs_take_no_further_queries(cast: BenchmarkCast, benchmark: Benchmark) -> None:
+def test_more_withdrawn_runs_take_no_further_queries(cast: BenchmarkCast, benchmark: Benchmark) -> None:
     setting = benchmark.settings.select_related("benchmark", "test_set", "only").get()
 
     def queries() -> int:
@@ -206,8 +236,10 @@ def test_withdrawn_runs_take_no_further_queries(cast: BenchmarkCast, benchmark: 
             assert list(leaderboard.board(setting).rows)
         return len(captured)
 
+    net = Submission.objects.filter(system__name="Net").order_by("pk")
+    withdraw(net[:1], by=cast.kim)
     before = queries()
-    withdraw(Submission.objects.filter(system__name="Net").order_by("pk")[:2], by=cast.kim)
+    withdraw(net[1:2], by=cast.kim)
     assert queries() == before
 
 

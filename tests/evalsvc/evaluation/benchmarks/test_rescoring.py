@@ -200,7 +200,7 @@ def used(submission: Submission) -> list[int]:
 
 def test_cancelling_a_rescoring_leaves_the_run_scored_and_counted(cast: BenchmarkCast) -> None:
     submission, setting = rescored(cast, per_day=1)
-    submission_states.cancel(submission, by=cast.kim)
+    submission_states.cancel(submission, by=cast.olga)
     assert fresh(submission).state == "scored"
     assert used(submission) == [1, 1, 0]
     assert [row.n for row in board(setting).rows] == [1]

@@ -413,7 +413,7 @@ def test_a_run_that_waits_for_one_that_is_not_scored_again_is_compared_with_the_
     value = {each["value"] for each in figures(client, cast, runs[1], version=2)["scores"].values()}
     assert value == {None}
     runs[0].refresh_from_db()
-    end(runs[0], by=cast.kim)
+    end(runs[0], by=cast.olga)
     while run_next("score"):
         pass
     shown = figures(client, cast, runs[1], version=2)
@@ -629,7 +629,7 @@ def test_runs_that_are_not_scored_again_keep_their_place_in_the_quota_of_a_new_v
     creation.revise_setting(hidden, test_set=two, by=cast.olga)
     if ended == "cancelled":
         runs[0].refresh_from_db()
-        submission_states.cancel(runs[0], by=cast.kim)
+        submission_states.cancel(runs[0], by=cast.olga)
     while run_next("score"):
         pass
     without = NearDuplicate.objects.filter(setting=hidden, gold_sha256=two.sha256, earlier=None)

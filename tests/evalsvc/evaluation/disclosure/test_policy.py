@@ -299,7 +299,7 @@ def test_a_run_that_the_ladder_held_back_shows_no_figure_where_the_better_one_is
         corrected = freeze(f"gold-{cancelled}", gold, by=cast.olga)
         creation.revise_setting(setting, test_set=corrected, by=cast.olga)
         if cancelled:
-            submission_states.cancel(Submission.objects.get(pk=runs[1].pk), by=cast.kim)
+            submission_states.cancel(Submission.objects.get(pk=runs[1].pk), by=cast.olga)
         while run_next("score"):
             pass
         setting.refresh_from_db()

@@ -120,7 +120,7 @@ def _vote(
         raise Http404
     participant = participant_of(item.project_id, user, item=item, client_id=request.client_id)
     if participant.earlier_vote:
-        return _repeated(item, participant, request, payload)
+        return _repeated(item, participant, request, payload, reason)
     require_open(participant.project)
     if item.batch_state != Batch.State.DONE:  # type: ignore[attr-defined]
         raise Conflict("import_not_done", "This sentence is still being imported.", hint="Try again later.")
@@ -199,17 +199,15 @@ def _keep_in_work(item: Item) -> None:
 
 
 # ---- repeated votes -------------------------------------------------------------------------------
-def _repeated(item: Item, participant: Participant, request: VoteRequest, payload: Any) -> VoteResult:
+def _repeated(
+    item: Item, participant: Participant, request: VoteRequest, payload: Any, reason: str
+) -> VoteResult:
     """Return the vote written earlier under this `client_id`."""
     vote = Vote.objects.get(annotator=participant.annotator, client_id=request.client_id)
-    # the sent payload isn't validated yet
-    differs = (
-        isinstance(payload, dict)
-        and vote.payload is not None
-        and any(
-            _entries(payload.get(part)) != _entries(vote.payload[part]) for part in ("spans", "relations")
-        )
-    )
+    differs = (payload is None, reason) != (vote.payload is None, vote.reason)
+    if isinstance(payload, dict) and vote.payload is not None:  # the sent one isn't validated yet
+        parts = ("spans", "relations")
+        differs = any(_entries(payload.get(part)) != _entries(vote.payload[part]) for part in parts)
     if vote.item_id != item.pk or differs:
         other = "sentence" if vote.item_id != item.pk else "answer"
         raise Conflict(

@@ -226,10 +226,12 @@ class Queue(RuleBasedStateMachine):
     @rule(data=st.data())
     def send_again(self, data: Any) -> None:
         item, person, payload, name = data.draw(st.sampled_from(self.log))
-        answer = {"relations": [] if isinstance(payload, str) else payload}
-        assert votes.answer(
-            self.items[item], self.people[person], client_id=name, payload=answer, base=99
-        ).repeated
+        voted = (self.items[item], self.people[person])
+        if isinstance(payload, str):
+            again = votes.skip(*voted, client_id=name, reason=payload, base=99)
+        else:
+            again = votes.answer(*voted, client_id=name, payload={"relations": payload}, base=99)
+        assert again.repeated
 
     @precondition(lambda self: self.log)
     @rule(data=st.data(), payload=relations_strategy)

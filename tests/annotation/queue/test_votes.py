@@ -226,4 +226,18 @@ def test_another_answer_under_a_used_client_id_is_rejected() -> None:
     with pytest.raises(Conflict, check=code("client_id_reused")) as refused:
         votes.answer(project.items.first(), user, client_id=name, payload={"relations": ["C"]})
     assert refused.value.code == "client_id_reused"
+    with pytest.raises(Conflict, check=code("client_id_reused")):
+        votes.skip(project.items.first(), user, client_id=name, reason="broken")
     assert Vote.objects.get().payload["relations"] == ["A", "B"]
+
+
+def test_another_vote_under_the_client_id_of_a_skip_is_rejected() -> None:
+    project = project_with_items()
+    user, name, item = annotators(project, 1)[0], uuid4(), project.items.first()
+    votes.skip(item, user, client_id=name, reason="undecided")
+    assert votes.skip(item, user, client_id=name, reason="undecided").repeated
+    with pytest.raises(Conflict, check=code("client_id_reused")):
+        votes.skip(item, user, client_id=name, reason="broken")
+    with pytest.raises(Conflict, check=code("client_id_reused")):
+        votes.answer(item, user, client_id=name, payload=A)
+    assert Vote.objects.get().reason == "undecided"

@@ -34,9 +34,12 @@ def due_gold_question(participant: Participant) -> Item | None:
     annotator = participant.annotator
     if is_qualifying(participant):
         item = _next_gold_question(participant, Item.Use.QUALIFY)
-        if item is None and not Lease.objects.filter(annotator=annotator, ending="").exists():
-            judge_round(annotator, participant.project)
-        return item
+        if item is not None or Lease.objects.filter(annotator=annotator, ending="").exists():
+            return item
+        # neither of two last answers at one moment ended the round
+        if not judge_round(annotator, participant.project):
+            return None
+        annotator.refresh_from_db(fields=["qualified_at"])
     if not participant.project.check_every or participant.role == CURATOR:
         return None
     check = _next_gold_question(participant, Item.Use.CHECK)  # each time: the time of a reply tells nothing

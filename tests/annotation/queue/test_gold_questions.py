@@ -9,6 +9,7 @@ import pytest
 from annotation.models import Annotator, Item, ItemCount, Project, Vote
 from annotation.queue import (
     gold_questions,
+    grading,
     lease_endings,
     leases,
     participants,
@@ -69,6 +70,16 @@ def test_a_person_who_qualifies_continues_without_feedback() -> None:
     assert answer_next(project, user, "A")[1].feedback.passed is True
     item, cast = answer_next(project, user, "A")
     assert (item.external_id, cast.feedback) == ("s0", None)
+
+
+def test_work_begins_at_once_if_no_answer_ended_the_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two last answers at the same moment neither sees the other."""
+    project, user = with_known("qualify", qualifies=True)
+    with monkeypatch.context() as at_one_moment:
+        at_one_moment.setattr(grading, "judge_round", lambda *_: None)
+        for _ in range(2):
+            answer_next(project, user, "A")
+    assert answer_next(project, user, "A")[0].external_id == "s0"
 
 
 def test_a_person_who_fails_is_paused_until_a_curator_resumes_them() -> None:

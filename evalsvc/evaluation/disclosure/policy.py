@@ -386,7 +386,8 @@ def shown_values(
     moving = has_threshold(scores)
     for score in scores:
         if score.measure in shown and moving and not policy.is_over_thresholds(score.measure):
-            values.append(ShownValue(score.measure, None, policy.withheld_at_tau, withheld=True))
+            withheld = policy.withheld if policy.withholds(score.measure) else policy.withheld_at_tau
+            values.append(ShownValue(score.measure, None, withheld, withheld=True))
         elif score.measure == policy.setting.main and ladder is not None:
             values.append(ShownValue(score.measure, ladder))
         elif score.measure in shown:

@@ -32,11 +32,11 @@ def sentence(
     sentences, first = [leader(column, names, tests, untested)], next(iter(column.order), None)
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
-            ahead = f"By {pair.here.title} {names[pair.first]} is ahead"
+            better = f"By {pair.here.title} {names[pair.first]} has the better figure"
             # the same measure on another setting is named once
             elsewhere = pair.there.title.removeprefix(f"{pair.here.title} ")
             by = "by " if elsewhere == pair.there.title else ""
-            sentences.append(f"{ahead}, {by}{elsewhere} {names[pair.second]}.")
+            sentences.append(f"{better}, {by}{elsewhere} {names[pair.second]}.")
     return " ".join(sentences)
 
 

@@ -514,6 +514,22 @@ def test_of_scores_no_figure_is_shown_that_is_counted_at_a_threshold(
     assert (figures["micro_f1"].mean is None, figures["accuracy"].mean) == (False, None)
 
 
+def test_a_figure_at_a_fixed_threshold_is_not_said_to_be_withheld_for_a_moving_one(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    fixed = "opennre_micro_f1_at_half"
+    benchmark = hidden_phase(cast, GOLD, measures=["micro_f1", "accuracy", fixed])
+    ranked = cast.submit(benchmark, [{"id": name, "scores": {"born_in": 0.9}} for name in GOLD])
+    run_next("score")
+    client.force_login(cast.kim)
+    shown = scores(client, ranked.pk)["scores"]
+    assert ["the gold decides the threshold" in shown[key]["reason"] for key in ("accuracy", fixed)] == [
+        True,
+        False,
+    ]
+    assert "by 5 points or more" in shown[fixed]["reason"]
+
+
 def test_a_ladder_neither_shows_nor_climbs_by_figures_counted_at_a_threshold(
     client: Client, cast: BenchmarkCast
 ) -> None:

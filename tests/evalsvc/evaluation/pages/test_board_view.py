@@ -91,21 +91,21 @@ def test_the_sentence_names_a_reversal_by_both_measures() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.50, 0.51))
     text = sentence(here, [reversals(here, [there])], NAMES)
-    assert text.endswith("By micro F1 Alder is ahead, by macro F1 Birch.")
+    assert text.endswith("By micro F1 Alder has the better figure, by macro F1 Birch.")
 
 
 def test_the_same_measure_on_another_setting_is_named_once() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61))
     there = column("micro F1 on “Held-out”", a=runs(0.40, 0.41), b=runs(0.50, 0.51))
     text = sentence(here, [reversals(here, [there])], NAMES)
-    assert text.endswith("By micro F1 Alder is ahead, on “Held-out” Birch.")
+    assert text.endswith("By micro F1 Alder has the better figure, on “Held-out” Birch.")
 
 
 def test_a_reversal_of_others_is_not_in_the_headline() -> None:
-    """It says who is ahead: a reader takes that for the first of the board."""
+    """It says whose figure is better: a reader takes that for the first of the board."""
     here = column(a=runs(0.70), b=runs(0.60), c=runs(0.50))
     there = column("macro F1", a=runs(0.70), b=runs(0.10), c=runs(0.45))
-    assert "Birch is ahead" not in sentence(here, [reversals(here, [there])], NAMES)
+    assert "Birch has" not in sentence(here, [reversals(here, [there])], NAMES)
 
 
 def test_a_reversal_within_the_shown_digits_is_none() -> None:
@@ -133,7 +133,9 @@ def test_orders_by_two_golds_agree_as_in_the_table_of_a_paper() -> None:
 def test_a_reversal_of_the_leader_is_named_before_others() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61), c=runs(0.50, 0.51))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.10, 0.11), c=runs(0.45, 0.451))
-    assert "Alder is ahead, by macro F1 Cedar" in sentence(here, [reversals(here, [there])], NAMES)
+    assert "Alder has the better figure, by macro F1 Cedar" in sentence(
+        here, [reversals(here, [there])], NAMES
+    )
 
 
 def test_the_lowest_leads_where_lower_is_better() -> None:

@@ -16,7 +16,7 @@ from annotation.api.lease_numbers import LeaseNumberField, row_of
 from annotation.api.lookups import project_of
 from annotation.consensus.rules import Rules
 from annotation.models import Item, Lease, Project
-from annotation.queue import lease_endings, leases, shown_predictions, votes
+from annotation.queue import lease_endings, leases, own_votes, shown_predictions, votes
 from annotation.queue.search import StillSearching
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
@@ -301,7 +301,7 @@ class History(APIView):
         """List your last items, latest first."""
         n = whole_number(request, "n", least=0, most=MAX_HISTORY)
         n = 10 if n is None else n
-        latest = votes.history(project_of(request, slug), person(request), n=n)
+        latest = own_votes.history(project_of(request, slug), person(request), n=n)
         names = ("item", "number", "act", "payload", "reason", "comment", "flagged", "at")
         results = [{name: getattr(vote, name) for name in names} for vote in latest]
         return Response(HistorySerializer({"results": results}).data)

@@ -11,9 +11,9 @@ from annotation.models import Annotator, Item, ItemQuerySet, Lease, Project, Vot
 from annotation.queue import gold_questions, pauses, shown_predictions, sql
 from annotation.queue.available_items import asked_again, deferred_items, returned_items, untouched
 from annotation.queue.lease_endings import expire_overdue, extend
+from annotation.queue.own_votes import last_vote_number
 from annotation.queue.participants import Participant, participant_of, require_open
 from annotation.queue.search import ItemLocked, StillSearching, next_items
-from annotation.queue.votes import last_vote_number
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 

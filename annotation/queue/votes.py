@@ -7,18 +7,16 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
 from annotation.consensus import item_state
 from annotation.consensus.rules import Rules
-from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Project, Vote
+from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Vote
 from annotation.queue import gold_questions, grading, lease_endings, sql
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.exclusions import NOT_EXCLUDED, Exclusion, inherited_exclusion
 from annotation.queue.grading import Feedback
 from annotation.queue.participants import Participant, participant_of, require_open
-from annotation.roles import require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.label_mapping import Payload
@@ -232,12 +230,6 @@ def _entries(part: Any) -> set[str]:
 
 
 # ---- numbers, records, answers --------------------------------------------------------------------
-def last_vote_number(lease: Lease) -> int:
-    """Return the number of the annotator's last vote, 0 for none."""
-    last = sql.first(Vote, sql.LAST_VOTE, item=lease.item_id, annotator=lease.annotator_id)
-    return last.number if last else 0
-
-
 def _require_asked_again(
     item: Item, participant: Participant, payload: dict[str, Any] | None, request: VoteRequest
 ) -> None:
@@ -346,19 +338,3 @@ def _first_payload(participant: Participant, vote: Vote) -> Payload | None:
         if payload is not None and not rules.is_asked_again(payload, version):
             return payload
     return None
-
-
-def history(project: Project, user: User, n: int = 10) -> QuerySet[Vote]:
-    """Return the person's last votes on their latest items, newest first."""
-    require(project, user)
-    return last_votes(project, user)[:n]
-
-
-def last_votes(project: Project, user: User) -> QuerySet[Vote]:
-    """Return the person's last vote on each item, newest first."""
-    annotator = Annotator.objects.filter(project=project, user=user).first()
-    if annotator is None:
-        return Vote.objects.none()
-    later = Vote.objects.filter(item=OuterRef("item"), annotator=annotator, number__gt=OuterRef("number"))
-    own = Vote.objects.filter(annotator=annotator, batch=None).exclude(Exists(later.filter(batch=None)))
-    return own.select_related("item").defer("item__gold").order_by("-pk")

@@ -12,7 +12,7 @@ from django.db.models.functions import Now, TruncDay
 
 from annotation.adjudication import unanswerable_items
 from annotation.models import Annotator, Answer, Item, ItemCount, Lease, Member, Project, Vote
-from annotation.queue import gold_questions, sql, votes
+from annotation.queue import gold_questions, own_votes, sql
 from annotation.queue.available_items import asked_again, deferred_items, returned_items
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
@@ -182,7 +182,7 @@ def _answer_seconds(of: QuerySet[Vote], n: int) -> list[float]:
 def own_history(project: Project, user: User) -> QuerySet[Vote]:
     """Return a person's last vote on each item, latest first."""
     require(project, user, *MAY_LABEL)
-    return votes.last_votes(project, user)
+    return own_votes.last_votes(project, user)
 
 
 def own_items(project: Project, user: User) -> int:

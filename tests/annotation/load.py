@@ -65,7 +65,6 @@ class Client:
     def turn(self) -> None:
         """Take an item; answer, skip, keep alive, return, or forget it."""
         from annotation.queue import lease_endings, leases
-        from annotation.queue import votes as voting
 
         lease = leases.lease_next(self.project, self.user, current_leases=self.leases)
         self.note("lease")
@@ -80,17 +79,16 @@ class Client:
         elif move < 0.08:
             self.leases = [*self.leases, lease.pk][-MOST_RESERVE:]
         else:
-            self.send(lease.item.key, voting.last_vote_number(lease), skip=move < 0.11)
+            self.send(lease.item.key, lease.base, skip=move < 0.11)
 
     def reserve(self) -> None:
         from annotation.queue import leases
-        from annotation.queue import votes as voting
 
         held = leases.lease_several(self.project, self.user, n=3, current_leases=self.leases)
         self.note("reserve")
         self.leases = []
         for lease in held:
-            self.send(lease.item.key, voting.last_vote_number(lease))
+            self.send(lease.item.key, lease.base)
 
     def send(self, item: UUID, base: int, *, skip: bool = False, name: UUID | None = None) -> None:
         from annotation.queue import votes as voting
@@ -281,7 +279,7 @@ def _finish(project_id: int, people: list) -> None:
         lease_endings.return_lease(lease.pk, lease.annotator.user)
     for user in people:
         while (lease := leases.lease_next(project, user)) is not None:
-            base, payload = voting.last_vote_number(lease), {"relations": ["A"]}
+            base, payload = lease.base, {"relations": ["A"]}
             if project.kind != "relations":
                 payload = {"spans": [[0, 3, "A"]]}
             voting.answer(lease.item, user, client_id=uuid4(), base=base, payload=payload)

@@ -80,7 +80,7 @@ def test_answers_under_an_old_guideline_are_asked_again_and_can_count_again(proj
     (first,) = leases.lease_several(project, user, n=2)  # what is new comes first
     (lease,) = leases.lease_several(project, user, n=2, current_leases=[first.pk])
     assert (first.item.external_id, lease.item) == ("s1", item)
-    sent = {"client_id": uuid4(), "base": votes.last_vote_number(lease), "require_lease": True}
+    sent = {"client_id": uuid4(), "base": lease.base, "require_lease": True}
     votes.answer(item.key, user, payload={"relations": ["B"]}, **sent)
     assert read(item) == ("open", 1)
     ask_again(project, 1, again=False, by=curator())

@@ -85,7 +85,7 @@ def test_people_are_asked_again_for_their_own_answers_with_a_split_label() -> No
     assert leases.lease_next(project, second) is None  # whose answer still counts
     lease = leases.lease_next(project, first)
     assert lease is not None
-    values = {"client_id": uuid4(), "base": votes.last_vote_number(lease), "require_lease": True}
+    values = {"client_id": uuid4(), "base": lease.base, "require_lease": True}
     votes.answer(lease.item, first, payload={"relations": ["A2"]}, **values)
     assert read(item) == ("disputed", None, 0)
     assert not item.answers.filter(again=True).exists()

@@ -125,6 +125,6 @@ def test_a_known_answer_is_marked_by_keys_and_the_hidden_check_is_graded(live: s
 def answer_check(project: Project, item: Item, user: Any, spans: list[Any]) -> None:
     while lease := leases.lease_next(project, user):
         marked = spans if lease.item_id == item.pk else []
-        base = votes.last_vote_number(lease)
+        base = lease.base
         payload = {"spans": marked, "relations": []}
         votes.answer(lease.item, user, client_id=uuid4(), payload=payload, base=base)

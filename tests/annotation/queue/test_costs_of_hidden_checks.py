@@ -18,7 +18,7 @@ from annotation.adjudication import decisions
 from annotation.consensus import item_state, rules
 from annotation.models import Answer, Item, Lease, Project
 from annotation.ontology import inventory
-from annotation.queue import lease_endings, leases, quality_settings, votes
+from annotation.queue import lease_endings, leases, own_votes, quality_settings, votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import sentence
@@ -212,7 +212,7 @@ def test_requests_of_annotators_read_no_outcome_as_a_check_has_none(project: Pro
         answer(lease, user, 1)
         lease_endings.heartbeat(held[0].pk, user)
         lease_endings.return_lease(lease.pk, user)  # it has ended
-        assert [vote.item for vote in votes.last_votes(project, user)] == [lease.item]
+        assert [vote.item for vote in own_votes.last_votes(project, user)] == [lease.item]
         leases.lease_several(project, user, n=2)
     read = [query["sql"] for query in queries if re.match(r"\s*SELECT", query["sql"])]
     assert not [sql for sql in read if re.search(r'"gold"|item\.\*', sql)]

@@ -24,7 +24,15 @@ from annotation.consensus.rules import Rules, label_names
 from annotation.imports import undoing
 from annotation.models import Annotator, Answer, Item, KnownAnswer, Lease, Mark, Project
 from annotation.ontology import guideline_versions, inventory
-from annotation.queue import exclusions, gold_questions, lease_endings, leases, quality_settings, votes
+from annotation.queue import (
+    exclusions,
+    gold_questions,
+    lease_endings,
+    leases,
+    own_votes,
+    quality_settings,
+    votes,
+)
 from annotation.reports.progress import COUNT_HOLDS, answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -56,7 +64,7 @@ def finish(project: Project, *users: User) -> None:
     """Let these people answer all that they are given, then the sentences that another person holds."""
     for user in users:
         while lease := leases.lease_next(project, user):
-            answer_item(lease.item, user, "A", base=votes.last_vote_number(lease))
+            answer_item(lease.item, user, "A", base=lease.base)
         for item in project.items.live().exclude(votes__annotator__user=user):
             answer_item(item, user, "A")
     assert project.items.live().filter(state=Item.State.SETTLED).count() == SENTENCES
@@ -118,7 +126,7 @@ def test_what_a_person_parted_with_comes_again_in_that_order_though_others_fille
     order = []
     while again := leases.lease_next(project, people[0]):
         order.append(again.item.external_id)
-        answer_item(again.item, people[0], "A", base=votes.last_vote_number(again))
+        answer_item(again.item, people[0], "A", base=again.base)
     assert order == [lease.item.external_id for lease in held]
 
 
@@ -139,7 +147,7 @@ def test_after_checks_are_switched_off_sentences_and_checks_come_again_alike(
     came = []
     while again := leases.lease_next(project, people[0]):
         came.append(again.item.external_id)
-        answer_item(again.item, people[0], "A", base=votes.last_vote_number(again))
+        answer_item(again.item, people[0], "A", base=again.base)
     assert came == [lease.item.external_id for lease in held]
     assert progress_of(project, people[0])["skipped"] == 0
 
@@ -330,7 +338,7 @@ def test_answers_to_checks_and_to_sentences_write_and_read_as_much(
     assert label_names(Rules(project.pk).project, "relation")  # read once for all
     for lease in held:
         with CaptureQueriesContext(connection) as queries:
-            answer_item(lease.item, people[0], label, base=votes.last_vote_number(lease))
+            answer_item(lease.item, people[0], label, base=own_votes.last_vote_number(lease))
         found = Counter(re.search(kinds, query["sql"]).group() for query in queries)  # type: ignore[union-attr]
         statements.setdefault(lease.item.use, set()).add(tuple(sorted(found.items())))
     assert len(statements) == 2
@@ -498,15 +506,15 @@ def test_answers_to_checks_are_asked_again_in_the_order_of_those_to_sentences(
     project.refresh_from_db()
     for user in people[1:]:
         while lease := leases.lease_next(project, user):
-            answer_item(lease.item, user, label, base=votes.last_vote_number(lease))
+            answer_item(lease.item, user, label, base=lease.base)
     order, waiting = [], [progress_of(project, people[0])["waiting"]]
     while lease := leases.lease_next(project, people[0]):
         order.append(lease.item.external_id)
-        answer_item(lease.item, people[0], label, base=votes.last_vote_number(lease))
+        answer_item(lease.item, people[0], label, base=lease.base)
         waiting.append(progress_of(project, people[0])["waiting"])
     assert order == first
     assert waiting == [*range(len(first), -1, -1)]
-    assert {vote.number for vote in votes.history(project, people[0])} == {2}
+    assert {vote.number for vote in own_votes.history(project, people[0])} == {2}
     mine = Mark.objects.filter(annotator__user__in=people[:2]).order_by("pk")
     assert list(mine.values()) == marks
 
@@ -534,7 +542,7 @@ def test_remaining_sentences_are_those_that_come_when_some_come_again(
     split_the_label(project)
     waiting, came = progress_of(project, people[0])["waiting"], 0
     while lease := leases.lease_next(project, people[0]):
-        answer_item(lease.item, people[0], "A2", base=votes.last_vote_number(lease))
+        answer_item(lease.item, people[0], "A2", base=lease.base)
         came += 1
     assert waiting == came == SENTENCES + CHECKS
 

@@ -25,7 +25,7 @@ from annotation.models import (
     Project,
     Vote,
 )
-from annotation.queue import lease_endings, leases, sql, votes
+from annotation.queue import lease_endings, leases, own_votes, sql
 from annotation.queue.available_items import assignable_items
 from annotation.queue.participants import annotator_of
 from evalsvc.core.accounts.models import User
@@ -191,7 +191,7 @@ def test_each_change_writes_what_the_orm_would(either_database: str) -> None:
     Answer.objects.all().delete()
     sql.fetch(Answer, sql.ADD_ANSWER, **here, vote=vote.pk, **values | {"first_payload": None})
     assert Answer.objects.filter(first_payload__isnull=True).exists()
-    assert votes.last_vote_number(lease) == 2
+    assert own_votes.last_vote_number(lease) == 2
 
 
 @pytest.mark.django_db

@@ -8,7 +8,7 @@ import pytest
 
 from annotation import projects
 from annotation.models import Answer, Vote
-from annotation.queue import exclusions, leases, votes
+from annotation.queue import exclusions, leases, own_votes, votes
 from annotation.queue.answer_validation import MOST_MARKS
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person
@@ -213,7 +213,7 @@ def test_history_lists_each_item_once_latest_first_with_its_base_number() -> Non
     answer_item(first, user, "A")
     answer_item(second, user, "B")
     answer_item(first, user, "C", base=1)
-    past = votes.history(project, user)
+    past = own_votes.history(project, user)
     assert [(entry.item.external_id, entry.number) for entry in past] == [("s0", 2), ("s1", 1)]
 
 

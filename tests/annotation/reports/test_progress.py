@@ -69,7 +69,7 @@ def add_gold_questions(project: Project, use: str, *names: str) -> None:
 def answered(project: Project, user: User) -> Item:
     lease = leases.lease_next(project, user)
     assert lease is not None
-    answer_item(lease.item, user, "A", base=votes.last_vote_number(lease))
+    answer_item(lease.item, user, "A", base=lease.base)
     return lease.item
 
 

@@ -113,7 +113,11 @@ def _compare(submission: Submission, evaluation: Evaluation) -> None:
         return
     claims = stored_claims(*stored, evaluation.options)
     near: tuple[int | None, int] | None
-    near = _nearest(submission, evaluation, claims, positives) or _waiting(submission, evaluation)
+    near = (
+        _nearest(submission, evaluation, claims, positives)
+        or _waiting(submission, evaluation)
+        or _resembled(submission, evaluation)
+    )
     if near is None and _is_over_quota(submission, evaluation):
         near = None, 0
     row: dict[str, Any] = {"submission": submission} | evaluation.scored_on
@@ -170,6 +174,21 @@ def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] 
     for run in runs.select_related("benchmark").order_by("scored_at", "pk"):
         if evaluation.setting in scoring_identity.fitting(run):
             return run.pk, 0
+    return None
+
+
+def _resembled(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:
+    """Return a run of another system that it resembled under another gold, and that this one does not score.
+
+    A team would else withdraw its best runs, and show similar ones under another name, without the rest.
+    """
+    here = NearDuplicate(**evaluation.scored_on)
+    rows = submission.near.filter(setting=evaluation.setting_id).exclude(earlier=None)
+    others = rows.exclude(earlier__system=submission.system_id).select_related("earlier")
+    for row in others.order_by("pk"):
+        earlier = row.earlier
+        if earlier and row.scored_as_well(earlier) and not here.scored_as_well(earlier):
+            return earlier.pk, row.claims
     return None
 
 

@@ -421,6 +421,33 @@ def test_a_run_that_waits_for_one_that_is_not_scored_again_is_compared_with_the_
     assert None not in {each["value"] for each in shown["scores"].values()}
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_runs_like_withdrawn_ones_of_another_system_show_no_figures_under_a_new_version_either(
+    client: Client, cast: BenchmarkCast, whole: bool
+) -> None:
+    """A team would withdraw its best runs, and be tested by copies of them without the others."""
+    benchmark = hidden_phase(cast, GOLD)
+    answers = [wrong(GOLD, share) for share in (0.3, 0.5)]
+    first = [
+        sent(cast, benchmark, label(each, 1), system="Net", run=str(at)) for at, each in enumerate(answers)
+    ]
+    like = [each | {"s1": "part_of" if each["s1"] != "part_of" else "N/A"} for each in answers]
+    copies = [
+        sent(cast, benchmark, label(each, 1), system="Copy", run=str(at)) for at, each in enumerate(like)
+    ]
+    for run in first if whole else first[:1]:
+        submission_states.withdraw(Submission.objects.get(pk=run.pk), by=cast.kim)
+    for number, name in enumerate(("s0", "s2"), 2):
+        revised = freeze(name, gold_lines(GOLD | {name: "part_of"}), by=cast.olga)
+        creation.revise_setting(setting_of(benchmark), test_set=revised, by=cast.olga)
+        while run_next("score"):
+            pass
+        shown = figures(client, cast, copies[0], version=number)["scores"]
+        assert {each["value"] for each in shown.values()} == {None}
+        [row] = [each for each in leaderboard.board(setting_of(benchmark)).rows if each.system.name == "Copy"]
+        assert (row.n, row.runs.withheld) == (0, 2)
+
+
 def revised(cast: BenchmarkCast, benchmark: Benchmark, *, later: Submission) -> Job:
     """Give the setting another gold; score all runs again but one, whose job is returned."""
     gold = freeze("revised", gold_lines(GOLD | {"s0": "part_of"}), by=cast.olga)

@@ -141,6 +141,8 @@ class _ItemBuilder:
             self.text = self.wire.text
         elif require_text:
             raise self._problem("missing_key", field="text", expected="the key text or tokens")
+        elif self.wire.id is UNSET:
+            raise self._problem("missing_key", field="id", expected="the key id, as there is no text")
 
     def _with_spans(self, spans: list[Span]) -> ItemLine:
         relations = [] if self.wire.relations is UNSET else self.wire.relations

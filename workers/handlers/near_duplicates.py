@@ -178,17 +178,22 @@ def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] 
 
 
 def _resembled(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:
-    """Return a run of another system that it resembled under another gold, and that this one does not score.
+    """Return a run of another system, not scored on this gold, that it resembled under an earlier one.
 
     A team would else withdraw its best runs, and show similar ones under another name, without the rest.
     """
-    here = NearDuplicate(**evaluation.scored_on)
     rows = submission.near.filter(setting=evaluation.setting_id).exclude(earlier=None)
     others = rows.exclude(earlier__system=submission.system_id).select_related("earlier")
     for row in others.order_by("pk"):
-        earlier = row.earlier
-        if earlier and row.scored_as_well(earlier) and not here.scored_as_well(earlier):
-            return earlier.pk, row.claims
+        of_earlier = Evaluation.objects.filter(submissions=row.earlier_id).values_list(
+            "gold_sha256", flat=True
+        )
+        if (
+            row.earlier_id
+            and row.gold_sha256 in (golds := set(of_earlier))
+            and evaluation.gold_sha256 not in golds
+        ):
+            return row.earlier_id, row.claims
     return None
 
 

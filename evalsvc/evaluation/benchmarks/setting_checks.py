@@ -54,7 +54,7 @@ def check_main(kind: str, main: str) -> None:
 def check_contributed(whole: dict[str, Any]) -> None:
     """Reject a contributed measure as the main one of hidden gold, which lets out none of its figures."""
     if whole["disclosure"] == Disclosure.HIDDEN:
-        detail = "Figures of contributed measures are held back while gold is hidden."
+        detail = "A hidden setting holds back figures of contributed measures until its end."
         raise DomainError("bad_measure", detail, hint="Choose a measure of the menu.", field="main")
 
 

@@ -48,7 +48,8 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     of its final run is `entered`.
 
     `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences. So many runs
-    were `withdrawn` when their figures were known; of so many others, a file that chooses.
+    were `withdrawn` when their figures were known; of so many others, a file that chooses. So many of those
+    withheld are `similar` to a run of another system, or to one that the setting does not score.
     """
 
     system: int
@@ -66,6 +67,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     withheld: int = 0
     withdrawn: int = 0
     withdrawn_elsewhere: int = 0
+    similar: int = 0
 
 
 class MeasureFigures(dict[int, RunStatistics]):

@@ -154,8 +154,12 @@ class BoardRow(NamedTuple):
 
     @property
     def is_selection(self) -> bool:
-        """True if runs were withdrawn by their figures, where rows show no run that teams choose."""
-        return bool(self.withdrawn_text) and self.board.setting.row_rule not in BY_CHOICE
+        """True if a team may have chosen the runs by figures, where rows show no run that teams choose.
+
+        It withdrew others, or has others that resemble runs of another system: these show none.
+        """
+        chosen = bool(self.withdrawn_text or self.runs.similar)
+        return chosen and self.board.setting.row_rule not in BY_CHOICE
 
     def figure(self, key: str) -> RunStatistics | None:
         """Return the figure of a measure, if the system has one."""

@@ -52,6 +52,7 @@ class Reading:
     sent: dict[int, int] = field(default_factory=dict)  # first run with the answers of each, withdrawn or not
     withheld: set[int] = field(default_factory=set)  # runs that show no figures
     of_other: set[int] = field(default_factory=set)  # those as another system shows theirs
+    similar: set[int] = field(default_factory=set)  # those for another run, not for a quota or a Ladder
     # values that choose a run, the higher the better, with their times: its own, and of files of its name
     elsewhere: dict[int | tuple[int, str], tuple[float, datetime]] = field(default_factory=dict)
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
@@ -95,6 +96,7 @@ class Reading:
                 source = None
             if source is None or shown is None:
                 self.withheld.add(run.pk)
+                self.similar |= {run.pk} if shown else set()
                 yield run.pk, None
             elif (first := firsts.setdefault((run.system_id, shown), run)) is run:
                 yield run.pk, shown
@@ -167,6 +169,7 @@ class Reading:
                 withheld=sum(run.pk in self.withheld for run in runs),
                 withdrawn=self.withdrawn.get(system, 0),
                 withdrawn_elsewhere=elsewhere[system],
+                similar=sum(run.pk in self.similar for run in runs),
             )
             for system, runs in self.runs.items()
         ]

@@ -36,6 +36,7 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     CHOSEN_RUNS,
     NOT_BEST,
     ONE_TEAM,
+    SIMILAR,
     UNVARIED,
     WITHDRAWN,
     ShownTest,
@@ -222,7 +223,10 @@ class Comparison:
 
     @staticmethod
     def _selection(*rows: BoardRow) -> str:
-        return WITHDRAWN if any(row.is_selection for row in rows) else ""
+        chosen = [row for row in rows if row.is_selection]
+        if not chosen:
+            return ""
+        return WITHDRAWN if any(row.withdrawn_text for row in chosen) else SIMILAR
 
     def untested(self, key: str, a: int, b: int) -> ShownTest | None:
         """Return a pair that is never tested, whatever tests are stored, with the reason."""

@@ -14,6 +14,7 @@ from evalsvc.evaluation.disclosure.policy import Policy
 SIGNIFICANT = 0.05
 LADDER = "the board shows figures of the Ladder, which are not tested"
 WITHDRAWN = "one of the two has withdrawn runs after their figures were shown"
+SIMILAR = "one of the two has runs without figures, as they resemble other runs of the team"
 ONE_TEAM = "both are of one team, which could read single labels from tests of nearly equal files"
 NOT_BEST = "while the gold is hidden, only the best system of each team is tested against others"
 CHOSEN_RUNS = "while the gold is hidden, only systems that show all their runs are tested"

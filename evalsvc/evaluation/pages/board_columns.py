@@ -28,6 +28,7 @@ NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems are"
 ONLY_SYSTEM = "no other system has a scored run, so no test and no rank"
 ALONE = "no other system has several runs, so no test and no rank"
 SELECTION = "runs withdrawn after their figures were shown: no test of the others, so no rank"
+SIMILAR = "runs without figures, as they resemble other runs of the team: no test of the others, so no rank"
 NO_TEST = "no test of it is possible, so no rank: a comparison names the reason"
 NOT_YET = "not tested yet: a job tests the runs"
 EARLIER = "only the present version is tested, so no rank"
@@ -186,7 +187,9 @@ class BoardView:
             return DASH, NO_FIGURE
         if band := self.first.bands.get(row.runs.system):
             return str(band), ""
-        return DASH, SELECTION if row.is_selection else self._no_rank(row.runs)
+        if row.is_selection:
+            return DASH, SELECTION if row.withdrawn_text else SIMILAR
+        return DASH, self._no_rank(row.runs)
 
     def _no_rank(self, runs: SystemRuns) -> str:
         """Why tests leave a system without a band."""

@@ -20,6 +20,8 @@ from evalsvc.evaluation import shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import creation, file_contract, final_entries, scoring_identity, versions
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.compared_runs import compared_runs
+from evalsvc.evaluation.comparison import compared as comparisons
+from evalsvc.evaluation.disclosure.shown_tests import SIMILAR
 from evalsvc.evaluation.models import Benchmark, EvaluationClaims, NearDuplicate, Setting, Submission
 from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
@@ -419,6 +421,29 @@ def test_a_run_that_waits_for_one_that_is_not_scored_again_is_compared_with_the_
     shown = figures(client, cast, runs[1], version=2)
     assert shown["figures_of"] is None
     assert None not in {each["value"] for each in shown["scores"].values()}
+
+
+def test_a_system_with_runs_like_those_of_another_one_is_not_tested(cast: BenchmarkCast) -> None:
+    """Which of its runs show figures can be the choice of a team that knows them from the other ones."""
+    benchmark = hidden_phase(cast, GOLD)
+    answers = [wrong(GOLD, share, seed=at) for at, share in enumerate((0.5, 0.3, 0.35))]
+    like = answers[0] | {"s1": "part_of" if answers[0]["s1"] != "part_of" else "N/A"}
+    sent(cast, benchmark, label(answers[0], 1), system="Other")
+    for at, each in enumerate((answers[1], answers[2])):
+        sent(cast, benchmark, label(each, 1), system="Net", run=str(at))
+    rows = {row.system.name: row for row in leaderboard.board(setting_of(benchmark)).rows}
+    assert not rows["Net"].is_selection
+    sent(cast, benchmark, label(like, 1), system="Net", run="like")
+    rows = {row.system.name: row for row in leaderboard.board(setting_of(benchmark)).rows}
+    assert [(row.n, row.runs.similar, row.is_selection) for row in rows.values()] == [
+        (2, 1, True),
+        (1, 0, False),
+    ]
+    setting = setting_of(benchmark)
+    comparison = comparisons.requested(setting, ["kelpie/Net", "kelpie/Other"], person=None)
+    test = comparison.untested(setting.main, 0, 1)
+    assert test is not None
+    assert test.reason == SIMILAR
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
 
-from evalsvc.evaluation.benchmarks.versions import ScoredRun, Shown
+from evalsvc.evaluation.benchmarks.versions import Run, ScoredRun, Shown
 from evalsvc.evaluation.disclosure.distinct_runs import keys_of
 from evalsvc.evaluation.disclosure.policy import Policy
 
@@ -16,12 +16,19 @@ Answers = set[tuple[int, str]]  # of runs, by team
 def count_withdrawn(policy: Policy, shown: Shown, earlier: Mapping[int, int | None]) -> dict[int, int]:
     """Count the different runs that systems withdrew when their figures were known, by system.
 
-    Runs that showed no figures of their own do not count, nor those whose answers the system still shows. A
-    system that shares answers with another one of its team, as if under another name, has withdrawn the runs
-    of that one, too. `earlier` are the runs whose figures others show. Runs of other settings are compared by
-    their files.
+    Runs that showed figures of another one of the system do not count, nor those whose answers it still
+    shows. A system that shares answers with another one of its team, as if under another name, has withdrawn
+    the runs of that one, too. `earlier` are the runs whose figures others show. Runs of other settings are
+    compared by their files.
     """
-    withdrawn = [*(each for each in shown.withdrawn if each.run.pk not in earlier), *shown.withdrawn_beside]
+    systems = {each.run.pk: each.run.system_id for each in shown.runs}
+
+    def counts(run: Run) -> bool:
+        """True also of a run that showed none, as it resembled one of another system."""
+        source = earlier.get(run.pk, run.pk)
+        return source is not None and (source == run.pk or systems.get(source) != run.system_id)
+
+    withdrawn = [*(each for each in shown.withdrawn if counts(each.run)), *shown.withdrawn_beside]
     if not withdrawn:
         return {}
     beside = {each.run.pk for each in shown.withdrawn_beside}

@@ -444,6 +444,9 @@ def test_a_system_with_runs_like_those_of_another_one_is_not_tested(cast: Benchm
     test = comparison.untested(setting.main, 0, 1)
     assert test is not None
     assert test.reason == SIMILAR
+    submission_states.withdraw(Submission.objects.get(run="like"), by=cast.kim)
+    [net, _] = leaderboard.board(setting_of(benchmark)).rows
+    assert (net.runs.withdrawn, net.is_selection) == (1, True)
 
 
 @pytest.mark.parametrize("whole", [False, True])

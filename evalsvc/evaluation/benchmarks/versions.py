@@ -215,23 +215,23 @@ def _identity(version: SettingVersion) -> tuple[int, str, str, str]:
 
 
 def _scored_runs(
-    settings: Collection[Setting], of_submission: Mapping[int, Run], some: Q = NO_FILTER
+    settings: Collection[Setting], submissions: Mapping[int, Run], where: Q = NO_FILTER
 ) -> dict[tuple[int, str, str, str], list[ScoredRun]]:
     """Return the evaluations of runs, of all submissions or some, by setting, gold, scorer and limiting set.
 
     States are read before scores: a run that is scored in between counts as scored. The other way round it
     would neither wait nor have a score, and a new version would be shown without it.
     """
-    links = Submission.evaluations.through.objects.filter(some, evaluation__setting__in=settings)
+    links = Submission.evaluations.through.objects.filter(where, evaluation__setting__in=settings)
     identity = [f"evaluation__{field}" for field in ("setting_id", "gold_sha256", "scorer")]
     columns = ("submission_id", "evaluation_id", *(f"evaluation__{column}" for column in COLUMNS))
     options = [KeyTextTransform(key, "evaluation__options") for key in ("only", "aggregate")]
     rows = list(links.order_by("evaluation_id").values_list(*identity, *options, *columns))
     runs: dict[tuple[int, str, str, str], list[ScoredRun]] = defaultdict(list)
     for setting, gold, scorer, limit, aggregate, pk, evaluation, *digests in rows:
-        if pk not in of_submission:  # it came in between
+        if pk not in submissions:  # it came in between
             continue
-        scored = ScoredRun(of_submission[pk], evaluation, Digests(*digests), aggregate or "")
+        scored = ScoredRun(submissions[pk], evaluation, Digests(*digests), aggregate or "")
         runs[setting, gold, scorer, limit or ""].append(scored)
     return runs
 

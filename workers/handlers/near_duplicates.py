@@ -182,18 +182,13 @@ def _resembled(submission: Submission, evaluation: Evaluation) -> tuple[int, int
 
     A team would else withdraw its best runs, and show similar ones under another name, without the rest.
     """
-    rows = submission.near.filter(setting=evaluation.setting_id).exclude(earlier=None)
-    others = rows.exclude(earlier__system=submission.system_id).select_related("earlier")
-    for row in others.order_by("pk"):
-        of_earlier = Evaluation.objects.filter(submissions=row.earlier_id).values_list(
-            "gold_sha256", flat=True
-        )
-        if (
-            row.earlier_id
-            and row.gold_sha256 in (golds := set(of_earlier))
-            and evaluation.gold_sha256 not in golds
-        ):
-            return row.earlier_id, row.claims
+    rows = submission.near.filter(setting=evaluation.setting_id, earlier__isnull=False)
+    others = rows.exclude(earlier__system=submission.system_id).order_by("pk")
+    for earlier, claims, before in others.values_list("earlier", "claims", "gold_sha256"):
+        scored = Evaluation.objects.filter(submissions=earlier)
+        golds = set(scored.values_list("gold_sha256", flat=True))
+        if before in golds and evaluation.gold_sha256 not in golds:
+            return earlier, claims
     return None
 
 

@@ -194,7 +194,9 @@ def test_a_change_of_quality_settings_locks_items_once_in_order_and_annotators_a
     project = project_with_items(3)
     with CaptureQueriesContext(connection) as queries:
         set_quality_options(project, by=curator(), check_every=4, calls_extra=True, most_extra=1)
-    told = [query["sql"] for query in queries]
-    (items,) = (at for at, sql in enumerate(told) if 'ORDER BY "annotation_item"."id"' in sql)
-    (annotators,) = (at for at, sql in enumerate(told) if sql.startswith('UPDATE "annotation_annotator"'))
+    statements = [query["sql"] for query in queries]
+    (items,) = (at for at, sql in enumerate(statements) if 'ORDER BY "annotation_item"."id"' in sql)
+    (annotators,) = (
+        at for at, sql in enumerate(statements) if sql.startswith('UPDATE "annotation_annotator"')
+    )
     assert items < annotators

@@ -318,8 +318,7 @@ def test_deferred_items_come_last_the_longest_deferred_first() -> None:
     seen = []
     while (lease := leases.lease_next(project, user)) is not None:
         seen.append(lease.item.external_id)
-        base = lease.base
-        votes.answer(lease.item, user, client_id=uuid4(), base=base, payload={"relations": []})
+        votes.answer(lease.item, user, client_id=uuid4(), base=lease.base, payload={"relations": []})
     assert seen == ["s2", "s1", "s0"]
 
 

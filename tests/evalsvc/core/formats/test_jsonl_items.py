@@ -124,6 +124,8 @@ def test_published_gold_may_have_no_text_but_then_has_ids():
     items, problems = read({"id": 7, "relations": ["Other"]}, require_text=False)
     assert (items[0].id, items[0].text, problems.total) == ("7", None, 0)
     assert codes({"id": 7, "relations": ["Other"]}) == ["missing_key"]
+    items, problems = read({"relations": ["Other"]}, require_text=False)
+    assert (items, [(each.code, each.field) for each in problems.first]) == ([], [("missing_key", "id")])
 
 
 def test_a_document_without_an_id_is_named_after_its_line():

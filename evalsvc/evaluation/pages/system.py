@@ -269,9 +269,10 @@ def _checked(page: SystemPage) -> list[tuple[str, str]]:
     withheld = (
         f"; figures of {counted(row.runs.withheld, 'further run')} withheld" if row.runs.withheld else ""
     )
-    facts = [("Runs", f"{counted(row.n, 'run')} with different answers{withheld}")]
+    untested = "; no test is made of the others" if row.is_selection else ""
+    of_similar = "" if row.withdrawn_text else untested
+    facts = [("Runs", f"{counted(row.n, 'run')} with different answers{withheld}{of_similar}")]
     if row.withdrawn_text:
-        untested = "; no test is made of the others" if row.is_selection else ""
         facts.append(("Withdrawn", f"{row.withdrawn_text}, after the figures were shown{untested}"))
     if equal := [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]:
         facts.append(("Same answers", "; ".join(equal)))

@@ -423,7 +423,9 @@ def test_a_run_that_waits_for_one_that_is_not_scored_again_is_compared_with_the_
     assert None not in {each["value"] for each in shown["scores"].values()}
 
 
-def test_a_system_with_runs_like_those_of_another_one_is_not_tested(cast: BenchmarkCast) -> None:
+def test_a_system_with_runs_like_those_of_another_one_is_not_tested(
+    client: Client, cast: BenchmarkCast
+) -> None:
     """Which of its runs show figures can be the choice of a team that knows them from the other ones."""
     benchmark = hidden_phase(cast, GOLD)
     answers = [wrong(GOLD, share, seed=at) for at, share in enumerate((0.5, 0.3, 0.35))]
@@ -444,6 +446,8 @@ def test_a_system_with_runs_like_those_of_another_one_is_not_tested(cast: Benchm
     test = comparison.untested(setting.main, 0, 1)
     assert test is not None
     assert test.reason == SIMILAR
+    page = client.get(reverse("system", args=["hid", rows["Net"].system.pk])).content.decode()
+    assert "figures of 1 further run withheld; no test is made of the others" in page
     submission_states.withdraw(Submission.objects.get(run="like"), by=cast.kim)
     [net, _] = leaderboard.board(setting_of(benchmark)).rows
     assert (net.runs.withdrawn, net.is_selection) == (1, True)

@@ -2,7 +2,7 @@
 
 A run is final under a setting
 
-- from the moment it closes; or
+- from the moment it closes, which is never before its closing date was set; or
 - if it had closed before and was changed since, in whatever way: `Setting.final_before` says before when such
   runs were sent, `earlier_ends` the same of ends before that. Others are as free as those of any setting.
 
@@ -29,7 +29,7 @@ def ended_for(setting: Setting, sent: datetime) -> datetime | None:
     earlier = [*map(datetime.fromisoformat, setting.earlier_ends), setting.final_before]
     if end := next((each for each in earlier if each is not None and sent < each), None):
         return end
-    return setting.closes_at if setting.has_closed() else None
+    return setting.ended_at if setting.has_closed() else None
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:
@@ -68,13 +68,13 @@ def phase_ended(setting: Setting, submission: Submission) -> Conflict:
 def ends(setting: Setting) -> dict[str, Any]:
     """Return `final_before` and `earlier_ends` that a setting needs when it is changed now.
 
-    Runs may have come after its end, if that was moved to the past.
+    Runs may have come after its end, if that was moved to the past before `open_until` was stored.
     """
     before = setting.final_before
     if ended_for(setting, timezone.now()) is None:
         return {}
     newest = Submission.objects.filter(evaluations__setting=setting).aggregate(at=Max("created_at"))["at"]
-    end = max(filter(None, (setting.closes_at, before, newest and newest + timedelta(microseconds=1))))
+    end = max(filter(None, (setting.ended_at, before, newest and newest + timedelta(microseconds=1))))
     if before is None or before == end:
         return {"final_before": end}
     return {"final_before": end, "earlier_ends": [*setting.earlier_ends, before.isoformat()]}

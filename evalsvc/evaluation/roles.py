@@ -90,6 +90,11 @@ def is_sealed(setting: Setting, now: datetime | None = None) -> bool:
     return setting.sealed and (setting.closes_at is None or (now or timezone.now()) < setting.closes_at)
 
 
+def was_sealed(setting: Setting, at: datetime) -> bool:
+    """True for a time before a sealed setting ended."""
+    return setting.sealed and (setting.ended_at is None or at < setting.ended_at)
+
+
 def sealed_from(settings: Iterable[Setting], user: Person | None) -> set[int]:
     """Return settings with scores sealed from a user (None: the public)."""
     now = timezone.now()

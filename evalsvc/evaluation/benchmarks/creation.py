@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
@@ -118,6 +119,7 @@ def add_setting(
     shown["row_rule"] = shown.get("row_rule") or row_rules.MEAN
     row_rules.check(benchmark, shown["row_rule"], key=key)
     fields = shown | {"test_set": test_set, "only": only, "unit": unit, "main": main}
+    fields |= _open_until(Setting(), shown)
     if share is not None:
         check_share(share, shown)
         fields |= {"share": share, "share_seed": new_seed()}
@@ -225,6 +227,7 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             for values in ({name: getattr(row, name) for name in changed}, changed)
         )
         record(row.benchmark, "setting", by=by, about=row.key, before=before, after=after)
+        changed |= _open_until(row, changed)
         Setting.objects.filter(pk=row.pk).update(**changed, **final_runs.ends(row))
         if row.benchmark.contributed:  # replaced versions are shown only where they rank
             submission_states.show_measures(row.benchmark_id)
@@ -233,6 +236,14 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             Setting.objects.filter(rest_of=row).update(**shared)
     setting.refresh_from_db()
     return setting
+
+
+def _open_until(setting: Setting, changed: Mapping[str, Any]) -> dict[str, datetime | None]:
+    """Return until when it is open if its closing date is moved to the past now."""
+    now, closes_at = timezone.now(), changed.get("closes_at")
+    if closes_at is None or closes_at > now:
+        return {}
+    return {"open_until": setting.ended_at if setting.has_closed(now) else now}
 
 
 def _hiding(setting: Setting) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, StoredBoard, Submission
-from evalsvc.evaluation.roles import ORGANISER, is_sealed, require
+from evalsvc.evaluation.roles import ORGANISER, require, was_sealed
 
 SCORER_CHANGED = "The scorer changed."
 NO_FILTER = Q()
@@ -174,7 +174,7 @@ def _withdrawn(
     read, found = {each.pk: each for each in settings}, defaultdict[int, dict[int, ScoredRun]](dict)
     for (setting, *_), runs in scored.items():
         for each in runs:
-            if each.run.dropped_at and not is_sealed(read[setting], each.run.dropped_at):
+            if each.run.dropped_at and not was_sealed(read[setting], each.run.dropped_at):
                 found[setting][each.run.pk] = each
     return found
 

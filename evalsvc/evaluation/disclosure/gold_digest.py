@@ -64,12 +64,12 @@ class SecretGold:
     def has_lines_of(self, version: SettingVersion) -> bool:
         """True if a setting keeps the gold of a version secret, or gold that may share lines with it.
 
-        Copies and sets of one origin count if they were in use before the setting of the version closed:
-        anybody may have its gold since.
+        Copies and sets of one origin count if they were in use before the setting of the version closed,
+        or before its closing date was set, if that was later: anybody may have its gold since.
         """
         sets, copies = self._uses
-        closes_at = version.setting.closes_at
-        until = max(closes_at, version.created_at) if closes_at else datetime.max.replace(tzinfo=UTC)
+        ended_at = version.setting.ended_at
+        until = max(ended_at, version.created_at) if ended_at else datetime.max.replace(tzinfo=UTC)
         if version.test_set_id in sets or copies.get(version.gold_sha256, until) < until:
             return True
         earlier = [test_set for test_set, began in sets.items() if began < until]

@@ -44,6 +44,9 @@ class Setting(models.Model):
     phase = models.CharField(max_length=4, choices=Phase, blank=True, help_text="Empty: in every phase.")
     opens_at = models.DateTimeField(null=True)
     closes_at = models.DateTimeField(null=True)
+    open_until = models.DateTimeField(
+        null=True, help_text="It was open until then: its closing date was moved to the past."
+    )
     final_before = models.DateTimeField(
         null=True, help_text="It ended then, and was changed since: runs sent before are final."
     )
@@ -88,6 +91,13 @@ class Setting(models.Model):
 
     def has_closed(self, now: datetime | None = None) -> bool:
         return self.closes_at is not None and self.closes_at <= (now or timezone.now())
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When it closes, or closed: not before its date was set."""
+        if self.closes_at is None or self.open_until is None:
+            return self.closes_at
+        return max(self.closes_at, self.open_until)
 
     @property
     def kind(self) -> str:

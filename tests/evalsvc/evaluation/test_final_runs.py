@@ -22,6 +22,11 @@ SETTINGS: list[dict[str, Any]] = [
     [
         ({"closes_at": CLOSED}, CLOSED, CLOSED),
         ({"closes_at": OPEN}, None, None),
+        # moved to the past, or on, later
+        ({"closes_at": CLOSED, "open_until": AGAIN}, AGAIN, AGAIN),
+        ({"closes_at": AGAIN, "open_until": CLOSED}, AGAIN, AGAIN),
+        ({"closes_at": OPEN, "open_until": CLOSED}, None, None),
+        ({"open_until": CLOSED}, None, None),
         ({}, None, None),
         # changed after its end
         ({"closes_at": AGAIN, "final_before": CLOSED}, CLOSED, AGAIN),

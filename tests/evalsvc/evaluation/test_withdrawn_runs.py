@@ -77,6 +77,8 @@ def test_runs_withdrawn_while_figures_are_sealed_are_not_counted(
     assert [each.runs.withdrawn for each in board(setting, person=cast.olga).rows] == [0, 0, 0, 0]
     Setting.objects.update(closes_at=timezone.now() - timedelta(hours=1))  # before it was withdrawn
     assert row_of(selected, "Net").runs.withdrawn == 1
+    Setting.objects.update(open_until=timezone.now())  # when this date was set
+    assert row_of(selected, "Net").runs.withdrawn == 0
 
 
 def test_a_run_that_organisers_withdraw_is_counted(cast: BenchmarkCast, benchmark: Benchmark) -> None:

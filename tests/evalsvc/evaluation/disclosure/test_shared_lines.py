@@ -193,6 +193,51 @@ def test_a_closed_phase_stays_hidden_for_gold_that_may_share_lines_and_was_in_us
     assert (is_hidden(phase), shows_errors, digest_shown(client, phase)) == (hidden, not hidden, not hidden)
 
 
+@pytest.mark.parametrize("disclosure", ["hidden", "open"])
+@pytest.mark.parametrize("name", ["whole", "copy"])
+def test_a_closing_date_in_the_past_opens_no_gold_that_another_setting_hid_before_the_date_was_set(
+    client: Client, cast: BenchmarkCast, name: str, disclosure: str
+) -> None:
+    """The date was moved to a day before the other began to hide it: errors showed teams every label."""
+    whole, yesterday = freeze("whole", gold_lines(GOLD), by=cast.olga), timezone.now() - 24 * HOUR
+    own = part_of(whole, "a", cast) if name == "whole" else freeze("copy", gold_lines(GOLD), by=cast.olga)
+    phase = add(cast, "phase", own, disclosure=disclosure, closes_at=timezone.now() + HOUR)
+    run(cast, phase)
+    SettingVersion.objects.filter(setting=phase).update(created_at=yesterday - HOUR)
+    time.sleep(0.002)
+    add(cast, "hiding", whole, disclosure="hidden")
+    time.sleep(0.002)
+    client.force_login(cast.kim)
+
+    def closed() -> tuple[bool, bool, bool]:
+        phase.refresh_from_db()
+        shows_errors = "Nothing can be shown" not in (page := errors(client, phase)) and HIDES not in page
+        return is_hidden(phase), shows_errors, digest_shown(client, phase)
+
+    held_back = (disclosure == "hidden", False, False)
+    shown = display_effect.of_change(phase, by=cast.olga, closes_at=yesterday).after
+    assert (shown.state, "errors" in shown.words, shown.digest) == ("closed", False, False)
+    for closes_at in (yesterday, None, yesterday, yesterday - MOMENT):  # also again, and once it has closed
+        creation.change_setting(phase, by=cast.olga, closes_at=closes_at)
+        assert closed() == held_back, closes_at
+
+
+def test_gold_that_was_open_before_another_setting_hid_it_stays_open_when_its_closing_date_is_corrected(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """Whatever day of its past is named: anybody may have it since."""
+    phase, now = add(cast, "phase", freeze("own", gold_lines(GOLD), by=cast.olga)), timezone.now()
+    SettingVersion.objects.filter(setting=phase).update(created_at=now - 48 * HOUR)
+    Setting.objects.filter(pk=phase.pk).update(closes_at=now - HOUR)
+    add(cast, "hiding", freeze("copy", gold_lines(GOLD), by=cast.olga))
+    phase.refresh_from_db()
+    client.force_login(cast.kim)
+    assert not is_hidden(phase)
+    for closes_at in (now - 24 * HOUR, now - 2 * HOUR):
+        creation.change_setting(phase, by=cast.olga, closes_at=closes_at)
+        assert (is_hidden(phase), digest_shown(client, phase)) == (False, True)
+
+
 def test_organisers_are_told_that_exact_figures_give_away_what_another_setting_hides(
     client: Client, cast: BenchmarkCast
 ) -> None:

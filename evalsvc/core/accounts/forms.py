@@ -188,7 +188,16 @@ class SessionsForm(PageForm):
         return cleaned
 
 
-class PasswordForm(PageForm, auth.PasswordChangeForm):
+class SetsPassword(auth.SetPasswordForm):
+    """Store the password alone: the account may have been deactivated while it was hashed."""
+
+    def save(self, commit: bool = True) -> User:
+        self.user.set_password(self.cleaned_data["new_password1"])
+        self.user.save(update_fields=["password"])
+        return self.user
+
+
+class PasswordForm(PageForm, SetsPassword, auth.PasswordChangeForm):
     """New password; a wrong current password counts as an attempt."""
 
     def __init__(self, user: User, *args: Any, request: Any, **kwargs: Any) -> None:
@@ -204,7 +213,7 @@ class PasswordForm(PageForm, auth.PasswordChangeForm):
         return password
 
 
-class NewPasswordForm(PageForm, auth.SetPasswordForm):
+class NewPasswordForm(PageForm, SetsPassword):
     """New password after the link in a mail."""
 
     OTHER_NAMES = ("username",)  # for password managers

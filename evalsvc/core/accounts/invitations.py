@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from django.http import Http404, HttpRequest
 from django.template.loader import render_to_string
 
-from evalsvc.core.accounts import login_throttle, outgoing_mail, security_log
+from evalsvc.core.accounts import login_throttle, outgoing_mail, security_log, sessions
 from evalsvc.core.accounts.models import Invitation, User
 from evalsvc.core.accounts.tokens import digest
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
@@ -80,6 +80,7 @@ class OpenInvitation:
         return self.target.url(self.subject)
 
 
+@transaction.atomic
 def invite(
     target: InvitationTarget, subject: Any, *, role: str, by: User, days: int = 7, note: str = ""
 ) -> tuple[Invitation, str]:
@@ -94,6 +95,7 @@ def invite(
             "bad_days", f"An invitation is valid for 1 to {MAX_DAYS} days, not {days}.", field="days"
         )
     secret = secrets.token_urlsafe(32)
+    sessions.lock_active(by)
     record = Invitation.objects.create(
         place=target.name,
         subject=subject.pk,

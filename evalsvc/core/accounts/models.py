@@ -14,11 +14,19 @@ class User(AbstractUser):
     may_organise = models.BooleanField(
         default=False, help_text="May open projects, benchmarks and import published test sets."
     )
+    active_changed_at = models.DateTimeField(
+        null=True, help_text="Last deactivated or reactivated; earlier sessions and reset links have ended."
+    )
     team_of_token: int | None = None  # of a request by a token of a team: the person acts without roles
 
     @property
     def shown_name(self) -> str:
         return self.get_full_name() or self.username
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Return what ends the sessions of an account when it changes."""
+        digest: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]
+        return f"{digest} {self.active_changed_at.isoformat()}" if self.active_changed_at else digest
 
 
 class Team(models.Model):

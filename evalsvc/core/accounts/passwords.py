@@ -1,10 +1,12 @@
-"""Passwords: how they are hashed, and words of this service that are none."""
+"""Passwords: how they are hashed and reset, and words of this service that are none."""
 
 from __future__ import annotations
 
 import re
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core.exceptions import ValidationError
 
 from evalsvc.core.accounts import security_log
@@ -25,6 +27,18 @@ class Hasher(PBKDF2PasswordHasher):
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         with places.passwords.taken():
             return super().encode(password, salt, iterations)
+
+
+class ResetLinks(PasswordResetTokenGenerator):
+    """Links to set a new password, which end for good when the account is deactivated."""
+
+    def check_token(self, user: User | None, token: str | None) -> bool:
+        return user is not None and user.is_active and super().check_token(user, token)
+
+    def _make_hash_value(self, user: AbstractBaseUser, timestamp: int) -> str:
+        assert isinstance(user, User)
+        value: str = super()._make_hash_value(user, timestamp)
+        return f"{value}{user.active_changed_at.isoformat()}" if user.active_changed_at else value
 
 
 class ServiceWordValidator:

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from evalsvc.core.accounts import security_log
 from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import NotAllowed
 
 # What a sign-on is for; its page begins and ends it. Notes of earlier builds have no time, and other names.
 CONNECTING, INVITATION = "sign-on connects", "sign-on joins"
@@ -30,6 +31,12 @@ def connect() -> None:
 def _begin(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
     request.session[BEGAN] = request.session[SEEN] = int(time.time())
     request.session.set_expiry(None)  # a sign-on begins in a short one
+
+
+def lock_active(user: User) -> None:
+    """Lock an account; reject one that was deactivated since the request began."""
+    if not User.objects.select_for_update(no_key=True).filter(pk=user.pk, is_active=True).exists():
+        raise NotAllowed("not_known", "You are not logged in.", hint="Log in first.")
 
 
 def end_all(user: User, *, by: User, keep: str | None = None) -> int:

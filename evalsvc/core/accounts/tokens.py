@@ -6,11 +6,12 @@ import hashlib
 import secrets
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from evalsvc.core import database
-from evalsvc.core.accounts import security_log
+from evalsvc.core.accounts import security_log, sessions
 from evalsvc.core.accounts.models import ApiToken, Team, User
 
 # Every request of the API reads these; as ORM queries they cost a sixth of labelling an item.
@@ -36,15 +37,17 @@ def issue(
 ) -> tuple[ApiToken, str]:
     """Create a token; its secret is returned here and stored nowhere."""
     secret = PREFIX + secrets.token_urlsafe(32)
-    token = ApiToken.objects.create(
-        user=user,
-        team=team,
-        name=name,
-        scope=scope,
-        prefix=secret[:12],
-        digest=digest(secret),
-        expires_at=Now() + timedelta(days=days) if days else None,
-    )
+    with transaction.atomic():
+        sessions.lock_active(user)
+        token = ApiToken.objects.create(
+            user=user,
+            team=team,
+            name=name,
+            scope=scope,
+            prefix=secret[:12],
+            digest=digest(secret),
+            expires_at=Now() + timedelta(days=days) if days else None,
+        )
     security_log.write("token_made", account=user, token_id=token.pk, scope=scope, team=team and team.slug)
     return token, secret
 

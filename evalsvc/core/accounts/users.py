@@ -119,14 +119,15 @@ def set_support(user: User, *, may: bool, by: User) -> None:
 
 
 def set_active(user: User, *, active: bool, by: User) -> None:
-    """Activate an account, or deactivate it and end its sessions, tokens and invitations."""
+    """Activate an account, or deactivate it and end its sessions, reset links, tokens and invitations."""
     require_administrator(by)
     if user == by:
         raise Conflict(
             "own_account", "You cannot deactivate your own account.", hint="Ask another administrator."
         )
     with transaction.atomic():
-        User.objects.filter(pk=user.pk).update(is_active=active)
+        changed = User.objects.filter(pk=user.pk, is_active=not active)
+        changed.update(is_active=active, active_changed_at=Now())
         if not active:
             sessions.end_all(user, by=by)
             user.tokens.filter(revoked_at=None).update(revoked_at=Now())

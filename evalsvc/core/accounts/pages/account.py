@@ -118,7 +118,7 @@ def people(request: HttpRequest) -> HttpResponse:
             result = (
                 "activated"
                 if change == "in"
-                else "deactivated; its sessions, tokens and invitations have ended"
+                else "deactivated; its sessions, reset links, tokens and invitations have ended"
             )
             messages.info(request, f"Account of {user.shown_name} {result}.")
         return redirect(request.get_full_path())

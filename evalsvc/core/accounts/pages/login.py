@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, sessions, users
 from evalsvc.core.accounts.forms import LogInForm, NewPasswordForm, ResetForm, SignUpForm
 from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.passwords import ResetLinks
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.views import attempt, takes
 
@@ -127,6 +128,7 @@ class Reset(views.PasswordResetView):
             "email_template_name": self.email_template_name,
             "subject_template_name": self.subject_template_name,
             "domain_override": self.request.get_host(),
+            "token_generator": ResetLinks(),
         }
         outgoing_mail.send_later(lambda: form.save(**options))
         return redirect(self.get_success_url())
@@ -142,6 +144,7 @@ class ResetConfirm(views.PasswordResetConfirmView):
 
     template_name = "accounts/reset_confirm.html"
     form_class = NewPasswordForm
+    token_generator = ResetLinks()
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:

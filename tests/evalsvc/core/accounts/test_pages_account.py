@@ -13,12 +13,12 @@ from django.contrib.auth.password_validation import validate_password
 from django.core import mail
 from django.core.exceptions import ValidationError
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from evalsvc.core.accounts import invitations, outgoing_mail, teams, tokens
-from evalsvc.core.accounts.forms import SignUpForm
+from evalsvc.core.accounts import invitations, outgoing_mail, teams, tokens, users
+from evalsvc.core.accounts.forms import NewPasswordForm, PasswordForm, SignUpForm
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.accounts.passwords import SERVICE_WORDS
 from tests.places.workers import ROOT
@@ -261,6 +261,49 @@ def test_a_reset_link_sets_a_new_password_once(client: Client, kim: User) -> Non
     assert other_session.get(reverse("account")).status_code == 302
     assert reverse("password-reset") in Client().get(address).content.decode()
     assert ApiToken.objects.filter(revoked_at=None).count() == 1
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_deactivating_an_account_ends_its_reset_links_for_good(
+    client: Client, kim: User, opened: bool
+) -> None:
+    """A link that was mailed before set a new password meanwhile, and afterwards."""
+    root, address = User.objects.create_superuser("root"), reset_link(client)
+    form = client.get(address, follow=True).redirect_chain[0][0] if opened else address
+    unknown = client.get(reverse("password-reset-confirm", args=["MQ", "a-b"])).content.decode()
+    for active in (False, True):
+        users.set_active(kim, active=active, by=root)
+        page = client.get(form)
+        assert (page.status_code, "new_password1" in page.content.decode()) == (200, False)
+        text = client.post(form, {"new_password1": NEW, "new_password2": NEW}).content.decode()
+        assert main_of(text) == main_of(unknown)
+        kim.refresh_from_db()
+        assert kim.check_password(OLD)
+    mail.outbox.clear()
+    form = client.get(reset_link(client), follow=True).redirect_chain[0][0]
+    assert client.post(form, {"new_password1": NEW, "new_password2": NEW})["Location"] == reverse("login")
+
+
+def main_of(page: str) -> str:
+    return page[page.index("<main") : page.index("</main>")]
+
+
+@pytest.mark.parametrize("by_mail", [True, False])
+def test_a_password_that_is_being_set_gives_back_no_right_taken_meanwhile(kim: User, by_mail: bool) -> None:
+    """The whole account was stored as it was read before its password was hashed."""
+    root, values = User.objects.create_superuser("root"), {"new_password1": NEW, "new_password2": NEW}
+    users.set_organiser(kim, may=True, by=root)
+    kim.refresh_from_db()
+    form: NewPasswordForm | PasswordForm = NewPasswordForm(kim, values)
+    if not by_mail:
+        request = RequestFactory().post("/")
+        form = PasswordForm(kim, values | {"old_password": OLD}, request=request)
+    assert form.is_valid()
+    users.set_active(kim, active=False, by=root)
+    users.set_organiser(kim, may=False, by=root)
+    form.save()
+    stored = User.objects.get(pk=kim.pk)
+    assert (stored.is_active, stored.may_organise, stored.check_password(NEW)) == (False, False, True)
 
 
 def reset_response(client: Client, email: str) -> str:

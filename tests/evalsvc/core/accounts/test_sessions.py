@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from evalsvc.core.accounts import invitations, teams, tokens, users
 from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import NotAllowed
 
 HOUR = 3_600
 
@@ -96,6 +97,23 @@ def test_the_ways_in_of_a_deactivated_account_do_not_come_back_with_it(browser: 
     assert not is_logged_in(browser)
     assert tokens.find(token) is None
     assert not invitations.usable().exists()
+
+
+def test_no_way_in_is_made_while_an_account_is_being_deactivated(browser: Client) -> None:
+    """A log-in, or the form of a token, may have read the account before."""
+    kim, root = User.objects.get(username="kim"), User.objects.create_superuser("root")
+    team = teams.create_team(name="Kelpie", by=kim)
+    users.set_active(kim, active=False, by=root)
+    browser.force_login(kim)  # with what was read before
+    with pytest.raises(NotAllowed):
+        tokens.issue(kim, name="laptop")
+    with pytest.raises(NotAllowed):
+        invitations.invite(teams.INVITATION_TARGET, team, role="member", by=kim)
+    users.set_active(kim, active=True, by=root)
+    assert not is_logged_in(browser)
+    browser.force_login(User.objects.get(pk=kim.pk))
+    users.set_active(kim, active=True, by=root)  # changes nothing
+    assert is_logged_in(browser)
 
 
 def test_a_session_from_before_there_were_lifetimes_gets_one(browser: Client) -> None:

@@ -69,7 +69,7 @@ class RowSerializer(serializers.Serializer[BoardRow]):
         source="runs.withheld", help_text="Further runs, whose figures are withheld while the gold is hidden."
     )
     withdrawn = serializers.IntegerField(
-        source="runs.withdrawn", help_text="Further runs, withdrawn after their figures were shown."
+        source="runs.withdrawn", help_text="Further runs, withdrawn after scoring."
     )
     withdrawn_elsewhere = serializers.IntegerField(
         source="runs.withdrawn_elsewhere",

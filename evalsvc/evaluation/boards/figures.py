@@ -49,7 +49,8 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences. So many runs
     were `withdrawn` when their figures were known; of so many others, a file that chooses. So many of those
-    withheld are `similar` to a run of another system, or to one that the setting does not score.
+    withheld are `similar` to a run of another system, or to one that the setting does not score. Of its team,
+    so many `systems_of_team` have figures, or had some when their runs were withdrawn.
     """
 
     system: int
@@ -68,6 +69,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     withdrawn: int = 0
     withdrawn_elsewhere: int = 0
     similar: int = 0
+    systems_of_team: int = 1
 
 
 class MeasureFigures(dict[int, RunStatistics]):

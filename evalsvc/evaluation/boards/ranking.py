@@ -221,15 +221,20 @@ class Board:
     def best_of_teams(self, *, over_runs: bool) -> set[int]:
         """Return the systems that lead those of their team by the main measure as shown.
 
-        Of equal ones the oldest; for tests over runs among those with several.
+        Of equal ones the oldest; for tests over runs among those with several. Not those of which a team
+        may have chosen the runs, which are not tested.
         """
         main = self.columns.get(self.setting.main)
         best: dict[int, int] = {}
         ranked = ((system, main.figures[system].n) for system in main.order) if main else ()
         for system, n in ranked:
-            if n > 1 or not over_runs:
+            if system not in self._selections and (n > 1 or not over_runs):
                 best.setdefault(self.systems[system].team_id, system)
         return set(best.values())
+
+    @cached_property
+    def _selections(self) -> set[int]:
+        return {row.runs.system for row in self.rows if row.is_selection}
 
     def rows_of(self, systems: Collection[int]) -> list[BoardRow]:
         """Return the rows of these systems alone, in their order."""

@@ -151,7 +151,7 @@ class Reading:
         for system, digests in answers.items():
             for digest in digests:
                 holders[digest].append(system)
-        entries, elsewhere = self._entries(), self._dropped_elsewhere()
+        entries, elsewhere, known = self._entries(), self._dropped_elsewhere(), self._known_systems()
         return [
             SystemRuns(
                 system=system,
@@ -170,9 +170,19 @@ class Reading:
                 withdrawn=self.withdrawn.get(system, 0),
                 withdrawn_elsewhere=elsewhere[system],
                 similar=sum(run.pk in self.similar for run in runs),
+                systems_of_team=max(len(known[runs[0].team_id]), 1),
             )
             for system, runs in self.runs.items()
         ]
+
+    def _known_systems(self) -> dict[int, set[int]]:
+        """Return the systems of which each team knows figures, those of which it withdrew all runs, too."""
+        known = defaultdict[int, set[int]](set)
+        figured = (run for run in chain.from_iterable(self.runs.values()) if run.pk not in self.withheld)
+        gone = (each.run for each in (*self.shown.withdrawn, *self.shown.withdrawn_beside))
+        for run in chain(figured, gone):
+            known[run.team_id].add(run.system_id)
+        return known
 
     def _dropped_elsewhere(self) -> Counter[int]:
         """Count runs whose file that could choose them was withdrawn when figures of theirs were known."""

@@ -13,9 +13,9 @@ from functools import cached_property, lru_cache
 import msgspec
 from django.db.models import Case, JSONField, When
 
-from evalsvc.evaluation.boards.ranking import Board
+from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import compared
-from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.compared import Comparison, pairs_of_teams
 from evalsvc.evaluation.comparison.tested_systems import first_rows, identity_of_rows
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.disclosure.shown_tests import (
@@ -120,14 +120,22 @@ class BoardComparison(Comparison):
         if pairs is None or not policy.hidden or key not in self.board.columns:
             return pairs
         if key not in self._let_out:
-            column, systems = self.board.columns[key], self.stored_tests.systems
-            rows = {row.system.pk: row for row in self.rows}
+            column = self.board.columns[key]
             tests = adjusted_if_let_out(
                 pairs.by_pair.values(),
-                lambda test: self.pair_withheld(column, rows[systems[test.a]], rows[systems[test.b]]),
+                lambda test: self.pair_withheld(column, *self._rows_of(test)),
+                lambda test: pairs_of_teams(*self._rows_of(test)),
             )
             self._let_out[key] = TestedPairs(tests)
         return self._let_out[key]
+
+    @cached_property
+    def _tested_rows(self) -> list[BoardRow]:
+        rows = {row.system.pk: row for row in self.rows}
+        return [rows[system] for system in self.stored_tests.systems]
+
+    def _rows_of(self, test: StoredTest) -> tuple[BoardRow, BoardRow]:
+        return self._tested_rows[test.a], self._tested_rows[test.b]
 
     @cached_property
     def _let_out(self) -> dict[str, TestedPairs]:
@@ -211,6 +219,12 @@ class BoardComparison(Comparison):
         """Return the tests of a measure that have a p."""
         pairs = self._stored(key)
         return [test for test in pairs.by_pair.values() if test.p is not None] if pairs else []
+
+    def family(self, key: str) -> int:
+        """Return for how many pairs p is adjusted; on hidden gold for those of all systems of two teams."""
+        tests = self.with_p(key)
+        hidden = self.board.policy.hidden
+        return sum(pairs_of_teams(*self._rows_of(test)) for test in tests) if hidden else len(tests)
 
     def methods(self, key: str) -> list[str]:
         """Name the tests of a measure, that over runs first."""

@@ -182,7 +182,9 @@ class Comparison:
         placed = [test.between(order[systems[test.a]], order[systems[test.b]]) for test in stored]
         if column is not None and self.board.policy.hidden:
             placed = adjusted_if_let_out(
-                placed, lambda test: self.pair_withheld(column, self.rows[test.a], self.rows[test.b])
+                placed,
+                lambda test: self.pair_withheld(column, self.rows[test.a], self.rows[test.b]),
+                lambda test: pairs_of_teams(self.rows[test.a], self.rows[test.b]),
             )
         shown = [self._shown_test(column, test) for test in placed]
         return sorted(shown, key=lambda test: (test.a, test.b))
@@ -250,6 +252,11 @@ class Comparison:
         pair = (min(a, b), max(a, b))
         tests = (each for each in self.tests.get(key, ()) if (each.a, each.b) == pair)
         return next(tests, None) or self.untested(key, *pair)
+
+
+def pairs_of_teams(one: BoardRow, other: BoardRow) -> int:
+    """Return how many pairs the systems of two teams make, one of each."""
+    return one.runs.systems_of_team * other.runs.systems_of_team
 
 
 def requested(setting: Setting, systems: Collection[str], *, person: Person | None) -> Comparison:

@@ -5,7 +5,7 @@ Only a test at p < .05 after Holm calls a difference one; nothing else is claime
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
@@ -30,6 +30,7 @@ from evalsvc.evaluation.measures.menu import MENU, Measure
 NOT_COMPUTED = "the tests are not computed yet"
 NO_SHARED_MEASURE = "a side lacks the measure"
 REVERSALS, FEW = 3, 3
+FEW_OF_MANY = 4  # from so many runs on, Welch's t keeps its level of .05 within about .01
 METHOD = (
     "Systems with several runs: Welch’s t over runs, two-sided, with Cohen’s d. With one run: paired"
     " randomisation and bootstrap over items, 1,000 replicates, of the median run. Holm over the pairs of a"
@@ -40,12 +41,25 @@ METHOD_OF_BOARD = (
     " randomisation and bootstrap over items of the median run. Holm over the pairs of its first"
     f" {FIRST} systems by a measure."
 )
+METHOD_OF_HIDDEN = (
+    " While the gold is hidden, only the best system of each team is tested; p is adjusted for all pairs of"
+    " systems of two teams."
+)
+FEW_RUNS = "Welch’s t errs more often where one side has two or three runs and the other many."
 CLASS_METHOD = f"Classes with {THIN} items of the gold or more are one family for Holm, over all pairs."
 
 
 def method(comparison: Comparison) -> str:
     """Name the tests of a comparison."""
-    return METHOD if comparison.is_tested or not comparison.tests else METHOD_OF_BOARD
+    tests = METHOD if comparison.is_tested or not comparison.tests else METHOD_OF_BOARD
+    hidden = METHOD_OF_HIDDEN if comparison.board.policy.hidden else ""
+    return tests + hidden + (f" {FEW_RUNS}" if are_few(row.n for row in comparison.rows) else "")
+
+
+def are_few(runs: Iterable[int]) -> bool:
+    """True if of two systems tested over so many runs one has two or three, the other over twice as many."""
+    several = [n for n in runs if n > 1]
+    return bool(several) and min(several) < FEW_OF_MANY and max(several) > 2 * min(several)
 
 
 def figure(comparison: Comparison, column: Column, place: int) -> RunStatistics | None:
@@ -100,7 +114,7 @@ def paragraph(comparison: Comparison) -> list[str]:
     stated = [pair for pair in pairs if pair[0] == 0 or len(comparison.rows) <= FEW]
     sentences = [sentence(comparison, main, *pair) for pair in stated]
     withdrawn = [
-        f"{name}: {row.runs_text} after their figures were shown."
+        f"{name}: {row.runs_text} after scoring."
         for name, row in zip(comparison.names, comparison.rows, strict=True)
         if row.withdrawn_text
     ]

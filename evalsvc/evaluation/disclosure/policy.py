@@ -40,7 +40,7 @@ REPEATS = (
 )
 WITHHELD = "withheld"  # how the reason of a figure that is held back begins
 WAITS = "an earlier run of the team is being scored again, and the two are compared first"
-OF_OTHER = "the file hardly differs from a run of another system of its team, which shows the figures"
+OF_OTHER = "the file hardly differs from an earlier run of another system of its team"
 LADDER = "under the Ladder a run shows a figure only if it improves its team’s best by more than a step"
 
 

@@ -13,7 +13,7 @@ from evalsvc.evaluation.disclosure.policy import Policy
 
 SIGNIFICANT = 0.05
 LADDER = "the board shows figures of the Ladder, which are not tested"
-WITHDRAWN = "one of the two has withdrawn runs after their figures were shown"
+WITHDRAWN = "one of the two has withdrawn runs after scoring"
 SIMILAR = "one of the two has runs without figures, as they resemble other runs of the team"
 ONE_TEAM = "both are of one team, which could read single labels from tests of nearly equal files"
 NOT_BEST = "while the gold is hidden, only the best system of each team is tested against others"
@@ -97,21 +97,25 @@ class ShownTest:
 
 
 def adjusted_if_let_out(
-    tests: Collection[StoredTest], withheld: Callable[[StoredTest], str]
+    tests: Collection[StoredTest],
+    withheld: Callable[[StoredTest], str],
+    chosen_from: Callable[[StoredTest], int],
 ) -> list[StoredTest]:
     """Adjust p after Holm over the tests that are let out; the others lose theirs.
 
-    Adjusted over all, p would tell where those of withheld pairs stand. Over items the greatest p of the
-    range shown is adjusted: readers choose the number of pairs, which would be as many further bounds.
+    Each is the test of one pair `chosen_from` so many, of the best systems of two teams: all of these count.
+    The p of withheld pairs is taken for 1, or else the adjusted p would tell where it stands. Over items the
+    greatest p of the range shown is adjusted: readers choose the number of pairs, which would be as many
+    further bounds.
     """
     p_of = {
         test: test.p if test.differing is None else rules.greatest_p(test.p)
         for test in tests
         if test.p is not None and not _few_differ(test) and not withheld(test)
     }
-    holm, highest = dict[StoredTest, float](), 0.0
+    holm, highest, pairs = dict[StoredTest, float](), 0.0, sum(map(chosen_from, p_of))
     for before, (test, p) in enumerate(sorted(p_of.items(), key=lambda each: each[1])):
-        highest = max(highest, min(1.0, p * (len(p_of) - before)))
+        highest = max(highest, min(1.0, p * (pairs - before)))
         holm[test] = highest
     return [msgspec.structs.replace(test, p=p_of.get(test), p_holm=holm.get(test)) for test in tests]
 

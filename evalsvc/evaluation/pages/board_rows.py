@@ -21,7 +21,7 @@ from evalsvc.evaluation.pages.page_table import ReportedRow, ScoreCell, TableRow
 
 SAME_ANSWERS = "Runs with the same answers count once."
 WITHHELD = "Runs without figures while the gold is hidden."
-WITHDRAWN = "Runs withdrawn after their figures were shown."
+WITHDRAWN = "Runs withdrawn after scoring."
 SAW_GOLD = "A team member labelled or adjudicated this gold."
 NOT_RANKED = (
     '<td class="fig"><span class="dash" title="Reported figures are not ranked.">'

@@ -273,7 +273,7 @@ def _checked(page: SystemPage) -> list[tuple[str, str]]:
     of_similar = "" if row.withdrawn_text else untested
     facts = [("Runs", f"{counted(row.n, 'run')} with different answers{withheld}{of_similar}")]
     if row.withdrawn_text:
-        facts.append(("Withdrawn", f"{row.withdrawn_text}, after the figures were shown{untested}"))
+        facts.append(("Withdrawn", f"{row.withdrawn_text} after scoring{untested}"))
     if equal := [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]:
         facts.append(("Same answers", "; ".join(equal)))
     if row.runs.aggregates:

@@ -18,7 +18,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, request_cancel
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.boards import leaderboard, stored_boards
-from evalsvc.evaluation.comparison import board_comparison, board_tests, compared, tested_systems
+from evalsvc.evaluation.comparison import board_comparison, board_tests, compared, tested_systems, words
 from evalsvc.evaluation.comparison.board_comparison import Band
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import ONE_TEAM
@@ -518,6 +518,42 @@ def test_hidden_gold_withholds_tests_within_a_team(
     System.objects.filter(name="Cedar").update(team=cast.lugworm)
     # Birch is not the best of its team; Solo is, but has no test over runs
     assert bands(setting) == {"Alder": "1", "Cedar": "2"}
+
+
+def test_the_best_system_of_a_team_on_hidden_gold_is_one_that_can_be_tested(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a better system that it withdrew in part a team took the ranks of others away."""
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.01)
+    setting = begin(cast)
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
+    System.objects.filter(name="Cedar").update(team=cast.lugworm)
+    submission_states.withdraw(Submission.objects.get(system__name="Alder", run="0"), by=cast.kim)
+    setting.refresh_from_db()
+    compute()
+    assert bands(setting) == {"Birch": "1", "Cedar": "2"}
+
+
+@pytest.mark.parametrize(
+    ("runs", "few"),
+    [((2, 5), True), ((3, 7), True), ((1, 2, 20), True), ((2, 4), False), ((4, 40), False), ((1, 40), False)],
+)
+def test_two_or_three_runs_against_many_are_named_as_few(runs: tuple[int, ...], few: bool) -> None:
+    """Welch's t finds 12 % of equal systems of 2 and of 20 runs to differ at .05."""
+    assert words.are_few(runs) == few
+
+
+def test_the_headline_says_where_a_side_has_few_runs(client: Client, cast: BenchmarkCast) -> None:
+    setting = begin(cast)
+    compute()
+    url = reverse("board", args=["rel"])
+    assert words.FEW_RUNS.rstrip(".") not in client.get(url).content.decode()
+    for run in range(3, 7):
+        add(cast, setting.benchmark, "Cedar", str(run), 0.5 + run / 1000, 0.7)
+    Submission.objects.filter(system__name="Alder", run="2").delete()
+    BoardTests.objects.update(outdated=True, computed_at=timezone.now() - timedelta(days=1))
+    compute()
+    assert words.FEW_RUNS.rstrip(".") in client.get(url).content.decode()
 
 
 def jobs() -> int:

@@ -15,6 +15,7 @@ from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
+from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import contributed
 from evalsvc.evaluation.comparison import compared, words
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -258,6 +259,30 @@ def test_hidden_gold_adjusts_p_over_the_tests_let_out_alone(
     assert [(test.p_text, test.p_holm_text) for test in shown] == [("< .05", "< .05")]
     organisers = computed(cast, benchmark, "Net", "Tree", "Rules", "Copy", person=cast.olga)
     assert organisers.tests["accuracy"][2].p_holm != organisers.tests["accuracy"][2].p  # all six pairs
+
+
+def test_hidden_gold_adjusts_p_for_all_systems_of_which_a_team_knew_figures(
+    cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A team that gave its runs many names was ahead by the best of them in 25 % of cases."""
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.1)
+    benchmark.systems.filter(name="Tree").update(team=cast.lugworm)
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
+
+    def p_of_test() -> tuple[int, str]:
+        found = computed(cast, benchmark, "Net", "Tree")
+        assert words.method(found).endswith(words.METHOD_OF_HIDDEN)
+        [test] = found.tests["accuracy"]
+        return found.rows[0].runs.systems_of_team, test.p_holm_text
+
+    assert p_of_test() == (3, "< .05")  # Net, Rules, Copy
+    Setting.objects.update(disclosure="open")  # no quota
+    further = [run for right in (0, 1, 2) for run in scored(cast, benchmark, f"Further {right}", right)]
+    Setting.objects.update(disclosure="hidden")
+    assert p_of_test() == (6, "≥ .05")
+    for run in further:
+        submission_states.withdraw(run, by=cast.kim)
+    assert p_of_test() == (6, "≥ .05")
 
 
 def test_hidden_gold_tests_the_run_that_is_the_median_by_the_figures_shown(

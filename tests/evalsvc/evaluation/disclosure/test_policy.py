@@ -260,7 +260,7 @@ def test_a_near_duplicate_under_another_name_has_no_figure_on_the_board(
 
     (*best, _), (*other, reason) = rows()
     assert (best, other) == (["Good", 1], ["Bad", None])
-    assert "hardly differs from a run of another system of its team" in reason
+    assert "hardly differs from an earlier run of another system of its team" in reason
     submission_states.withdraw(first, by=cast.kim)
     assert rows() == [("Bad", None, reason)]
 

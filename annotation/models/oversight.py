@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
+
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+
+
+def drawn_place() -> int:
+    """Draw the place of a hidden check among the others; texts or labels may show the order of its file."""
+    return secrets.randbelow(1 << 31)
 
 
 class KnownAnswer(models.Model):
@@ -16,6 +23,7 @@ class KnownAnswer(models.Model):
     payload = models.JSONField()
     explains = models.TextField(blank=True, help_text="Why, for whoever got it wrong.")
     digest = models.CharField(max_length=80, blank=True, db_default="", editable=False)
+    place = models.PositiveIntegerField(default=drawn_place, db_default=0, editable=False)
 
     def __str__(self) -> str:
         return "sealed"

@@ -128,4 +128,5 @@ def _next_gold_question(participant: Participant, use: str) -> Item | None:
     if use == Item.Use.QUALIFY:
         leases = leases.filter(ending="")
     items = participant.project.items.present().filter(use=use, known__isnull=False)
-    return items.exclude(Exists(votes)).exclude(Exists(leases)).order_by("rank").first()
+    order = ("rank",) if use == Item.Use.QUALIFY else ("known__place", "pk")
+    return items.exclude(Exists(votes)).exclude(Exists(leases)).order_by(*order).first()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
 
-from annotation.models import Annotator, Item, ItemCount, Project, Vote
+from annotation.models import Annotator, Item, ItemCount, KnownAnswer, Project, Vote
 from annotation.queue import (
     gold_questions,
     grading,
@@ -230,6 +232,35 @@ def test_hidden_checks_come_at_places_that_differ_by_person_and_block() -> None:
     ]
     assert len(set(places)) == len(places) == 3
     assert {place for each in places for place in each} == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("made", ["imported", "by hand"])
+def test_hidden_checks_come_in_a_drawn_order(made: str) -> None:
+    """In that of their file, who knew the order of the text named 65 of 80, and by labels 76 of 150."""
+    project, user = with_known("check", n=12 * (made == "imported"), check_every=1)
+    if made == "by hand":
+        import_lines(project, [sentence(f"known{at}") for at in range(12)])
+        for item in project.items.filter(external_id__startswith="known"):
+            quality_settings.make_gold_question(item, payload={"relations": ["A"]}, use="check", by=curator())
+    import_lines(project, [sentence(f"more{at}") for at in range(12)])
+    came = [answer_next(project, user, "A")[0] for _ in range(27)]
+    checks = [item.external_id for item in came if item.use == "check"]
+    assert sorted(checks) == sorted(f"known{at}" for at in range(12))
+    assert checks != [f"known{at}" for at in range(12)]
+    assert (
+        sorted(
+            checks,
+            key=[*KnownAnswer.objects.order_by("place").values_list("item__external_id", flat=True)].index,
+        )
+        == checks
+    )
+
+
+def test_the_checks_of_earlier_projects_are_drawn_too() -> None:
+    with_known("check", n=12)
+    KnownAnswer.objects.update(place=0)
+    import_module("annotation.migrations.0036_places_of_checks").draw(apps, None)
+    assert len({*KnownAnswer.objects.values_list("place", flat=True)}) == 12
 
 
 @pytest.mark.parametrize("n", range(25))

@@ -136,6 +136,9 @@ def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
     showed figures keeps its place under a new version, though that may have a lower quota.
     """
     team, most = submission.system.team, quotas.most_in_total(evaluation.setting)
+    first = quotas.first_run(submission.by_id, [evaluation.setting])
+    if first is not None and first.system.team_id != team.pk:
+        return True
     shown = showing().filter(
         Q(evaluation__gold_sha256=evaluation.gold_sha256) | Q(evaluation__setting=evaluation.setting_id),
         submission__scored_at__isnull=False,
@@ -144,13 +147,11 @@ def _is_over_quota(submission: Submission, evaluation: Evaluation) -> bool:
     own = shown.filter(submission__system__team=team, evaluation__setting=evaluation.setting_id)
     in_order = own.order_by("submission__scored_at", "submission").values_list("submission", flat=True)
     runs = list(dict.fromkeys(in_order))
-    first = quotas.first_run(submission.by_id, [evaluation.setting])
-    of_another = first is not None and first.system.team_id != team.pk
-    if (most is None or len({*runs} - {submission.pk}) < most) and not of_another:
+    if most is None or len({*runs} - {submission.pk}) < most:
         return False
     of_gold = {"evaluation__gold_sha256": evaluation.gold_sha256, "only": evaluation.scored_on["only_sha256"]}
     before = own.filter(submission=submission).exclude(**of_gold)
-    return not before.exists() or (most is not None and runs.index(submission.pk) >= most)
+    return not before.exists() or runs.index(submission.pk) >= most
 
 
 def _waiting(submission: Submission, evaluation: Evaluation) -> tuple[int, int] | None:

@@ -668,6 +668,23 @@ def test_runs_that_showed_figures_keep_their_place_under_a_new_version(
     assert of_other.evaluations.count() == 2
 
 
+def test_runs_sent_for_a_second_team_while_gold_was_open_show_no_figures_under_a_new_hidden_one(
+    cast: BenchmarkCast,
+) -> None:
+    """One person saw the figures of two teams there."""
+    benchmark = hidden_phase(cast, GOLD, disclosure="open")
+    add_member(cast.lugworm, user=cast.kim, by=cast.lars)
+    sent(cast, benchmark, label(wrong(GOLD, 0.4), 1))
+    second = sent(cast, benchmark, label(wrong(GOLD, 0.3), 1), team=cast.lugworm)
+    Setting.objects.update(disclosure="hidden")
+    revised = freeze("revised", gold_lines(wrong(GOLD, 0.2)), by=cast.olga)
+    creation.revise_setting(setting_of(benchmark), test_set=revised, by=cast.olga)
+    while run_next("score"):
+        pass
+    withheld = NearDuplicate.objects.filter(gold_sha256=revised.sha256).values_list("submission", flat=True)
+    assert list(withheld) == [second.pk]
+
+
 @pytest.mark.parametrize("ended", ["withdrawn", "cancelled"])
 def test_runs_that_are_not_scored_again_keep_their_place_in_the_quota_of_a_new_version(
     cast: BenchmarkCast, ended: str

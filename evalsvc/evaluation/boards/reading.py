@@ -32,7 +32,7 @@ from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.final_runs import ended_for
 from evalsvc.evaluation.measures.menu import shown_measures
 from evalsvc.evaluation.models import Evaluation, Score
-from evalsvc.evaluation.roles import is_sealed
+from evalsvc.evaluation.roles import was_sealed
 
 NOT_COMPUTED = "not computed for this form of predictions"
 NO_VALUE = "the measure has no value for these predictions"
@@ -193,7 +193,7 @@ class Reading:
         dropped = {
             name
             for name, at in self.dropped.items()
-            if name in sent and sent[name] < at and not is_sealed(self.policy.setting, at)
+            if name in sent and sent[name] < at and not was_sealed(self.policy.setting, at)
         }
         runs = chain.from_iterable(self.runs.values())
         return Counter(run.system_id for run in runs if (run.system_id, run.run) in dropped)

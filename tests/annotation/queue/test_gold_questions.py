@@ -131,7 +131,7 @@ def test_curators_get_no_gold_questions() -> None:
 def test_a_hidden_check_comes_at_its_interval_without_feedback() -> None:
     project, user = with_known("check", check_every=1)
     seen = [answer_next(project, user, "A") for _ in range(5)]
-    assert [item.external_id for item, _ in seen] == ["s0", "known0", "s1", "known1", "s2"]
+    assert [item.use for item, _ in seen] == ["", "check", "", "check", ""]
     assert not any(cast.feedback for _, cast in seen)
 
 

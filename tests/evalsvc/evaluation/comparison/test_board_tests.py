@@ -519,7 +519,9 @@ def test_hidden_gold_withholds_tests_within_a_team(
     # Birch is not the best of its team; Solo is, but has no test over runs
     assert bands(setting) == {"Alder": "1", "Cedar": "2"}
     page = " ".join(client.get(reverse("board", args=["rel"])).content.decode().split())
-    assert "Holm over 1 pair of the 2 tested systems, adjusted for the 3 pairs of all systems of these" in page
+    assert (
+        "Holm over 1 pair of the 2 tested systems, adjusted for the 3 pairs of all systems of these" in page
+    )
 
 
 def test_the_best_system_of_a_team_on_hidden_gold_is_one_that_can_be_tested(

@@ -18,6 +18,7 @@ from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import contributed, file_contract
 from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.comparison.run_figures import THIN, class_rows
+from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests, keys_of
 from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, is_hidden, shown_values
 from evalsvc.evaluation.disclosure.shown_tests import AS_SHOWN, StoredTest
@@ -241,13 +242,16 @@ class _Comparison:
     def _as_shown(self, a: int, b: int, name: str, part: Part) -> Part:
         """Return the tests for teams: over runs, of their figures as shown.
 
-        Those of exact ones multiply single labels, by up to 12.7 with two runs.
+        Those of exact ones multiply single labels, by up to 12.7 with two runs. Of few runs against many, the
+        best of several systems of a team would be ahead too often.
         """
         sides = [[self.shown[evaluation] for _, evaluation in self.row.runs[place]] for place in (a, b)]
         names = [key for key in part if all(key in run for side in sides for run in side)]
         if name != WELCH:
             return {AS_SHOWN + key: part[key] for key in names}
-        return {AS_SHOWN + row.measure: _stored(a, b, name, row) for row in compare_runs(names, *sides)}
+        few = rules.few_against_many(*map(len, sides))
+        tests = compare_runs(names, *sides, least_df=few)
+        return {AS_SHOWN + row.measure: _stored(a, b, name, row) for row in tests}
 
     def merged(self, parts: Mapping[int, Part]) -> Tests:
         """Put the tests of all pairs together, adjusted over the pairs of a measure.

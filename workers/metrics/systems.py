@@ -85,7 +85,7 @@ class Comparison(NamedTuple):
     reason: str | None = None
 
 
-def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
+def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95, least_df: bool = False) -> Comparison:
     """Compute Welch's two-sided t test of a − b.
 
     d is Cohen's d (Harbecke et al. 2022, eq. 4).
@@ -96,6 +96,9 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
         Figures of the runs of each system.
     level : float, default 0.95
         Coverage of the interval of the difference.
+    least_df : bool, default False
+        Take n − 1 of the smaller side as df, the least that Welch's can be: the test then never errs more
+        often than its level says (Mickey and Brown 1966, Ann. Math. Stat. 37).
 
     Returns
     -------
@@ -111,16 +114,20 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     """
     x, y = _runs(a), _runs(b)
     first, second = spread(x), spread(y)
-    return welch_of_moments(first, second, level=level)
+    return welch_of_moments(first, second, level=level, least_df=least_df)
 
 
-def welch_of_moments(first: Spread, second: Spread, *, level: float = 0.95) -> Comparison:
+def welch_of_moments(
+    first: Spread, second: Spread, *, level: float = 0.95, least_df: bool = False
+) -> Comparison:
     """Compute the test from mean, deviation and n, as published.
 
     Parameters
     ----------
     first, second : Spread
     level : float, default 0.95
+    least_df : bool, default False
+        As for `welch`.
 
     Returns
     -------
@@ -137,7 +144,7 @@ def welch_of_moments(first: Spread, second: Spread, *, level: float = 0.95) -> C
     difference = first.mean - second.mean
     if min(first.n, second.n) < 2:
         return _unknown(difference, FEW_RUNS)
-    error, df = _standard_error(first, second)
+    error, df = _standard_error(first, second, least_df=least_df)
     if error == 0:
         return _unknown(difference, NO_VARIANCE)
     t = difference / error
@@ -265,7 +272,7 @@ def size_word(d: float) -> str | None:
     return next((word for least, word in _WORDS if abs(d) + 1e-9 >= least), "none")
 
 
-def detectable_difference(first: Spread, second: Spread) -> float:
+def detectable_difference(first: Spread, second: Spread, *, least_df: bool = False) -> float:
     """Compute the smallest difference that Welch's test mostly detects.
 
     At α .05, two-sided, and power 80 %: (t_.975 + t_.80) standard errors.
@@ -273,6 +280,8 @@ def detectable_difference(first: Spread, second: Spread) -> float:
     Parameters
     ----------
     first, second : Spread
+    least_df : bool, default False
+        As for `welch`.
 
     Returns
     -------
@@ -288,16 +297,18 @@ def detectable_difference(first: Spread, second: Spread) -> float:
 
     if min(first.n, second.n) < 2:
         return _NAN
-    error, df = _standard_error(first, second)
+    error, df = _standard_error(first, second, least_df=least_df)
     return float((stdtrit(df, 0.975) + stdtrit(df, 0.8)) * error)
 
 
-def _standard_error(first: Spread, second: Spread) -> tuple[float, float]:
-    """Compute the standard error of the difference and Welch's degrees of freedom."""
+def _standard_error(first: Spread, second: Spread, *, least_df: bool) -> tuple[float, float]:
+    """Compute the standard error of the difference and its degrees of freedom."""
     parts = first.deviation**2 / first.n, second.deviation**2 / second.n
     if sum(parts) == 0:
         return 0.0, _NAN
     df = sum(parts) ** 2 / (parts[0] ** 2 / (first.n - 1) + parts[1] ** 2 / (second.n - 1))
+    if least_df:
+        df = min(first.n, second.n) - 1
     return float(np.sqrt(sum(parts))), df
 
 

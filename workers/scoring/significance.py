@@ -41,11 +41,13 @@ class ComparedMeasure(NamedTuple):
     differing: int | None = None
 
 
-def _over_runs(name: str, left: Sequence[float], right: Sequence[float]) -> ComparedMeasure:
+def _over_runs(
+    name: str, left: Sequence[float], right: Sequence[float], *, least_df: bool
+) -> ComparedMeasure:
     """Compare the figures of several runs on each side by Welch's test."""
     if not np.isfinite([*left, *right]).all():
         return ComparedMeasure(name, reason=UNDEFINED)
-    one, two, test = spread(left), spread(right), welch(left, right)
+    one, two, test = spread(left), spread(right), welch(left, right, least_df=least_df)
     return ComparedMeasure(
         name,
         a=one.mean,
@@ -59,15 +61,18 @@ def _over_runs(name: str, left: Sequence[float], right: Sequence[float]) -> Comp
         d=test.d,
         word=test.word,
         reason=test.reason,
-        detectable=detectable_difference(one, two),
+        detectable=detectable_difference(one, two, least_df=least_df),
     )
 
 
 def compare_runs(
-    names: Sequence[str], left: Sequence[Values], right: Sequence[Values]
+    names: Sequence[str], left: Sequence[Values], right: Sequence[Values], *, least_df: bool = False
 ) -> list[ComparedMeasure]:
     """Compare two systems of several runs by each measure."""
-    return [_over_runs(name, [run[name] for run in left], [run[name] for run in right]) for name in names]
+    return [
+        _over_runs(name, [run[name] for run in left], [run[name] for run in right], least_df=least_df)
+        for name in names
+    ]
 
 
 def median_runs(

@@ -220,11 +220,10 @@ class BoardComparison(Comparison):
         pairs = self._stored(key)
         return [test for test in pairs.by_pair.values() if test.p is not None] if pairs else []
 
-    def family(self, key: str) -> int:
-        """Return for how many pairs p is adjusted; on hidden gold for those of all systems of two teams."""
-        tests = self.with_p(key)
-        hidden = self.board.policy.hidden
-        return sum(pairs_of_teams(*self._rows_of(test)) for test in tests) if hidden else len(tests)
+    def are_of_best(self, key: str) -> bool:
+        """True if tests are of the best systems of teams that have several, as on hidden gold."""
+        tests = self.with_p(key) if self.board.policy.hidden else ()
+        return any(pairs_of_teams(*self._rows_of(test)) > 1 for test in tests)
 
     def methods(self, key: str) -> list[str]:
         """Name the tests of a measure, that over runs first."""

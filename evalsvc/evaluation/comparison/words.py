@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
+from django.utils.text import capfirst
+
 from evalsvc.core.web.formatting import DASH, listed, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, latex_text, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
@@ -20,7 +22,8 @@ from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import THIN, class_titles
 from evalsvc.evaluation.comparison.sentences import Outcome, Side, points
 from evalsvc.evaluation.comparison.tested_systems import FIRST
-from evalsvc.evaluation.disclosure import gold_digest
+from evalsvc.evaluation.disclosure import gold_digest, rules
+from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.measures import references
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
@@ -30,7 +33,6 @@ from evalsvc.evaluation.measures.menu import MENU, Measure
 NOT_COMPUTED = "the tests are not computed yet"
 NO_SHARED_MEASURE = "a side lacks the measure"
 REVERSALS, FEW = 3, 3
-FEW_OF_MANY = 4  # from so many runs on, Welch's t keeps its level of .05 within about .01
 METHOD = (
     "Systems with several runs: Welch’s t over runs, two-sided, with Cohen’s d. With one run: paired"
     " randomisation and bootstrap over items, 1,000 replicates, of the median run. Holm over the pairs of a"
@@ -42,24 +44,30 @@ METHOD_OF_BOARD = (
     f" {FIRST} systems by a measure."
 )
 METHOD_OF_HIDDEN = (
-    " While the gold is hidden, only the best system of each team is tested; p is adjusted for all pairs of"
-    " systems of two teams."
+    " While the gold is hidden, only the best system of each team is tested; p is first multiplied by the"
+    " number of pairs of systems of the two teams."
 )
-FEW_RUNS = "Welch’s t errs more often where one side has two or three runs and the other many."
+FEW_RUNS = "Welch’s t errs more often where one side has two or three runs and the other many"
+FEW_RUNS_OF_HIDDEN = (
+    "where one side has two or three runs and the other many, t has the degrees of freedom of the smaller"
+)
 CLASS_METHOD = f"Classes with {THIN} items of the gold or more are one family for Holm, over all pairs."
 
 
 def method(comparison: Comparison) -> str:
     """Name the tests of a comparison."""
     tests = METHOD if comparison.is_tested or not comparison.tests else METHOD_OF_BOARD
-    hidden = METHOD_OF_HIDDEN if comparison.board.policy.hidden else ""
-    return tests + hidden + (f" {FEW_RUNS}" if are_few(row.n for row in comparison.rows) else "")
+    tests += METHOD_OF_HIDDEN if comparison.board.policy.hidden else ""
+    few = few_runs(comparison.board.policy, (row.n for row in comparison.rows))
+    return f"{tests} {capfirst(few)}." if few else tests
 
 
-def are_few(runs: Iterable[int]) -> bool:
-    """True if of two systems tested over so many runs one has two or three, the other over twice as many."""
+def few_runs(policy: Policy, runs: Iterable[int]) -> str:
+    """Say how systems with few runs are tested against some with many, empty for none."""
     several = [n for n in runs if n > 1]
-    return bool(several) and min(several) < FEW_OF_MANY and max(several) > 2 * min(several)
+    if not several or not rules.few_against_many(min(several), max(several)):
+        return ""
+    return FEW_RUNS_OF_HIDDEN if policy.hidden else FEW_RUNS
 
 
 def figure(comparison: Comparison, column: Column, place: int) -> RunStatistics | None:

@@ -17,6 +17,7 @@ P_BOUNDS = ((0.001, "< .001"), (0.01, "< .01"), (0.05, "< .05"))
 PER_DAY, REFUSALS_PER_DAY = 5, 20
 WARN_ABOVE = 0.1
 LEAST_STEPS = 5  # of a test's width
+FEW_RUNS = 4  # from so many on, Welch's t keeps its level of .05 within about .01
 TINY = 1e-12
 
 
@@ -113,3 +114,9 @@ def label_bits(counts: Iterable[int]) -> float:
     present = [count for count in counts if count]
     total = sum(present)
     return sum(count * log2(total / count) for count in present)
+
+
+def few_against_many(one: int, other: int) -> bool:
+    """True if Welch's t errs too often over so many runs: of equal systems with 2 and 20, 12 % at .05."""
+    few, many = sorted((one, other))
+    return few < FEW_RUNS and many > 2 * few

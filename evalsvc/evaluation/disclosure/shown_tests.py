@@ -103,19 +103,20 @@ def adjusted_if_let_out(
 ) -> list[StoredTest]:
     """Adjust p after Holm over the tests that are let out; the others lose theirs.
 
-    Each is the test of one pair `chosen_from` so many, of the best systems of two teams: all of these count.
-    The p of withheld pairs is taken for 1, or else the adjusted p would tell where it stands. Over items the
-    greatest p of the range shown is adjusted: readers choose the number of pairs, which would be as many
-    further bounds.
+    Each is the test of one pair `chosen_from` so many, of the best systems of two teams: its p is multiplied
+    by their number first, so that teams make only their own tests stricter. Adjusted over all tests, p would
+    tell where those of withheld pairs stand. Over items the greatest p of the range shown is adjusted: by the
+    number of pairs, which readers choose, they would learn as many further bounds.
     """
     p_of = {
         test: test.p if test.differing is None else rules.greatest_p(test.p)
         for test in tests
         if test.p is not None and not _few_differ(test) and not withheld(test)
     }
-    holm, highest, pairs = dict[StoredTest, float](), 0.0, sum(map(chosen_from, p_of))
-    for before, (test, p) in enumerate(sorted(p_of.items(), key=lambda each: each[1])):
-        highest = max(highest, min(1.0, p * (pairs - before)))
+    of_teams = {test: min(1.0, p * chosen_from(test)) for test, p in p_of.items()}
+    holm, highest = dict[StoredTest, float](), 0.0
+    for before, (test, p) in enumerate(sorted(of_teams.items(), key=lambda each: each[1])):
+        highest = max(highest, min(1.0, p * (len(of_teams) - before)))
         holm[test] = highest
     return [msgspec.structs.replace(test, p=p_of.get(test), p_holm=holm.get(test)) for test in tests]
 

@@ -47,13 +47,13 @@ def tested(tests: BoardComparison, board: Board) -> str:
     if not bands:
         return ""
     systems = next(iter(bands.values())).of
-    n, family = len(tests.with_p(key)), tests.family(key)
-    by, pairs = tests.methods_in_words(key), counted(n, "pair")
+    pairs = counted(len(tests.with_p(key)), "pair")
+    by = tests.methods_in_words(key)
     described = f"ranks by tests: {by}, .05 after Holm over {pairs} of the {systems} tested systems"
-    if family > n:
-        described += f", adjusted for the {family:,} pairs of all systems of these teams"
-    if words.are_few(row.n for row in tests.rows if row.runs.system in bands):
-        described += f"; {words.FEW_RUNS.rstrip('.')}"
+    if tests.are_of_best(key):
+        described += ", each p multiplied by the number of pairs of systems of its two teams"
+    if few := words.few_runs(board.policy, (row.n for row in tests.rows if row.runs.system in bands)):
+        described += f"; {few}"
     if ends := tests.detectable(key):
         described += f"; {_detectable(ends, measure)}"
     return described

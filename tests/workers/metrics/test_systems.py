@@ -1,5 +1,7 @@
 """Comparison of systems: SciPy, a published example, degenerate runs, Holm, bands."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from workers.metrics.systems import (
     Printed,
     Spread,
     cohens_d,
+    detectable_difference,
     holm,
     size_word,
     spread,
@@ -21,6 +24,17 @@ from workers.metrics.systems import (
 A = [0.71, 0.72, 0.705, 0.731, 0.718]
 B = [0.69, 0.702, 0.655, 0.71, 0.699, 0.688]
 runs = st.lists(st.floats(0, 1), min_size=2, max_size=7)
+
+
+def test_the_least_degrees_of_freedom_are_those_of_the_smaller_side() -> None:
+    """Of equal systems Welch's own find 12 % of two runs against 20 to differ at .05."""
+    two, twenty = [0.70, 0.72], [0.6 + at / 100 for at in range(20)]
+    welchs, least = welch(two, twenty), welch(two, twenty, least_df=True)
+    assert (least.df, least.t) == (1, welchs.t)
+    assert least.p == pytest.approx(1 - 2 / math.pi * math.atan(abs(welchs.t)))  # Cauchy's distribution
+    assert least.low < welchs.low < welchs.high < least.high
+    sides = spread(np.array(two)), spread(np.array(twenty))
+    assert detectable_difference(*sides, least_df=True) > detectable_difference(*sides)
 
 
 def test_welch_on_known_runs() -> None:

@@ -50,7 +50,7 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `sharing` are the systems that sent one of its files; `aggregates` made bags of sentences. So many runs
     were `withdrawn` when their figures were known; of so many others, a file that chooses. So many of those
     withheld are `similar` to a run of another system, or to one that the setting does not score. Of its team,
-    so many `systems_of_team` have figures, or had some when their runs were withdrawn.
+    so many `systems_of_team` have figures here, or had some when their runs were withdrawn.
     """
 
     system: int

@@ -176,11 +176,10 @@ class Reading:
         ]
 
     def _known_systems(self) -> dict[int, set[int]]:
-        """Return the systems of which each team knows figures, those of which it withdrew all runs, too."""
+        """Return the systems of which each team knows figures here, those withdrawn as a whole, too."""
         known = defaultdict[int, set[int]](set)
         figured = (run for run in chain.from_iterable(self.runs.values()) if run.pk not in self.withheld)
-        gone = (each.run for each in (*self.shown.withdrawn, *self.shown.withdrawn_beside))
-        for run in chain(figured, gone):
+        for run in chain(figured, (each.run for each in self.shown.withdrawn)):
             known[run.team_id].add(run.system_id)
         return known
 

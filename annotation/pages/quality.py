@@ -101,7 +101,7 @@ class QualityForm(ActionForm, forms.ModelForm):
         help_texts = {
             "qualifies": "Annotators get other sentences only after passing. Only this round gives feedback.",
             "pass_percent": "Annotators below it are paused after the round, or after enough hidden checks.",
-            "check_every": "0 for none. Shuffle sentences of a text before the import, or checks stand out.",
+            "check_every": "0 for none. Shuffle the sentences before the import, or checks stand out.",
             "least_checks": "Nobody is paused for hidden checks before answering this many.",
             "suggests": "People tend to accept predictions. Answers given with one are marked.",
             "calls_extra": "Otherwise adjudicators ask. The person asked may notice that others disagreed.",

@@ -20,6 +20,10 @@ NOT_BEST = "while the gold is hidden, only the best system of each team is teste
 CHOSEN_RUNS = "while the gold is hidden, only systems that show all their runs are tested"
 UNVARIED = "the runs of both sides do not vary"
 FEW = 20
+MANY_PAIRS = (
+    "while the gold is hidden, a test over items shows no difference among so many pairs of systems of these"
+    " teams: compare fewer"
+)
 FEW_DIFFER = f"while the gold is hidden, a test over items needs {FEW} that are right for one side alone"
 
 
@@ -106,19 +110,30 @@ def adjusted_if_let_out(
     Each is the test of one pair `chosen_from` so many, of the best systems of two teams: its p is multiplied
     by their number first, so that teams make only their own tests stricter. Adjusted over all tests, p would
     tell where those of withheld pairs stand. Over items the greatest p of the range shown is adjusted: by the
-    number of pairs, which readers choose, they would learn as many further bounds.
+    number of pairs, which readers choose, they would learn as many further bounds. Where even the least range
+    would show no difference there is no test, whatever p.
     """
     p_of = {
         test: test.p if test.differing is None else rules.greatest_p(test.p)
         for test in tests
         if test.p is not None and not _few_differ(test) and not withheld(test)
     }
+    least, reasons = rules.greatest_p(0), dict[StoredTest, str]()
+    for test in p_of:
+        if test.differing is not None and least * chosen_from(test) * len(p_of) >= SIGNIFICANT:
+            reasons[test] = MANY_PAIRS
+    p_of = {test: p for test, p in p_of.items() if test not in reasons}
     of_teams = {test: min(1.0, p * chosen_from(test)) for test, p in p_of.items()}
     holm, highest = dict[StoredTest, float](), 0.0
     for before, (test, p) in enumerate(sorted(of_teams.items(), key=lambda each: each[1])):
         highest = max(highest, min(1.0, p * (len(of_teams) - before)))
         holm[test] = highest
-    return [msgspec.structs.replace(test, p=p_of.get(test), p_holm=holm.get(test)) for test in tests]
+    return [
+        msgspec.structs.replace(
+            test, p=p_of.get(test), p_holm=holm.get(test), reason=reasons.get(test, test.reason)
+        )
+        for test in tests
+    ]
 
 
 def shown_test(

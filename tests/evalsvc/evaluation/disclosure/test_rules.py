@@ -9,7 +9,7 @@ import pytest
 
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
-from evalsvc.evaluation.disclosure.shown_tests import StoredTest, adjusted_if_let_out
+from evalsvc.evaluation.disclosure.shown_tests import MANY_PAIRS, StoredTest, adjusted_if_let_out
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Setting
 
@@ -84,6 +84,19 @@ def test_p_of_the_best_systems_of_two_teams_is_adjusted_for_all_pairs_of_their_s
         tests, lambda test: "withheld" if test.b == 2 else "", lambda test: pairs[test.b]
     )
     assert [test.p_holm for test in withheld] == [0.06, None]
+
+
+def test_over_items_there_is_no_test_where_no_p_could_show_a_difference() -> None:
+    """Of teams with 50 pairs of systems any two were said not to differ, 500 of 1,000 items apart."""
+    for p in (0.0001, 0.03, 0.9):
+        test = StoredTest(0, 1, "over items", p=p, differing=20)
+        [fewer], [many] = (
+            adjusted_if_let_out([test], lambda test: "", lambda test, n=n: n) for n in (49, 51)
+        )
+        assert (fewer.p_holm is None, fewer.reason) == (False, None)
+        assert (many.p, many.p_holm, many.reason) == (None, None, MANY_PAIRS)
+    runs = StoredTest(0, 1, "over runs", p=0.0001)
+    assert adjusted_if_let_out([runs], lambda test: "", lambda test: 51)[0].p_holm == 0.0001 * 51
 
 
 @pytest.mark.parametrize(

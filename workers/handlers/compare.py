@@ -20,7 +20,7 @@ from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.comparison.run_figures import THIN, class_rows
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests, keys_of
-from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, is_hidden, shown_values
+from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, claims_of, is_hidden, shown_values
 from evalsvc.evaluation.disclosure.shown_tests import AS_SHOWN, StoredTest
 from evalsvc.evaluation.measures.composition import Composition
 from evalsvc.evaluation.measures.families import class_key, label_of
@@ -242,16 +242,23 @@ class _Comparison:
     def _as_shown(self, a: int, b: int, name: str, part: Part) -> Part:
         """Return the tests for teams: over runs, of their figures as shown.
 
-        Those of exact ones multiply single labels, by up to 12.7 with two runs. Of few runs against many, the
-        best of several systems of a team would be ahead too often.
+        Those of exact ones multiply single labels, by up to 12.7 with two runs. By few runs against many, or
+        by half a step, the best of several systems of a team would be ahead too often.
         """
         sides = [[self.shown[evaluation] for _, evaluation in self.row.runs[place]] for place in (a, b)]
         names = [key for key in part if all(key in run for side in sides for run in side)]
         if name != WELCH:
             return {AS_SHOWN + key: part[key] for key in names}
         few = rules.few_against_many(*map(len, sides))
-        tests = compare_runs(names, *sides, least_df=few)
+        steps = {key: self._step(key, a, b) for key in names}
+        tests = compare_runs(names, *sides, least_df=few, steps=steps)
         return {AS_SHOWN + row.measure: _stored(a, b, name, row) for row in tests}
+
+    def _step(self, key: str, *places: int) -> float:
+        """Return the greatest step of a measure over the runs at these places."""
+        policy = Policy(self.setting, hidden=True, version=self.row.version)
+        runs = (self.evaluations[run] for place in places for _, run in self.row.runs[place])
+        return max(policy.step(key, claims_of(run.classes, key)) or 0.0 for run in runs)
 
     def merged(self, parts: Mapping[int, Part]) -> Tests:
         """Put the tests of all pairs together, adjusted over the pairs of a measure.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -85,7 +86,9 @@ class Comparison(NamedTuple):
     reason: str | None = None
 
 
-def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95, least_df: bool = False) -> Comparison:
+def welch(
+    a: ArrayLike, b: ArrayLike, *, level: float = 0.95, least_df: bool = False, step: float = 0.0
+) -> Comparison:
     """Compute Welch's two-sided t test of a − b.
 
     d is Cohen's d (Harbecke et al. 2022, eq. 4).
@@ -99,6 +102,9 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95, least_df: bool = F
     least_df : bool, default False
         Take n − 1 of the smaller side as df, the least that Welch's can be: the test then never errs more
         often than its level says (Mickey and Brown 1966, Ann. Math. Stat. 37).
+    step : float, default 0
+        To which the figures are rounded. Either mean may be half a step off: t and p are those of the least
+        difference that rounds to this one, |a − b| less a step.
 
     Returns
     -------
@@ -114,11 +120,11 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95, least_df: bool = F
     """
     x, y = _runs(a), _runs(b)
     first, second = spread(x), spread(y)
-    return welch_of_moments(first, second, level=level, least_df=least_df)
+    return welch_of_moments(first, second, level=level, least_df=least_df, step=step)
 
 
 def welch_of_moments(
-    first: Spread, second: Spread, *, level: float = 0.95, least_df: bool = False
+    first: Spread, second: Spread, *, level: float = 0.95, least_df: bool = False, step: float = 0.0
 ) -> Comparison:
     """Compute the test from mean, deviation and n, as published.
 
@@ -126,7 +132,7 @@ def welch_of_moments(
     ----------
     first, second : Spread
     level : float, default 0.95
-    least_df : bool, default False
+    least_df, step
         As for `welch`.
 
     Returns
@@ -147,7 +153,7 @@ def welch_of_moments(
     error, df = _standard_error(first, second, least_df=least_df)
     if error == 0:
         return _unknown(difference, NO_VARIANCE)
-    t = difference / error
+    t = math.copysign(max(abs(difference) - step, 0), difference) / error
     reach = float(stdtrit(df, (1 + level) / 2)) * error
     d = cohens_d(first, second)
     p = float(2 * stdtr(df, -abs(t)))

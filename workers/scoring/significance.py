@@ -19,6 +19,7 @@ NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
 CLASS_NOT_RESAMPLED = "a side has one run, and these figures per class are not resampled"
 NAN = float("nan")
 Values = Mapping[str, float]
+NOT_ROUNDED: Values = {}
 
 
 class ComparedMeasure(NamedTuple):
@@ -42,12 +43,12 @@ class ComparedMeasure(NamedTuple):
 
 
 def _over_runs(
-    name: str, left: Sequence[float], right: Sequence[float], *, least_df: bool
+    name: str, left: Sequence[float], right: Sequence[float], *, least_df: bool, step: float
 ) -> ComparedMeasure:
     """Compare the figures of several runs on each side by Welch's test."""
     if not np.isfinite([*left, *right]).all():
         return ComparedMeasure(name, reason=UNDEFINED)
-    one, two, test = spread(left), spread(right), welch(left, right, least_df=least_df)
+    one, two, test = spread(left), spread(right), welch(left, right, least_df=least_df, step=step)
     return ComparedMeasure(
         name,
         a=one.mean,
@@ -66,11 +67,20 @@ def _over_runs(
 
 
 def compare_runs(
-    names: Sequence[str], left: Sequence[Values], right: Sequence[Values], *, least_df: bool = False
+    names: Sequence[str],
+    left: Sequence[Values],
+    right: Sequence[Values],
+    *,
+    least_df: bool = False,
+    steps: Values = NOT_ROUNDED,
 ) -> list[ComparedMeasure]:
-    """Compare two systems of several runs by each measure."""
+    """Compare two systems of several runs by each measure; figures may be rounded to steps."""
     return [
-        _over_runs(name, [run[name] for run in left], [run[name] for run in right], least_df=least_df)
+        _over_runs(
+            *(name, [run[name] for run in left], [run[name] for run in right]),
+            least_df=least_df,
+            step=steps.get(name, 0.0),
+        )
         for name in names
     ]
 

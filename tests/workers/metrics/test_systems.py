@@ -33,6 +33,10 @@ def test_the_least_degrees_of_freedom_are_those_of_the_smaller_side() -> None:
     assert (least.df, least.t) == (1, welchs.t)
     assert least.p == pytest.approx(1 - 2 / math.pi * math.atan(abs(welchs.t)))  # Cauchy's distribution
     assert least.low < welchs.low < welchs.high < least.high
+    rounded = welch(two, twenty, step=0.005)
+    assert rounded.t == pytest.approx(welchs.t * (1 - 0.005 / abs(welchs.difference)))
+    assert (rounded.df, rounded.low, rounded.p > welchs.p) == (welchs.df, welchs.low, True)
+    assert welch(two, twenty, step=1).p == 1
     sides = spread(np.array(two)), spread(np.array(twenty))
     assert detectable_difference(*sides, least_df=True) > detectable_difference(*sides)
 

@@ -20,10 +20,7 @@ NOT_BEST = "while the gold is hidden, only the best system of each team is teste
 CHOSEN_RUNS = "while the gold is hidden, only systems that show all their runs are tested"
 UNVARIED = "the runs of both sides do not vary"
 FEW = 20
-MANY_PAIRS = (
-    "while the gold is hidden, a test over items shows no difference among so many pairs of systems of these"
-    " teams: compare fewer"
-)
+MANY_PAIRS = "while the gold is hidden, a test over items shows no difference among so many systems of teams"
 FEW_DIFFER = f"while the gold is hidden, a test over items needs {FEW} that are right for one side alone"
 
 

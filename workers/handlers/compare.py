@@ -139,16 +139,19 @@ class _Comparison:
         self.submissions = compared.submissions(row)
         self.cases: dict[int, ScoringCase] = {}
 
+    @cached_property
+    def _policy(self) -> Policy:
+        return Policy(self.setting, hidden=True, version=self.row.version)
+
     def _shown_values(self, scores: Iterable[tuple[int, str, float | None]]) -> dict[int, Values]:
         """Return the figures of each run as teams see them."""
-        policy = Policy(self.setting, hidden=True, version=self.row.version)
         exact: dict[int, list[ShownValue]] = {}
         for evaluation, measure, value in scores:
             exact.setdefault(evaluation, []).append(ShownValue(measure, value))
         return {
             key: {
                 shown.measure: shown.value
-                for shown in shown_values(policy, exact.get(key, ()), evaluation.classes)
+                for shown in shown_values(self._policy, exact.get(key, ()), evaluation.classes)
                 if shown.value is not None
             }
             for key, evaluation in self.evaluations.items()
@@ -256,9 +259,8 @@ class _Comparison:
 
     def _step(self, key: str, *places: int) -> float:
         """Return the greatest step of a measure over the runs at these places."""
-        policy = Policy(self.setting, hidden=True, version=self.row.version)
         runs = (self.evaluations[run] for place in places for _, run in self.row.runs[place])
-        return max(policy.step(key, claims_of(run.classes, key)) or 0.0 for run in runs)
+        return max(self._policy.step(key, claims_of(run.classes, key)) or 0.0 for run in runs)
 
     def merged(self, parts: Mapping[int, Part]) -> Tests:
         """Put the tests of all pairs together, adjusted over the pairs of a measure.

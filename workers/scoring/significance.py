@@ -62,7 +62,7 @@ def _over_runs(
         d=test.d,
         word=test.word,
         reason=test.reason,
-        detectable=detectable_difference(one, two, least_df=least_df),
+        detectable=detectable_difference(one, two, least_df=least_df) + step,
     )
 
 

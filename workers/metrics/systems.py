@@ -101,7 +101,7 @@ def welch(
         Coverage of the interval of the difference.
     least_df : bool, default False
         Take n − 1 of the smaller side as df, the least that Welch's can be: the test then never errs more
-        often than its level says (Mickey and Brown 1966, Ann. Math. Stat. 37).
+        often than its level allows (Mickey and Brown 1966, Ann. Math. Stat. 37).
     step : float, default 0
         To which the figures are rounded. Either mean may be half a step off: t and p are those of the least
         difference that rounds to this one, |a − b| less a step.

@@ -45,7 +45,7 @@ METHOD_OF_BOARD = (
 )
 METHOD_OF_HIDDEN = (
     " While the gold is hidden, only the best system of each team is tested; p is first multiplied by the"
-    " number of pairs of systems of the two teams."
+    " number of pairs of systems of the two teams, and t goes by the difference less a step of rounding."
 )
 FEW_RUNS = "Welch’s t errs more often where one side has two or three runs and the other many"
 FEW_RUNS_OF_HIDDEN = (

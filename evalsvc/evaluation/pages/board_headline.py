@@ -50,6 +50,8 @@ def tested(tests: BoardComparison, board: Board) -> str:
     pairs = counted(len(tests.with_p(key)), "pair")
     by = tests.methods_in_words(key)
     described = f"ranks by tests: {by}, .05 after Holm over {pairs} of the {systems} tested systems"
+    if board.policy.hidden:
+        described += ", by the difference less a step of rounding"
     if tests.are_of_best(key):
         described += ", each p multiplied by the number of pairs of systems of its two teams"
     if few := words.few_runs(board.policy, (row.n for row in tests.rows if row.runs.system in bands)):

@@ -87,7 +87,7 @@ def test_p_of_the_best_systems_of_two_teams_is_adjusted_for_all_pairs_of_their_s
 
 
 def test_over_items_there_is_no_test_where_no_p_could_show_a_difference() -> None:
-    """Of teams with 50 pairs of systems any two were said not to differ, 500 of 1,000 items apart."""
+    """Of teams with 50 pairs of systems none was ahead of another, 500 of 1,000 items apart."""
     for p in (0.0001, 0.03, 0.9):
         test = StoredTest(0, 1, "over items", p=p, differing=20)
         [fewer], [many] = (

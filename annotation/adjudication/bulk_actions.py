@@ -138,7 +138,7 @@ def _states_after(project: Project, items: Sequence[Item], action: str) -> dict[
         records = recomputation.load_records([item.pk for item in chunk])
         for item in chunk:
             records[item.pk].decisions = [each for each in records[item.pk].decisions if each.lapsed]
-            item.asked = item.extra + 1 if item.state == SETTLED else item.asked
+            item.asked += item.state == SETTLED
             item_state.derive_state(item, records[item.pk], rules, item_state.DecisionChanges())
             states[item.pk] = item.state
     return states
@@ -217,7 +217,7 @@ def _change(project: Project, items: Sequence[Item], action: str, by: User, valu
         return
     Adjudication.objects.filter(item__in=pks).active().update(reopened_at=Now())
     Item.objects.filter(pk__in=[item.pk for item in items if item.state == SETTLED]).update(
-        asked=F("extra") + 1
+        asked=F("asked") + 1
     )
     recomputation.recompute_items(project, pks)
 

@@ -297,7 +297,7 @@ def ask_one_more(item: Item, *, by: User) -> Item:
             "Nobody who labels in this project is left who could answer this sentence.",
             hint="Decide it, or ask a curator to add annotators or to open the project.",
         )
-    item.asked = item.extra + 1
+    item.asked += 1
     item.save(update_fields=["asked"])
     return item_state.update_state(item)
 

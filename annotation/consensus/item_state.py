@@ -21,16 +21,20 @@ from evalsvc.core.database import now
 from evalsvc.core.formats.label_mapping import Payload
 
 ANY_VOTES = "any"  # key of a decision that does not depend on the votes
-FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "extra", "free"]
+FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "called", "extra", "free"]
 
 
 @dataclass(slots=True)
 class ItemRecords:
-    """Active answers, leases and applicable decisions of an item."""
+    """Active answers, leases and applicable decisions of an item.
+
+    `first` is an answer that its person gave just now, and none before it.
+    """
 
     answers: list[Answer] = field(default_factory=list)
     leases: list[Lease] = field(default_factory=list)
     decisions: list[Adjudication] = field(default_factory=list)
+    first: Answer | None = None
 
 
 @dataclass(slots=True)
@@ -171,9 +175,9 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
         _mark_asked_again(records.answers, rules, changes)
     if item.use:  # a gold question is never decided, and open to everybody
         return
-    item.extra = item.asked
-    if rules.project.calls_extra:
-        _call_extra(item, records, rules)
+    item.extra = item.asked + item.called
+    if rules.project.calls_extra and records.first:
+        _call_extra(item, records, rules, records.first)
     k = answers_needed(item, rules.project)
     counted = counted_answers(records.answers, k=k)
     mapped = [rules.mapping.payload(answer.payload) for answer in counted]
@@ -205,17 +209,20 @@ def may_extend(item: Item, project: Project) -> bool:
     return item.extra < project.most_extra
 
 
-def _call_extra(item: Item, records: ItemRecords, rules: Rules) -> None:
-    """Call one more person while the answers as first given are disputed.
+def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -> None:
+    """Call one more person if an answer counts and those as first given are now disputed.
 
-    By the present ones, whoever tried all answers would learn those of others from the calls.
+    By the present ones, whoever tried all answers would learn those of others from the calls. A call stands,
+    and no change of labels, rule or k makes one: which sentences come would tell what the others answered.
     """
     while may_extend(item, rules.project):
         k = answers_needed(item, rules.project)
-        first = [answer.first_payload or answer.payload for answer in counted_answers(records.answers, k=k)]
+        counted = counted_answers(records.answers, k=k)
+        first = [answer.first_payload or answer.payload for answer in counted]
         mapped = [rules.mapping.payload(payload).payload for payload in first]
-        if rules.verdict(mapped, k, rules.policy).state != majority.DISPUTED:
+        if given not in counted or rules.verdict(mapped, k, rules.policy).state != majority.DISPUTED:
             break
+        item.called += 1
         item.extra += 1
 
 

@@ -102,6 +102,9 @@ class Item(models.Model):
     repeats = models.JSONField(default=list, help_text='Lines that repeated it: [{"file","line","id"}].')
     k = models.PositiveSmallIntegerField(null=True, help_text="Overrides the project's k.")
     asked = models.PositiveSmallIntegerField(default=0, help_text="People a decider called in beyond k.")
+    called = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="People called beyond k by the option `calls_extra`."
+    )
     extra = models.PositiveSmallIntegerField(default=0, help_text="People wanted beyond k in total.")
     use = models.CharField(max_length=8, choices=Use, default="", blank=True)
     free = models.SmallIntegerField(default=0, help_text="Answers still wanted and not leased out.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from annotation.consensus import item_state, known_answers, recomputation
@@ -99,11 +100,27 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
     record(project, "quality settings", by=by, before=before, after=values)
     Project.objects.filter(pk=project.pk).update(**values)
     project.refresh_from_db()
-    if {"most_extra", "calls_extra"} & set(values):
-        recomputation.recompute_after_change(project)
+    _call_extra(project, before)
     if "check_every" in values:  # what a person held once may come again; annotators are locked after items
         Annotator.objects.filter(project=project).update(searched_at=None, round_since=None)
     return project
+
+
+def _call_extra(project: Project, before: dict[str, Any]) -> None:
+    """Call one more person about each dispute that waits, as the option or its limit allows it now.
+
+    Without the option, cancel all calls.
+    """
+    switched = before.get("calls_extra", project.calls_extra) != project.calls_extra
+    raised = before.get("most_extra", project.most_extra) < project.most_extra
+    items = project.items.filter(called__gt=0)
+    if project.calls_extra:
+        items = project.items.filter(use="", state=Item.State.DISPUTED, extra__lt=project.most_extra)
+    if switched or (raised and project.calls_extra):
+        locked = items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
+        list(locked)  # in this order, as all who lock several
+        items.update(called=F("called") + 1 if project.calls_extra else 0)
+        recomputation.recompute_after_change(project)
 
 
 def _validate_options(project: Project, values: dict[str, Any]) -> None:

@@ -285,7 +285,7 @@ def _update_answer(
         own.set_aside, own.again = own.set_aside or annotator.paused_at is not None, False
         own.save(update_fields=["vote", "payload", "first_payload", "set_aside", "again", "guideline"])
     else:
-        records.answers += sql.fetch(
+        (own,) = sql.fetch(
             Answer,
             sql.ADD_ANSWER,
             item=item.pk,
@@ -298,6 +298,9 @@ def _update_answer(
             aside=records.exclusion.oversight,
             guideline=vote.guideline,
         )
+        records.answers.append(own)
+    if payload is not None and own is not None and own.first_payload is None:
+        records.first = own
 
 
 def _has_place(participant: Participant, records: _VoteRecords) -> bool:

@@ -60,6 +60,7 @@ class Queue(RuleBasedStateMachine):
         self.items = list(self.project.items.order_by("rank"))
         self.k, self.calls_extra = 2, False
         self.asked = dict.fromkeys(range(ITEMS), 0)
+        self.called = dict.fromkeys(range(ITEMS), 0)
         self.log: list[tuple[int, int, Relations | str, UUID]] = []
         self.excluded: set[tuple[int, int]] = set()
         self.paused: set[int] = set()
@@ -112,25 +113,32 @@ class Queue(RuleBasedStateMachine):
         return answers
 
     def decided(self, item: int) -> tuple[int, list[int], Verdict]:
-        """Return the answers needed, the answers that count, and the outcome.
+        """Return the answers needed, the answers that count, and the outcome."""
+        answers, wanted = self.answers_in_order(item), self.wanted(item)
+        return wanted, self.counting(item)[:wanted], self.outcome(item, answers)
 
-        One more person is called where the answers as first given are disputed.
-        """
-        answers = self.answers_in_order(item)
-        counting = [person for person in answers if (item, person) not in self.excluded]
+    def wanted(self, item: int) -> int:
+        return self.k + self.asked[item] + self.called[item]
 
-        def outcome(given: dict[int, Relations], wanted: int) -> Verdict:
-            payloads = [{"spans": [], "relations": given[person]} for person in counting[:wanted]]
-            return decide(payloads, kind="relations", policy="majority", k=wanted)
+    def counting(self, item: int) -> list[int]:
+        return [person for person in self.answers_in_order(item) if (item, person) not in self.excluded]
 
-        wanted, most = self.k + self.asked[item], self.k + MOST_EXTRA
+    def outcome(self, item: int, given: dict[int, Relations]) -> Verdict:
+        wanted = self.wanted(item)
+        payloads = [{"spans": [], "relations": given[person]} for person in self.counting(item)[:wanted]]
+        return decide(payloads, kind="relations", policy="majority", k=wanted)
+
+    def may_call(self, item: int) -> bool:
+        return self.calls_extra and self.asked[item] + self.called[item] < MOST_EXTRA
+
+    def call(self, item: int, person: int) -> None:
+        """After a first answer that counts, call one more where those as first given are disputed."""
         while (
-            self.calls_extra
-            and wanted < most
-            and outcome(self.first_answers(item), wanted).state == "disputed"
+            self.may_call(item)
+            and person in self.counting(item)[: self.wanted(item)]
+            and self.outcome(item, self.first_answers(item)).state == "disputed"
         ):
-            wanted += 1
-        return wanted, counting[:wanted], outcome(answers, wanted)
+            self.called[item] += 1
 
     def free(self, item: int) -> int:
         """Return the places that nobody has: by an answer, a lease, or one withdrawn in the last hours."""
@@ -207,6 +215,8 @@ class Queue(RuleBasedStateMachine):
         self.log.append((item, person, payload, name))
         if person in self.paused:
             self.excluded.add((item, person))
+        if sum(not isinstance(act[2], str) for act in self.acts(item, person)) == 1:
+            self.call(item, person)
         self.keep_place(item, person, had=had)
         assert is_surplus(self.items[item], self.people[person]) == (person not in self.decided(item)[1])
 
@@ -264,14 +274,19 @@ class Queue(RuleBasedStateMachine):
     @rule(calls=st.booleans())
     def toggle_extra_annotators(self, calls: bool) -> None:
         quality_settings.set_quality_options(self.project, by=curator(), calls_extra=calls)
-        self.calls_extra = calls
+        switched, self.calls_extra = calls != self.calls_extra, calls
+        for item in range(ITEMS):
+            if not calls:
+                self.called[item] = 0
+            elif switched and self.may_call(item) and self.decided(item)[2].state == "disputed":
+                self.called[item] += 1
 
     @rule(item=what)
     def ask_one_more(self, item: int) -> None:
         wanted, _, verdict = self.decided(item)
         if verdict.state in ("disputed", "settled") and wanted < self.k + MOST_EXTRA:
             decisions.ask_one_more(self.items[item], by=curator())
-            self.asked[item] = wanted - self.k + 1
+            self.asked[item] += 1
         else:
             with pytest.raises(Conflict):
                 decisions.ask_one_more(self.items[item], by=curator())

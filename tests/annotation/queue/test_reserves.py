@@ -12,7 +12,7 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus import item_state
 from annotation.models import Lease, Vote
-from annotation.ontology import guideline_versions
+from annotation.ontology import guideline_versions, inventory
 from annotation.queue import leases, quality_settings, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.errors.exceptions import Conflict
@@ -252,6 +252,62 @@ def test_a_later_answer_has_no_older_guideline_than_the_ones_before() -> None:
     item.refresh_from_db()
     assert list(Vote.objects.order_by("number").values_list("guideline", flat=True)) == [1, 2, 2, 2, 2]
     assert item.state == "settled"
+
+
+@pytest.mark.parametrize(("first", "second"), [("A", "B"), ("A", "C"), ("A", "A")])
+def test_no_change_of_labels_rule_or_k_makes_a_call_or_takes_one_back(first: str, second: str) -> None:
+    """Else a person who has nothing left would learn from what comes which labels the others gave."""
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, [first], [second])
+    called = (1, 1) if first != second else (0, 0)
+
+    def calls() -> tuple[int, int]:
+        item.refresh_from_db()
+        return item.extra, item.free
+
+    merged = inventory.merge(project, ["A", "B"], target="A", by=curator())
+    assert calls() == called
+    inventory.undo(merged, by=curator())
+    inventory.delete(project, ["C"], by=curator())
+    assert calls() == called
+    projects.set_policy(project, policy="majority-na", by=curator())
+    assert calls() == called
+    projects.set_k(project, k=1, by=curator())
+    projects.set_k(project, k=2, by=curator())
+    assert calls() == called
+
+
+def test_who_changes_an_answer_after_a_deletion_calls_nobody() -> None:
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, ["A", "B"], ["B"])
+    before = item.extra
+    inventory.delete(project, ["B"], by=curator())
+    answer_item(item, annotators(project, 1)[0], "A", base=1)
+    item.refresh_from_db()
+    assert item.extra == before
+
+
+def test_a_higher_limit_calls_one_more_for_the_disputes_that_wait() -> None:
+    project = project_with_items(2, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True, most_extra=0)
+    disputed = answered_item(project, ["A"], ["B"])
+    agreed = answered_item(project, ["A"], ["A"], item=project.items.order_by("rank")[1].external_id)
+    for _ in range(2):  # the second time nothing changes
+        quality_settings.set_quality_options(project, by=curator(), calls_extra=True, most_extra=2)
+        for item, called in ((disputed, 1), (agreed, 0)):
+            item.refresh_from_db()
+            assert (item.extra, item.free) == (called, called)
+
+
+def test_switching_automatic_calls_off_cancels_those_that_wait() -> None:
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, ["A"], ["B"])
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=False)
+    item.refresh_from_db()
+    assert (item.state, item.extra) == ("disputed", 0)
 
 
 def test_enabling_extra_annotators_applies_to_existing_disputes() -> None:

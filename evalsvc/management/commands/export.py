@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Any
@@ -15,6 +18,14 @@ from evalsvc.core.formats.registry import own_format, written_formats
 from evalsvc.core.formats.tag_schemes import SCHEMES
 from evalsvc.management.commands._base import errors_as_messages, get_test_set
 from evalsvc.management.commands._plain import PlainCommand
+
+
+def _opened_for_oneself(path: str, flags: int) -> int:
+    """Open a file that others cannot read, though they may have made it or put a link there."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 class Command(PlainCommand):
@@ -51,10 +62,11 @@ class Command(PlainCommand):
         with made.file:
             if options["output"]:
                 try:
-                    with Path(options["output"]).open("wb") as file:
+                    with open(options["output"], "wb", opener=_opened_for_oneself) as file:
                         copyfileobj(made.file, file)
                 except OSError as error:
-                    raise CommandError(f"Cannot write {options['output']} ({error.strerror}).") from error
+                    why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+                    raise CommandError(f"Cannot write {options['output']} ({why}).") from error
             elif made.name.endswith(".zip"):
                 raise CommandError(f"{made.name} is a zip of several files: name it with --output.")
             else:

@@ -15,6 +15,7 @@ from annotation.imports import batches
 from annotation.imports import votes as import_votes
 from annotation.models import Annotator, Answer, Item, Project, Vote
 from annotation.ontology import inventory
+from annotation.queue import quality_settings
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import (
     annotators,
@@ -51,6 +52,18 @@ def test_imported_answers_set_k_to_their_number_and_settle_the_item() -> None:
     assert found["s0"] == ("settled", 3, {"spans": [], "relations": ["A"]})
     assert found["s1"][:2] == ("settled", 1)
     assert found["s2"] == ("open", None, None)
+
+
+def test_disputes_of_imported_answers_call_one_more_once_the_option_is_switched_on() -> None:
+    project = with_items(1)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    import_lines(project, [vote("s0", "w1", "A"), vote("s0", "w2", "B")], what="votes")
+    item = project.items.get()
+    assert (item.state, item.extra) == ("disputed", 0)
+    for calls in (False, True):
+        quality_settings.set_quality_options(project, by=curator(), calls_extra=calls)
+    item.refresh_from_db()
+    assert (item.state, item.extra, item.free) == ("open", 1, 1)
 
 
 def test_a_label_of_an_undone_step_is_an_unknown_label() -> None:

@@ -56,6 +56,23 @@ def test_from_files_to_an_exported_set(tmp_path: Path) -> None:
     assert "fact precision" in run("describe", "trial-1-0")
 
 
+def test_gold_is_written_to_no_file_that_others_read_and_through_no_link(tmp_path: Path) -> None:
+    run("create_project", "Trial", k=1)
+    run("import_items", "trial", write(tmp_path / "items", [sentence("s0", relations=["A"])]))
+    votes = [{"item": "s0", "annotator": "w0", "labels": ["A"]}]
+    run("import_votes", "trial", write(tmp_path / "votes", votes))
+    run("freeze", "trial")
+    victim, link = tmp_path / "victim", tmp_path / "link"
+    victim.touch(0o644)
+    link.symlink_to(victim)
+    with pytest.raises(CommandError, match="Cannot write"):
+        run("export", "trial-1-0", output=str(link))
+    assert victim.read_text() == ""
+    run("export", "trial-1-0", output=str(victim))
+    assert victim.stat().st_mode & 0o777 == 0o600
+    run("export", "trial-1-0", output="/dev/null")
+
+
 def test_a_preset_fills_the_ontology() -> None:
     assert "24 labels" in run("create_project", "Trial", preset="nyt10")
 

@@ -34,7 +34,7 @@ KEY = "accuracy"
 def seen(oracle: Oracle, stored: StoredTest, difference: float) -> tuple[object, ...]:
     """Return all that a test shows, but the difference of the figures, which the board shows."""
     [adjusted] = adjusted_if_let_out([stored], lambda test: "", lambda test: 1)
-    test = shown_test(oracle.policy, KEY, adjusted, difference=difference, higher_is_better=True, pair="")
+    test = shown_test(oracle.policy, KEY, adjusted, difference=difference, higher_is_better=True, withheld="")
     width = None if test.low is None or test.high is None else round(test.high - test.low, 9)
     return test.reason, test.p_text, test.p_holm_text, width, test.detectable, test.winner
 

@@ -24,7 +24,6 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     adjusted_if_let_out,
     stored_key,
     winner_exactly,
-    withheld,
 )
 from evalsvc.evaluation.models import MeasureTests, Setting
 from evalsvc.evaluation.roles import Person
@@ -123,7 +122,7 @@ class BoardComparison(Comparison):
             column = self.board.columns[key]
             tests = adjusted_if_let_out(
                 pairs.by_pair.values(),
-                lambda test: self.pair_withheld(column, *self._rows_of(test)),
+                lambda test: self.withheld(column, *self._rows_of(test)),
                 lambda test: pairs_of_teams(*self._rows_of(test)),
             )
             self._let_out[key] = TestedPairs(tests)
@@ -205,7 +204,7 @@ class BoardComparison(Comparison):
             if test.p is None:
                 continue
             tested |= {*pair}
-            winner = None if withheld(policy, key) else winner_exactly(test, higher_is_better=higher)
+            winner = winner_exactly(test, higher_is_better=higher)
             if winner is not None:
                 ahead.add(pair if winner == a else pair[::-1])
         return tested, frozenset(ahead)

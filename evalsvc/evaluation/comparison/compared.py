@@ -45,6 +45,7 @@ from evalsvc.evaluation.disclosure.shown_tests import (
     shown_test,
     stored_key,
     untested,
+    withheld,
 )
 from evalsvc.evaluation.measures.families import label_of
 from evalsvc.evaluation.measures.menu import MENU, board_measures, scored_of
@@ -183,7 +184,7 @@ class Comparison:
         if column is not None and self.board.policy.hidden:
             placed = adjusted_if_let_out(
                 placed,
-                lambda test: self.pair_withheld(column, self.rows[test.a], self.rows[test.b]),
+                lambda test: self.withheld(column, self.rows[test.a], self.rows[test.b]),
                 lambda test: pairs_of_teams(self.rows[test.a], self.rows[test.b]),
             )
         shown = [self._shown_test(column, test) for test in placed]
@@ -192,27 +193,30 @@ class Comparison:
     def _shown_test(self, column: Column | None, test: StoredTest) -> ShownTest:
         """Return what disclosure lets out of a test between two places, of a measure or of a class."""
         if column is None:
-            pair = self._selection(self.rows[test.a], self.rows[test.b])
+            selection = self._selection(self.rows[test.a], self.rows[test.b])
             return shown_test(
-                self.board.policy, "", test, difference=test.difference, higher_is_better=True, pair=pair
-            )
+                self.board.policy, "", test,
+                difference=test.difference, higher_is_better=True, withheld=selection,
+            )  # fmt: skip
         return shown_test(
             self.board.policy,
             column.measure.key,
             test,
             difference=self._difference(column, test.a, test.b),
             higher_is_better=column.measure.higher_is_better,
-            pair=self.pair_withheld(column, self.rows[test.a], self.rows[test.b]),
+            withheld=self.withheld(column, self.rows[test.a], self.rows[test.b]),
         )
 
     @cached_property
     def _best(self) -> Callable[..., set[int]]:
         return cache(self.board.best_of_teams)
 
-    def pair_withheld(self, column: Column, *rows: BoardRow) -> str:
-        """Return why a pair is not tested, while gold is hidden by figures as shown alone."""
+    def withheld(self, column: Column, *rows: BoardRow) -> str:
+        """Return why a pair is not tested by a measure, while gold is hidden by figures as shown alone."""
         if (selection := self._selection(*rows)) or not self.board.policy.hidden:
             return selection
+        if reason := withheld(self.board.policy, column.measure.key):
+            return reason
         if self.setting.row_rule != row_rules.MEAN:
             return CHOSEN_RUNS
         systems = {row.system.pk for row in rows}

@@ -140,16 +140,16 @@ def shown_test(
     *,
     difference: float | None,
     higher_is_better: bool,
-    pair: str,
+    withheld: str,
 ) -> ShownTest:
     """Round a test to the step of its measure, or withhold it.
 
-    `difference` is that of the figures shown, which a hidden gold lets out; `pair` the reason not to test
-    the pair, empty for one that is tested.
+    `difference` is that of the figures shown, which a hidden gold lets out; `withheld` the reason why the
+    pair is not tested by the measure, if there is one.
     """
     step = policy.step(key) if policy.hidden else None
     few_differ = _few_differ(stored) if policy.hidden else ""
-    if reason := _withheld(policy, step, pair or few_differ):
+    if reason := withheld or few_differ:
         return untested(stored.a, stored.b, difference, reason)
     if stored.p is None or stored.p_holm is None:
         exact = stored.difference if not policy.hidden else difference
@@ -178,17 +178,13 @@ def _few_differ(test: StoredTest) -> str:
     return FEW_DIFFER if test.differing is not None and test.differing < FEW else ""
 
 
-def withheld(policy: Policy, key: str, pair: str = "") -> str:
-    """Return why a test of a measure is withheld, of a pair or by the policy, or nothing."""
-    return _withheld(policy, policy.step(key) if policy.hidden else None, pair)
-
-
-def _withheld(policy: Policy, step: float | None, pair: str) -> str:
-    if pair or not policy.hidden:
-        return pair
+def withheld(policy: Policy, key: str) -> str:
+    """Return why no test of a measure is let out, or nothing."""
+    if not policy.hidden:
+        return ""
     if policy.setting.ladder:
         return LADDER
-    return policy.withheld if step is None else ""
+    return policy.withheld if policy.step(key) is None else ""
 
 
 def winner_exactly(stored: StoredTest, *, higher_is_better: bool) -> int | None:

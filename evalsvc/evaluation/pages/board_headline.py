@@ -14,7 +14,6 @@ from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure.policy import WITHHELD
-from evalsvc.evaluation.disclosure.shown_tests import withheld
 from evalsvc.evaluation.measures.menu import Measure
 
 NOT_TESTED = "these two are not tested"
@@ -77,8 +76,7 @@ def why_untested(board: Board) -> str:
     first = board.rows_of(board.ordering.order[:PAIR])
     if len(first) < PAIR:
         return NOT_TESTED
-    pair = Comparison(board, first).pair_withheld(board.ordering, *first)
-    return withheld(board.policy, board.order_by, pair) or NOT_TESTED
+    return Comparison(board, first).withheld(board.ordering, *first) or NOT_TESTED
 
 
 def leader(

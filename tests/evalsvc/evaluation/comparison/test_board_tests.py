@@ -21,6 +21,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.boards import leaderboard, stored_boards
 from evalsvc.evaluation.comparison import board_comparison, board_tests, compared, tested_systems, words
 from evalsvc.evaluation.comparison.board_comparison import Band
+from evalsvc.evaluation.disclosure import shown_tests
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import ONE_TEAM
 from evalsvc.evaluation.measures.menu import MENU
@@ -523,6 +524,30 @@ def test_hidden_gold_withholds_tests_within_a_team(
     assert (
         "2 tested systems, by the difference less a step of rounding, each p multiplied by the number" in page
     )
+
+
+@pytest.mark.parametrize(("ladder", "reason"), [(None, ""), (0.001, shown_tests.LADDER)])
+def test_a_hidden_board_ranks_by_no_test_that_its_comparison_withholds(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, ladder: float | None, reason: str
+) -> None:
+    """Boards of a Ladder ranked by tests of the runs that had improved on earlier ones."""
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.001)
+    begin(cast)
+    System.objects.filter(name="Cedar").update(team=cast.lugworm)
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1"], ladder=ladder)
+    setting = Setting.objects.select_related("benchmark", "test_set", "only").get()
+    compute()
+    names = [f"{team}/{name}" for team, name in ((cast.kelpie.slug, "Alder"), (cast.lugworm.slug, "Cedar"))]
+    [test] = board_comparison.compared_on_board(setting, names, person=None).tests["micro_f1"]
+    client.force_login(cast.kim)
+    shown = client.get(reverse("api-board", args=["rel"])).json()
+    banded = {row["system"] for row in shown["rows"] if row["band"]}
+    assert (test.reason, test.p_text) == (reason, "" if reason else "< .001")
+    assert (banded, shown["tests"]) == (
+        (set(), []) if reason else ({"Alder", "Cedar"}, ["Welch’s t over runs"])
+    )
+    page = client.get(reverse("board", args=["rel"])).content.decode()
+    assert ("ranks by tests" in page) is not bool(reason)
 
 
 def test_the_best_system_of_a_team_on_hidden_gold_is_one_that_can_be_tested(

@@ -17,7 +17,7 @@ import msgspec
 from django.db import transaction
 from django.db.models.functions import Now
 
-from annotation.candidates import Places, Wanted, look, move, of_project, record_choice
+from annotation.candidates import Places, Wanted, complete_choice, look, move, of_project
 from annotation.models import Batch, CandidateChoice, Project
 from annotation.ontology.inventory import lock_project, require_no_running_import
 from annotation.roles import CURATOR, require_to_change
@@ -219,7 +219,7 @@ def _apply(choice: CandidateChoice, progress: Progress) -> Store:
     def store() -> None:
         _end(choice, State.DONE)
         row = CandidateChoice.objects.select_related("by").defer(*EMPTIED).get(pk=choice.pk)
-        record_choice(choice.project, row.effect["by_criterion"], before=row.before, by=row.by)
+        complete_choice(choice.project, row.effect["by_criterion"], before=row.before, by=row.by)
 
     return store
 

@@ -6,7 +6,7 @@ labels has them, so that held-out evaluation keeps the whole corpus.
 
 from __future__ import annotations
 
-import hmac
+import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -14,11 +14,10 @@ from typing import Any, BinaryIO
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
-from django.utils.crypto import salted_hmac
 
 from annotation.models import Adjudication, Batch, Item, ItemCount, Lease, Project, SourceLabels, Vote
 from annotation.ontology.inventory import lock_project, mapping_of, require_no_running_import
-from annotation.queue.gold_questions import has_checks, keeps_leases
+from annotation.queue import gold_questions
 from annotation.roles import CURATOR, require_to_change
 from annotation.splits.splitting import uniform
 from annotation.testset import TestSet
@@ -184,7 +183,8 @@ def is_chosen_at_once(project: Project) -> bool:
 def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False) -> Chosen:
     """Make the chosen sentences work, and keep the others beside it.
 
-    Their order is that of the criteria, or drawn if source labels are one of them or there are hidden checks.
+    Their order is that of the criteria, or drawn anew if source labels are one of them or there are hidden
+    checks.
 
     Sentences that somebody answered, skipped, decided or has a lease of stay work, in projects with hidden
     checks also those of ended leases: of what a person returned, checks alone would come again. Choosing
@@ -213,13 +213,19 @@ def _choose(project: Project, wanted: Wanted, *, by: User) -> Chosen:
     chosen, places = look(project, wanted)
     before = of_project(project)
     move(project, places)
-    record_choice(project, chosen.by_criterion, before=before, by=by)
+    complete_choice(project, chosen.by_criterion, before=before, by=by)
     return chosen
 
 
-def record_choice(
+def complete_choice(
     project: Project, by_criterion: dict[str, int], *, before: dict[str, int], by: User | None
 ) -> None:
+    """Draw the order of checks as well, and record the choice.
+
+    If sentences alone came in a new order, those from before and after, laid side by side, would show which
+    are checks.
+    """
+    gold_questions.draw_order_of_checks(project)
     after = {"criteria": by_criterion} | of_project(project)
     record(project, "candidates chosen", by=by, before=before, after=after)
 
@@ -242,22 +248,14 @@ def look(project: Project, wanted: Wanted, report: Report = no_report) -> tuple[
     for criterion in selected.values():
         counts[criterion] += 1
     order = [*selected, *kept]
-    if "positive" in wanted.order or keeps_leases(project):
-        order.sort(key=_drawn_places(project))
+    if "positive" in wanted.order or gold_questions.keeps_leases(project):
+        # By criteria, the order would tell source labels, and checks by what they lack. In a lasting order,
+        # those with all their answers would leave the front to sentences of a new choice.
+        secrets.SystemRandom().shuffle(order)
     work: dict[int, int | None] = {corpus[name]: rank for rank, name in enumerate(order, 1)}
     rest: dict[int, int | None] = {key: None for key in corpus.values() if key not in work}
     unknown = len(set(wanted.ids) - corpus.keys())
     return Chosen(counts, len(kept), len(rest), unknown), Places(work, rest)
-
-
-def _drawn_places(project: Project) -> Callable[[str], bytes]:
-    """Return what orders sentences in a way that only the server knows, always the same.
-
-    By criteria, the order of work would tell annotators which sentences have a source label, and hidden
-    checks by what they lack.
-    """
-    secret = salted_hmac("order of candidates", str(project.pk), algorithm="sha256").digest()
-    return lambda name: hmac.digest(secret, name.encode(), "sha256")
 
 
 def _positive(project: Project, report: Report, total: int) -> set[int]:
@@ -275,7 +273,9 @@ def _positive(project: Project, report: Report, total: int) -> set[int]:
 
 def _begun(project: Project, keys: Collection[int] | None = None) -> set[int]:
     """Return the sentences, of these or of all, that a choice leaves where they are."""
-    leases = Lease.objects.order_by() if has_checks(project) else Lease.objects.order_by().filter(ending="")
+    leases = Lease.objects.order_by()
+    if not gold_questions.has_checks(project):
+        leases = leases.filter(ending="")
     of = {"item__project": project} if keys is None else {"item__in": keys}
     rows = (Vote.objects.order_by(), Adjudication.objects.order_by(), leases)
     return {key for each in rows for key in each.filter(**of).values_list("item", flat=True).distinct()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef
 from django.utils.crypto import salted_hmac
 
-from annotation.models import Annotator, Item, Lease, Project, Vote
+from annotation.models import Annotator, Item, KnownAnswer, Lease, Project, Vote
+from annotation.models.oversight import drawn_place
 from annotation.queue import sql
 from annotation.queue.grading import judge_round
 from annotation.queue.participants import Participant
@@ -120,6 +121,14 @@ def _position(annotator: Annotator, every: int) -> tuple[int, int]:
     if annotator.since_check > every:
         return annotator.check_block + 1, 0
     return annotator.check_block, annotator.since_check
+
+
+def draw_order_of_checks(project: Project) -> None:
+    checks = KnownAnswer.objects.filter(item__project=project, item__use=Item.Use.CHECK)
+    drawn = list(checks.only("pk").order_by("pk"))
+    for known in drawn:
+        known.place = drawn_place()
+    KnownAnswer.objects.bulk_update(drawn, ["place"], batch_size=500)
 
 
 def _next_gold_question(participant: Participant, use: str) -> Item | None:

@@ -129,8 +129,35 @@ def test_the_order_of_work_tells_neither_source_labels_nor_hidden_checks(db: Non
         order = [name for name, use in uses(project).items() if not use]
         labelled = [int(name[1:]) < 20 for name in order]
         assert labelled not in (sorted(labelled), sorted(labelled, reverse=True))
-        candidates.choose(project, wanted, by=curator())
-        assert [name for name, use in uses(project).items() if not use] == order
+
+
+def test_who_begins_after_a_second_choice_gets_what_is_left_of_the_first_among_the_new_ones(db: None) -> None:
+    project = create_project(k=1)
+    import_lines(project, [sentence(at, relations=["A"] if at < 150 else []) for at in range(300)])
+    candidates.choose(project, POSITIVE, by=curator())
+    first = list(project.items.filter(use="").order_by("rank").values_list("pk", flat=True))
+    Item.objects.filter(pk__in=first[:120]).update(free=0)
+    wanted = Wanted(order=["positive", "random"], random=150, seed="a")
+    candidates.choose(project, wanted, by=curator())
+    left = list(project.items.filter(free__gt=0).order_by("rank").values_list("pk", flat=True))
+    assert len(left) == 180
+    assert set(left[:80]) & set(first)
+    assert set(left[-80:]) & set(first)
+
+
+def test_each_choice_draws_the_orders_of_sentences_and_of_checks_anew(db: None) -> None:
+    project = create_project(k=1)
+    lines = [sentence(at, relations=["A"]) for at in range(24)]
+    import_lines(project, lines[:12])
+    import_lines(project, lines[12:], known="check")
+    orders = []
+    for _ in range(2):
+        candidates.choose(project, POSITIVE, by=curator())
+        for use, order in (("", "rank"), ("check", "known__place")):
+            items = project.items.filter(use=use).order_by(order)
+            orders.append(tuple(items.values_list("pk", flat=True)))
+    assert [len(order) for order in orders] == [12] * 4
+    assert len(set(orders)) == 4
 
 
 def test_a_label_that_the_ontology_deletes_makes_no_sentence_positive(corpus: Project) -> None:

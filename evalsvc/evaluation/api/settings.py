@@ -69,7 +69,8 @@ class ShownSerializer(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         max_value=0.5,
-        help_text="While hidden: step of the Ladder, which shows improvements of the main measure alone.",
+        help_text="While hidden: step of the Ladder. The main measure alone is shown, of runs that improve "
+        "the best figure shown of their team by more than this.",
     )
     measures = serializers.ListField(
         child=serializers.CharField(max_length=60),

@@ -41,7 +41,10 @@ REPEATS = (
 WITHHELD = "withheld"  # how the reason of a figure that is held back begins
 WAITS = "an earlier run of the team is being scored again, and the two are compared first"
 OF_OTHER = "the file hardly differs from an earlier run of another system of its team"
-LADDER = "under the Ladder a run shows a figure only if it improves its team’s best by more than a step"
+LADDER = (
+    "under the Ladder a run shows a figure only if it improves the best one shown of its team "
+    "by more than a step"
+)
 
 
 class StoredValue(Protocol):
@@ -216,7 +219,8 @@ class Policy:
             return ""
         shown = f"Figures are rounded ({self.rounded})" if self.rounded else "No figure is shown"
         if self.rounded and self.setting.ladder:
-            shown += ", and a run shows one only if it improves its team’s best by more than that (Ladder)"
+            best = "the best one shown of its team"
+            shown += f", and a run shows one only if it improves {best} by more than that (Ladder)"
         main = as_shown(self.setting, self.setting.main).title
         classes = "figures of other classes" if self.setting.class_rows else "figures per class"
         others = f"further measures, counts, {classes} and curves"

@@ -107,8 +107,8 @@ class ShownForm(SectionedForm):
     )  # fmt: skip
     ladder = forms.FloatField(
         min_value=0.0001, max_value=0.5, required=False, label="Step of the Ladder",
-        help_text="While hidden: a team sees the main measure alone, and only when it rises by more than "
-        "this step, such as 0.01. Empty: no Ladder.",
+        help_text="While hidden: a team sees the main measure alone, and only of runs that improve the best "
+        "figure it was shown by more than this step, such as 0.01. Empty: no Ladder.",
     )  # fmt: skip
     SHOWN: Parts = (
         ("Opening times", "", False, ("phase", "opens_at", "closes_at", "past_meant", "sealed")),

@@ -51,12 +51,25 @@ class Provider(OIDCAuthenticationBackend):
             log.warning("Single sign-on rejected the provider's response: %s", error)
             return None
 
+    def get_token(self, payload: Claims) -> Claims:
+        return _object(super().get_token(payload))
+
+    def verify_token(self, token: str, **kwargs: Any) -> Claims:
+        """Reject a header, or keys, in which something is missing or of another type."""
+        try:
+            return _object(super().verify_token(token, **kwargs))
+        except (AttributeError, LookupError, TypeError, OverflowError) as error:
+            raise SuspiciousOperation(f"The token or the keys are malformed: {error!r}.") from error
+
+    def get_userinfo(self, access_token: str, id_token: str, payload: Claims) -> Claims:
+        return _object(super().get_userinfo(access_token, id_token, payload))
+
     def get_or_create_user(self, access_token: str, id_token: str, payload: Claims) -> User | None:
-        """Check issuer and audience, which the library leaves unchecked."""
-        audience = payload.get("aud", [])
-        clients = [audience] if isinstance(audience, str) else audience
-        if payload.get("iss") != settings.OIDC_ISSUER or settings.OIDC_RP_CLIENT_ID not in clients:
+        """Check issuer and audience, and that there is an expiry, which the library leaves unchecked."""
+        if payload.get("iss") != settings.OIDC_ISSUER or not _is_for_us(payload):
             raise SuspiciousOperation("The token is from another issuer, or for another client.")
+        if "exp" not in payload:
+            raise SuspiciousOperation("The token does not expire.")
         claims = self.get_userinfo(access_token, id_token, payload)
         subject = payload.get("sub")
         if not isinstance(subject, str) or not 0 < len(subject) <= 255 or not subject.isprintable():
@@ -104,6 +117,20 @@ class Provider(OIDCAuthenticationBackend):
         if url:
             self.request.session["oidc_login_next"] = url
         return user
+
+
+def _object(value: Any) -> Claims:
+    if not isinstance(value, dict):
+        raise SuspiciousOperation("The provider's response is no JSON object.")
+    return value
+
+
+def _is_for_us(payload: Claims) -> bool:
+    """True if this client is the audience, and the one that asked: of several it must be named (`azp`)."""
+    audience = payload.get("aud")
+    clients = audience if isinstance(audience, list) else [audience]
+    asked = payload.get("azp", settings.OIDC_RP_CLIENT_ID if len(clients) == 1 else None)
+    return settings.OIDC_RP_CLIENT_ID in clients and asked == settings.OIDC_RP_CLIENT_ID
 
 
 def _begin(session: SessionBase, what: str, value: object) -> None:

@@ -33,6 +33,9 @@ class FakeProvider:
     tampered: dict[str, Any] = field(default_factory=dict)
     key: rsa.RSAPrivateKey = field(default_factory=own_key)
     signs_with: rsa.RSAPrivateKey | None = None
+    algorithm: str = "RS256"
+    header: dict[str, Any] = field(default_factory=lambda: {"kid": "k1"})
+    answers: dict[str, Any] = field(default_factory=dict)  # in place of its own, by path
     nonce: str = ""
     requests: list[dict[str, list[str]]] = field(default_factory=list)
     url: str = ""
@@ -40,13 +43,17 @@ class FakeProvider:
     def id_token(self) -> str:
         claims = {"iss": ISSUER, "aud": CLIENT, "sub": self.claims["sub"], "nonce": self.nonce}
         claims |= {"iat": int(time.time()), "exp": int(time.time()) + 60} | self.tampered
-        return jwt.encode(claims, self.signs_with or self.key, algorithm="RS256", headers={"kid": "k1"})
+        claims = {name: value for name, value in claims.items() if value is not ...}
+        key = None if self.algorithm == "none" else self.signs_with or self.key
+        return jwt.encode(claims, key, algorithm=self.algorithm, headers=self.header)
 
     def jwks(self) -> dict[str, Any]:
         public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
         return {"keys": [public | {"kid": "k1", "alg": "RS256", "use": "sig"}]}
 
-    def answer(self, path: str) -> dict[str, Any]:
+    def answer(self, path: str) -> Any:
+        if path in self.answers:
+            return self.answers[path]
         if path == "/token":
             return {"access_token": "a", "id_token": self.id_token(), "token_type": "Bearer"}
         return self.jwks() if path == "/jwks" else self.claims

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -91,6 +92,14 @@ TAMPERED = {
     "another nonce": {"nonce": "made-up"},
     "another person": {"sub": "u2"},
     "expired": {"exp": 1_000_000_000},
+    "no expiry": {"exp": ...},
+    "an expiry without end": {"exp": math.inf},
+    "an expiry that is none": {"exp": None},
+    "made for another client": {"aud": [CLIENT, "other-client"], "azp": "other-client"},
+    "of another client": {"azp": "other-client"},
+    "several clients": {"aud": [CLIENT, "other-client"]},
+    "no client": {"aud": None},
+    "a number of a client": {"aud": 5},
 }
 
 
@@ -101,6 +110,37 @@ def test_a_token_with_a_wrong_claim_is_rejected(client: Client, provider: FakePr
     assert response["Location"] == "/login/?refused=single-sign-on"
     assert (logged_in_as(client), User.objects.count()) == ("", 0)
     assert 'role="alert"' in client.get(response["Location"]).content.decode()
+
+
+def test_a_token_for_several_clients_that_this_one_asked_for_logs_in(
+    client: Client, provider: FakeProvider
+) -> None:
+    provider.tampered = {"aud": ["other-client", CLIENT], "azp": CLIENT}
+    sign_on(client, provider)
+    assert logged_in_as(client) == "nora"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"algorithm": "none"},
+        {"algorithm": "none", "header": {}},
+        {"header": {}},
+        {"answers": {"/token": []}},
+        {"answers": {"/token": {"access_token": "a"}}},
+        {"answers": {"/jwks": {}}},
+        {"answers": {"/jwks": [1]}},
+        {"answers": {"/who": ["u1"]}},
+    ],
+)
+def test_a_malformed_response_of_the_provider_is_rejected(
+    client: Client, provider: FakeProvider, changed: dict[str, Any]
+) -> None:
+    """An unsigned token without the number of a key got 500."""
+    for name, value in changed.items():
+        setattr(provider, name, value)
+    assert sign_on(client, provider)["Location"] == "/login/?refused=single-sign-on"
+    assert (logged_in_as(client), User.objects.count()) == ("", 0)
 
 
 def test_a_token_signed_by_another_key_is_rejected(client: Client, provider: FakeProvider) -> None:

@@ -87,6 +87,15 @@ def test_a_mistyped_filter_is_named_with_the_nearest_one(root: Client) -> None:
     assert found == {"sytem": "Unknown query parameter. Did you mean system?"}
 
 
+def test_an_address_with_an_unknown_name_is_to_be_corrected_and_no_form_sent_again(
+    client: Client, db: None
+) -> None:
+    reply = client.get("/boards/", {"stat": "open"})
+    assert reply.status_code == 400
+    assert "correct the address" in reply.content.decode()
+    assert "form again" not in reply.content.decode()
+
+
 def test_a_name_like_no_other_is_answered_with_all_names(root: Client) -> None:
     found = errors(root.get("/api/v1/benchmarks?x=1"))
     assert found == {"x": "Unknown query parameter. Known here: cursor, page_size, task."}

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Now
+
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.text_validation import require_clear
+
+
+def clear(username: str) -> None:
+    """Validate that a new user name looks like no other: people are given roles by it."""
+    try:
+        require_clear(User.normalize_username(username), field="user name")
+    except DomainError as error:
+        raise ValidationError(f"{error.detail} {error.hint}") from error
 
 
 class User(AbstractUser):
     """User account, without the roles in projects, benchmarks and teams."""
+
+    username = models.CharField(
+        max_length=150,
+        unique=True,
+        validators=[AbstractUser.username_validator, clear],
+        error_messages={"unique": "A user with that username already exists."},
+    )
 
     may_organise = models.BooleanField(
         default=False, help_text="May open projects, benchmarks and import published test sets."

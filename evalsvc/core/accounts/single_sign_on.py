@@ -31,7 +31,7 @@ from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.accounts.sessions import CONNECTING, INVITATION
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web import places
-from evalsvc.core.web.text_validation import require_visible
+from evalsvc.core.web.text_validation import require_visible, without_look_alikes
 
 log = logging.getLogger(__name__)
 Claims = dict[str, Any]
@@ -169,7 +169,7 @@ def _address(claims: Claims) -> str:
 def free_name(claims: Claims) -> str:
     """Return the provider's user name, numbered if it is taken."""
     preferred = _text(claims, "preferred_username") or _address(claims).partition("@")[0]
-    name = re.sub(r"[^\w.@+-]", "", preferred)[:140] or "person"
+    name = without_look_alikes(re.sub(r"[^\w.@+-]", "", preferred))[:140] or "person"
     taken = {username.casefold() for username in User.objects.values_list("username", flat=True)}
     names = (name if n == 1 else f"{name}{n}" for n in range(1, len(taken) + 2))
     return next(candidate for candidate in names if candidate.casefold() not in taken)

@@ -129,16 +129,32 @@ def without_emoji_marks(text: str) -> str:
 
 def require_single_script(text: str, *, field: str) -> None:
     """Reject a word that mixes Latin letters with look-alikes of another script."""
-    runs = groupby(text, lambda char: unicodedata.category(char)[0] in "LMN")
-    for word in ("".join(chars) for is_word, chars in runs if is_word):
-        is_latin = any(unicodedata.name(char, "").startswith("LATIN") for char in word)
-        for char in filter(_is_foreign, word) if is_latin else ():
+    for word in _words(text):
+        for char in _foreign_letters(word):
             raise DomainError(
                 "mixed_alphabets",
                 f"The {field} mixes Latin letters with another alphabet in “{word}”: {_code_point(char)}.",
                 hint="Type the word in one alphabet, or separate the other letter by a hyphen.",
                 field=field,
             )
+
+
+def without_look_alikes(name: str) -> str:
+    """Leave out letters without ink, and those of other scripts in words with Latin letters."""
+    seen = "".join(char for char in name if char not in BLANK)
+    return "".join(char for word in _words(seen) for char in word if char not in _foreign_letters(word))
+
+
+def _words(text: str) -> list[str]:
+    """Divide a text into words and what is between them."""
+    runs = groupby(text, lambda char: unicodedata.category(char)[0] in "LMN")
+    return ["".join(chars) for _, chars in runs]
+
+
+def _foreign_letters(word: str) -> list[str]:
+    """Return the letters of other scripts, if the word has Latin ones as well."""
+    is_latin = any(unicodedata.name(char, "").startswith("LATIN") for char in word)
+    return [char for char in word if is_latin and _is_foreign(char)]
 
 
 def _code_point(char: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 from django.contrib.auth.password_validation import validate_password
 from django.core import mail
 from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
@@ -83,6 +84,25 @@ def test_a_name_that_is_taken_leaves_the_link_unused(client: Client, link: str) 
     assert client.post(link, NORA | {"username": "KIM"}).status_code == 400
     assert client.get(link).status_code == 200
     assert User.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["k\u0456m", "kim\u1160"])  # Cyrillic і; a letter without ink
+def test_a_user_name_that_looks_like_another_makes_no_account(
+    client: Client, link: str, settings: Any, name: str
+) -> None:
+    """A role is given by user name, and nobody is asked."""
+    settings.SIGN_UP = "open"
+    for page in (link, reverse("sign-up")):
+        response = client.post(page, NORA | {"username": name})
+        assert (response.status_code, list(response.context["form"].errors)) == (400, ["username"])
+    with pytest.raises(CommandError, match="U\\+"):
+        call_command("createsuperuser", username=name, email="kim@example.org", interactive=False)
+    assert User.objects.count() == 1
+
+
+def test_accounts_keep_user_names_from_before(client: Client, db: None) -> None:
+    user = User.objects.create_user("k\u0456m", password=OLD)
+    assert client.post(reverse("login"), {"username": user.username, "password": OLD}).status_code == 302
 
 
 def test_a_weak_password_makes_no_account(client: Client, link: str) -> None:

@@ -245,6 +245,9 @@ def test_a_link_that_was_opened_or_left_makes_nobody_a_member(
     ("claims", "stored"),
     [
         ({"preferred_username": "ｋｉｍ"}, ("kim2", "nora@example.org", "")),
+        ({"preferred_username": "k\u0456m"}, ("km", "nora@example.org", "")),
+        ({"preferred_username": "\u0456.ki\u1160m"}, ("\u0456.kim", "nora@example.org", "")),
+        ({"preferred_username": "\u3164"}, ("person", "nora@example.org", "")),
         ({"given_name": None, "email": ["x"]}, ("nora", "", "")),
         ({"given_name": "a\0b", "email": "<b>hey</b>"}, ("nora", "", "")),
         ({"given_name": 7, "preferred_username": "ﷺ" * 140}, (None, "nora@example.org", "")),

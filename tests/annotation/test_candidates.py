@@ -10,6 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connection
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
@@ -17,7 +18,7 @@ from annotation import candidates, projects
 from annotation.adjudication import decisions
 from annotation.candidates import Wanted, best, select
 from annotation.freezing import builder
-from annotation.models import Item, Lease, Project
+from annotation.models import Annotator, Item, Lease, Project
 from annotation.ontology import plans
 from annotation.queue import lease_endings, leases, quality_settings, votes
 from annotation.testset import TestSet, read_rows
@@ -181,6 +182,21 @@ def test_choosing_again_brings_sentences_back_and_keeps_those_that_were_answered
     following = leases.lease_next(corpus, ann)
     assert following is not None
     assert following.item.external_id in ("s5", "s3")
+
+
+def test_a_search_that_a_choice_interrupts_misses_no_sentence_that_comes_to_the_front(
+    corpus: Project,
+) -> None:
+    projects.open_for_work(corpus, by=curator())
+    [ann] = annotators(corpus, 1)
+    for item in corpus.items.order_by("rank")[:5]:
+        answer_item(item, ann, "A")
+    searched = Annotator.objects.filter(project=corpus, user=ann)
+    searched.update(cursor=5, round_since=Now())  # slices before rank 5 were searched
+    candidates.choose(corpus, Wanted(order=["ids"], ids=["s5", "s4"]), by=curator())
+    lease = leases.lease_next(corpus, ann)
+    assert lease is not None
+    assert lease.item.external_id == "s5"
 
 
 @pytest.mark.parametrize("checks", [True, False])

@@ -21,7 +21,8 @@ from evalsvc.core.database import now
 from evalsvc.core.formats.label_mapping import Payload
 
 ANY_VOTES = "any"  # key of a decision that does not depend on the votes
-FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "called", "extra", "free"]
+FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "called", "extra"]
+FIELDS += ["extended_under", "free"]
 
 
 @dataclass(slots=True)
@@ -213,9 +214,10 @@ def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -
     """Call one more person if an answer counts and those as first given are now disputed.
 
     By the present ones, whoever tried all answers would learn those of others from the calls. A call stands,
-    and no change of labels, rule or k makes one: which sentences come would tell what the others answered.
+    and no change of labels, rule or k makes one: which sentences come would tell what the others answered. So
+    would a further call by other labels or another rule than the first one.
     """
-    while may_extend(item, rules.project):
+    while may_extend(item, rules.project) and (not item.extra or item.extended_under == rules.key):
         k = answers_needed(item, rules.project)
         counted = counted_answers(records.answers, k=k)
         first = [answer.first_payload or answer.payload for answer in counted]
@@ -224,6 +226,7 @@ def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -
             break
         item.called += 1
         item.extra += 1
+        item.extended_under = rules.key
 
 
 def _apply_decision(

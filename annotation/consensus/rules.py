@@ -52,6 +52,11 @@ class Rules:
         self.asked_again = _asked_again(self.project.pk, self.project.inventory_stamp)
 
     @property
+    def key(self) -> str:
+        """Return what changes with labels and rule."""
+        return f"{self.project.inventory_stamp} {self.policy} {self.project.spans_may_overlap}"
+
+    @property
     def names(self) -> frozenset[str]:
         return self.labels[1] if self.labels else label_names(self.project)
 

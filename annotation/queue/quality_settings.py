@@ -119,7 +119,7 @@ def _call_extra(project: Project, before: dict[str, Any]) -> None:
     if switched or (raised and project.calls_extra):
         locked = items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
         list(locked)  # in this order, as all who lock several
-        items.update(called=F("called") + 1 if project.calls_extra else 0)
+        items.update(called=F("called") + 1 if project.calls_extra else 0, extended_under=Rules(project).key)
         recomputation.recompute_after_change(project)
 
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus import item_state
-from annotation.models import Lease, Vote
+from annotation.models import Lease, Project, Vote
 from annotation.ontology import guideline_versions, inventory
 from annotation.queue import leases, quality_settings, votes
 from annotation.reports.progress import progress_of
@@ -276,6 +276,35 @@ def test_no_change_of_labels_rule_or_k_makes_a_call_or_takes_one_back(first: str
     projects.set_k(project, k=1, by=curator())
     projects.set_k(project, k=2, by=curator())
     assert calls() == called
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("second", ["B", "C"])
+def test_no_further_call_is_made_by_other_labels_than_the_first(second: str, asked: bool) -> None:
+    """Else the one called and the next would learn on which sentences the others gave merged labels."""
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=not asked)
+    item = answered_item(project, ["A"], [second])
+    if asked:
+        decisions.ask_one_more(item, by=curator())
+        Project.objects.update(calls_extra=True)
+    inventory.merge(project, ["A", "B"], target="A", by=curator())
+    answer_item(item, annotators(project, 3)[2])
+    item.refresh_from_db()
+    assert (item.extra, item.free) == (1, 0)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_dispute_of_three_answers_calls_a_second_person(asked: bool) -> None:
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=not asked)
+    item = answered_item(project, ["A"], ["B"])
+    if asked:
+        decisions.ask_one_more(item, by=curator())
+        Project.objects.update(calls_extra=True)
+    answer_item(item, annotators(project, 3)[2], "C")
+    item.refresh_from_db()
+    assert (item.extra, item.free) == (2, 1)
 
 
 def test_who_changes_an_answer_after_a_deletion_calls_nobody() -> None:

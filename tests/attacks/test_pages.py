@@ -15,7 +15,7 @@ from django.test import Client
 
 from annotation.models import Annotator, Batch, Item, OntologyLabel, Project, Vote
 from evalsvc.core.accounts.models import ApiToken, Team, User
-from evalsvc.core.web.downloads import FORMULAS
+from evalsvc.core.formats.csv_lines import FORMULAS
 from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
 from tests.permissions.requester import Requester, rolled_back
 from tests.permissions.table import API, PAGES

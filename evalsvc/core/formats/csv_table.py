@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from evalsvc.core.formats.csv_lines import FORMULAS, csv_line
 from evalsvc.core.formats.documents import Document
 from evalsvc.core.formats.json_documents import read_whole
 from evalsvc.core.formats.json_lines import identifier
@@ -22,7 +23,6 @@ from evalsvc.core.formats.registry import Export, Format, Reader, Writer, regist
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import check_bounds, checked_spans
 
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 SPANS = ("id", "text", "spans", "relations")
 MENTION = ("id", "name", "start", "end", "type")
 PAIRS = ("id", "text", *(f"{end}_{name}" for end in ("head", "tail") for name in MENTION), "relations")
@@ -57,9 +57,7 @@ def _json(value: Any) -> str:
 
 
 def _line(cells: Iterable[Any]) -> bytes:
-    line = io.StringIO()
-    csv.writer(line).writerow([_guarded(cell) for cell in cells])
-    return line.getvalue().encode()
+    return csv_line([_guarded(cell) for cell in cells])
 
 
 def _guarded(cell: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from io import SEEK_END
@@ -11,10 +10,8 @@ from typing import IO, Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 
+from evalsvc.core.formats.csv_lines import FORMULAS, csv_line
 from evalsvc.core.web.svg import literal
-
-# Wide forms too: some spreadsheets read them like the narrow ones.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 BLOCK_BYTES = 1 << 16
 STORED_NOWHERE = {"Cache-Control": "private, no-store"}  # gold, votes and inputs
@@ -55,21 +52,13 @@ def long_csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[objec
     )
 
 
-class _LastLine:
-    """File of one line for the writer of the standard library."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
 def _csv_lines(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[bytes]:
-    lines = csv.writer(_LastLine())
     for row in chain([heads], rows):
         # an apostrophe before text that a spreadsheet would execute as a formula
         cells = [
             f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value for value in row
         ]
-        yield lines.writerow(cells).encode()
+        yield csv_line(cells)
 
 
 def text_file(name: str, text: str, content_type: str = "text/plain") -> HttpResponse:

@@ -99,6 +99,11 @@ def test_a_page_is_chosen_by_its_number(text: str, first: int) -> None:
     assert next(iter(page_of(RequestFactory().get("/", {"page": text}), range(30), size=20))) == first
 
 
+def test_a_semicolon_in_a_table_splits_no_cell_where_cells_end_at_semicolons() -> None:
+    content = csv_file("t.csv", ["name", "n"], [["x;=1+1;y", 3], ["plain", 2]]).content.decode()
+    assert content == 'name,n\r\n"x;=1+1;y",3\r\nplain,2\r\n'
+
+
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\r=1", "\n=1", "＝1"]
 
 

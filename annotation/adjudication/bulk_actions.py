@@ -216,9 +216,8 @@ def _change(project: Project, items: Sequence[Item], action: str, by: User, valu
         decisions.exclude_items(project, items, by=by, **values)
         return
     Adjudication.objects.filter(item__in=pks).active().update(reopened_at=Now())
-    settled = Item.objects.filter(pk__in=[item.pk for item in items if item.state == SETTLED])
-    settled.filter(extra=0).update(extended_under=Rules(project.pk).key)
-    settled.update(asked=F("asked") + 1)
+    settled = [item.pk for item in items if item.state == SETTLED]
+    Item.objects.filter(pk__in=settled).update(asked=F("asked") + 1)
     recomputation.recompute_items(project, pks)
 
 

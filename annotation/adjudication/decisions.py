@@ -298,8 +298,7 @@ def ask_one_more(item: Item, *, by: User) -> Item:
             hint="Decide it, or ask a curator to add annotators or to open the project.",
         )
     item.asked += 1
-    item.extended_under = item.extended_under if item.extra else Rules(project).key
-    item.save(update_fields=["asked", "extended_under"])
+    item.save(update_fields=["asked"])
     return item_state.update_state(item)
 
 

@@ -21,8 +21,10 @@ from evalsvc.core.database import now
 from evalsvc.core.formats.label_mapping import Payload
 
 ANY_VOTES = "any"  # key of a decision that does not depend on the votes
-FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "called", "extra"]
-FIELDS += ["extended_under", "free"]
+FIELDS = [
+    *("state", "gold", "pattern", "votes_key", "emptied", "policy_matters"),
+    *("called", "extra", "extended_under", "free"),
+]
 
 
 @dataclass(slots=True)
@@ -177,8 +179,9 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
     if item.use:  # a gold question is never decided, and open to everybody
         return
     item.extra = item.asked + item.called
-    if rules.project.calls_extra and records.first:
+    if rules.project.calls_extra and records.first and item.extended_under in ("", rules.key):
         _call_extra(item, records, rules, records.first)
+    item.extended_under = (item.extended_under or rules.key) if item.extra else ""
     k = answers_needed(item, rules.project)
     counted = counted_answers(records.answers, k=k)
     mapped = [rules.mapping.payload(answer.payload) for answer in counted]
@@ -215,9 +218,9 @@ def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -
 
     By the present ones, whoever tried all answers would learn those of others from the calls. A call stands,
     and no change of labels, rule or k makes one: which sentences come would tell what the others answered. So
-    would a further call by other labels or another rule than the first one.
+    would a further call by other labels or another rule than the first one (`extended_under`).
     """
-    while may_extend(item, rules.project) and (not item.extra or item.extended_under == rules.key):
+    while may_extend(item, rules.project):
         k = answers_needed(item, rules.project)
         counted = counted_answers(records.answers, k=k)
         first = [answer.first_payload or answer.payload for answer in counted]
@@ -226,7 +229,6 @@ def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -
             break
         item.called += 1
         item.extra += 1
-        item.extended_under = rules.key
 
 
 def _apply_decision(

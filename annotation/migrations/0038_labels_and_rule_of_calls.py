@@ -7,7 +7,7 @@ ADD = "ALTER TABLE annotation_item ADD COLUMN extended_under varchar(60) NOT NUL
 
 def store(apps, schema_editor):
     projects, items = (apps.get_model("annotation", name).objects for name in ("Project", "Item"))
-    for project in projects.filter(calls_extra=True).iterator():
+    for project in projects.iterator():
         key = f"{project.inventory_stamp} {project.policy} {project.spans_may_overlap}"
         items.filter(project=project, extra__gt=0).update(extended_under=key)
 

@@ -100,13 +100,13 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
     record(project, "quality settings", by=by, before=before, after=values)
     Project.objects.filter(pk=project.pk).update(**values)
     project.refresh_from_db()
-    _call_extra(project, before)
+    _call_for_disputes(project, before)
     if "check_every" in values:  # what a person held once may come again; annotators are locked after items
         Annotator.objects.filter(project=project).update(searched_at=None, round_since=None)
     return project
 
 
-def _call_extra(project: Project, before: dict[str, Any]) -> None:
+def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     """Call one more person about each dispute that waits, as the option or its limit allows it now.
 
     Without the option, cancel all calls.
@@ -119,7 +119,7 @@ def _call_extra(project: Project, before: dict[str, Any]) -> None:
     if switched or (raised and project.calls_extra):
         locked = items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
         list(locked)  # in this order, as all who lock several
-        items.update(called=F("called") + 1 if project.calls_extra else 0, extended_under=Rules(project).key)
+        items.update(called=F("called") + 1 if project.calls_extra else 0, extended_under="")
         recomputation.recompute_after_change(project)
 
 

@@ -20,8 +20,8 @@ from evalsvc.management.commands._base import errors_as_messages, get_test_set
 from evalsvc.management.commands._plain import PlainCommand
 
 
-def _opened_for_oneself(path: str, flags: int) -> int:
-    """Open a file that others cannot read, though they may have made it or put a link there."""
+def _private(path: str, flags: int) -> int:
+    """Open a file so that only its owner reads it, also one that exists; refuse a link."""
     descriptor = os.open(path, flags | os.O_NOFOLLOW, 0o600)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.fchmod(descriptor, 0o600)
@@ -62,7 +62,7 @@ class Command(PlainCommand):
         with made.file:
             if options["output"]:
                 try:
-                    with open(options["output"], "wb", opener=_opened_for_oneself) as file:
+                    with open(options["output"], "wb", opener=_private) as file:
                         copyfileobj(made.file, file)
                 except OSError as error:
                     why = "it is a link" if error.errno == errno.ELOOP else error.strerror

@@ -236,10 +236,17 @@ class Comparison:
 
     def untested(self, key: str, a: int, b: int) -> ShownTest | None:
         """Return a pair that is never tested, whatever tests are stored, with the reason."""
-        reason = self._selection(self.rows[a], self.rows[b])
-        if not reason or key not in self.board.columns:
+        if key not in self.board.columns:
             return None
-        return untested(a, b, self._difference(self.board.columns[key], a, b), reason)
+        column = self.board.columns[key]
+        reason = self.withheld(column, self.rows[a], self.rows[b])
+        return untested(a, b, self._difference(column, a, b), reason) if reason else None
+
+    @cached_property
+    def is_testable(self) -> bool:
+        """True if some pair may be tested by some measure."""
+        pairs = combinations(self.rows, 2)
+        return any(not self.withheld(column, *pair) for column, pair in product(self.columns, pairs))
 
     def _difference(self, column: Column, *places: int) -> float | None:
         a, b = (column.figures.get(self.rows[place].system.pk) for place in places)

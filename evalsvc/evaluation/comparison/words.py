@@ -56,6 +56,8 @@ CLASS_METHOD = f"Classes with {THIN} items of the gold or more are one family fo
 
 def method(comparison: Comparison) -> str:
     """Name the tests of a comparison."""
+    if not comparison.is_testable:
+        return "No pair of these systems is tested."
     tests = METHOD if comparison.is_tested or not comparison.tests else METHOD_OF_BOARD
     tests += METHOD_OF_HIDDEN if comparison.board.policy.hidden else ""
     few = few_runs(comparison.board.policy, (row.n for row in comparison.rows))

@@ -225,7 +225,11 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "settings_charts": _charts(comparison, beside, query),
         "joint": [(together.sentence(each), each.winner is not None) for each in together.joint],
         "joint_method": JOINT_METHOD,
-        "untested": [each.setting.title for each in together.others if each.state == compared.ABSENT],
+        "untested": [
+            each.setting.title
+            for each in together.others
+            if each.state == compared.ABSENT and each.is_testable
+        ],
         "main": comparison.board.ordering,
         "paragraph": (paragraph := " ".join(words.paragraph(comparison))),
         "latex": latex_text(paragraph),
@@ -238,6 +242,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "pair_values": [systems[place] for place in pair],
         "differences": differences(comparison, *pair),
         "method": words.method(comparison),
+        "is_testable": comparison.is_testable,
         "tests_of_board": bool(comparison.tests) and not comparison.is_tested,
         "version": comparison.board.version.number,
         "counts": _counts(comparison),

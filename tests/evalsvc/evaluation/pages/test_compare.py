@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.compare_figures import ClassWeights, curves_table, draw_curves, draw_weights
 from evalsvc.evaluation.pages.comparison_charts import DOTTED, Series
@@ -47,6 +48,21 @@ def test_a_reader_sees_figures_before_and_a_test_after_the_job(
     assert "<span>← Rules</span><span>Net →</span>" in page
     turned = client.get(address(cast, "Net", "Tree", "Rules", a="kelpie/Tree", b="kelpie/Net"))
     assert "Tree − Net" in turned.content.decode()
+
+
+def test_a_comparison_that_no_test_is_let_out_of_offers_none_and_says_why(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.02)
+    Setting.objects.update(disclosure="hidden", ladder=0.02, measures=["micro_f1"])
+    benchmark.systems.filter(name="Net").update(team=cast.lugworm)
+    client.force_login(cast.kim)
+    systems = {"systems": [f"{cast.lugworm.slug}/Net", f"{cast.kelpie.slug}/Tree"]}
+    page = client.get(reverse("board-compare", args=["rel"], query=systems)).content.decode()
+    assert "Compute the tests" not in page
+    assert "not computed yet" not in page
+    assert "nothing is claimed: the board shows figures of the Ladder, which are not tested." in page
+    assert "Written from the figures below. No pair of these systems is tested." in page
 
 
 def test_each_dash_of_a_difference_has_its_reason(

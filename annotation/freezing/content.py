@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -18,7 +17,7 @@ from annotation.models import Adjudication, Answer, Item, ItemCount, Project, Vo
 from annotation.ontology.inventory import inventory, parts_of
 from annotation.queue import gold_questions
 from annotation.testset import Origin
-from evalsvc.core.database import in_batches
+from evalsvc.core.database import in_batches, snapshot
 from evalsvc.core.formats.label_mapping import LabelMapping
 from evalsvc.core.formats.records import token_starts
 
@@ -34,39 +33,52 @@ def answers_per_item(project: Project) -> tuple[int, int]:
 
 
 class AnnotatedLines:
-    """Gold lines from votes and adjudications."""
+    """Gold lines from votes and adjudications; the manifest counts what the lines were read from."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self.left_out: dict[str, list[str]] = {}
         self.states: Counter[str] = Counter()
-        self.emptied = 0
+        self.answers: Counter[str] = Counter()
+        self.decisions: list[dict[str, str]] = []
+        self.emptied = self.n_answers = 0
 
     def lines(self) -> Iterator[writer.FrozenLine]:
         """Yield gold lines in order of work; list undecided items instead."""
-        items = in_batches(self.project.items.live().order_by("rank", "pk"))
+        items = self.project.items.live().order_by("rank", "pk")
+        keys = list(items.values_list("pk", flat=True))
         provenance = ProvenanceWriter(self.project)
-        while chunk := list(islice(items, writer.CHUNK)):
-            decided = provenance.of([item for item in chunk if item.state in DECIDED])
-            for item in chunk:
-                self.states[item.state] += 1
-                self.emptied += item.emptied
-                if item.state in DECIDED and item.gold is not None:
-                    yield writer.FrozenLine(gold_line(item, item.gold), decided[item.pk])
-                else:
-                    self.left_out.setdefault(item.state, []).append(item.external_id)
+        for at in range(0, len(keys), writer.CHUNK):
+            yield from self._read(items.filter(pk__in=keys[at : at + writer.CHUNK]), provenance)
+
+    @snapshot()
+    def _read(self, items: QuerySet[Item], provenance: ProvenanceWriter) -> list[writer.FrozenLine]:
+        """Return the lines of some items, with the answers and decisions that their states follow from."""
+        lines, keys = [], [item.pk for item in items]
+        decided = provenance.of([item for item in items if item.state in DECIDED])
+        for item in items:
+            self.states[item.state] += 1
+            self.emptied += item.emptied
+            if item.state in DECIDED and item.gold is not None:
+                lines.append(writer.FrozenLine(gold_line(item, item.gold), decided[item.pk]))
+            else:
+                self.left_out.setdefault(item.state, []).append(item.external_id)
+        answers = Answer.objects.filter(item__in=keys).active()
+        self.n_answers += answers.count()
+        self.answers.update(answer_origins(answers.filter(item__state__in=DECIDED)))
+        self.decisions += decision_notes(keys)
+        return lines
 
     def manifest(self) -> dict[str, Any]:
         beside = self.project.items.present().filter(use=Item.Use.CORPUS).count()  # no candidates
-        answers = Answer.objects.filter(item__project=self.project, item__use="").active()
         return {
             "origin": Origin.ANNOTATED,
             "counts": {state: self.states[state] for state in Item.State.values}
-            | {"answers": answers.count(), "answers_emptied_by_deletion": self.emptied},
-            "answers": answer_origins(answers.filter(item__state__in=DECIDED)),
+            | {"answers": self.n_answers, "answers_emptied_by_deletion": self.emptied},
+            "answers": dict(self.answers),
             "left_out": self.left_out,
             **({"beside": beside} if beside else {}),
-            "decisions": decision_notes(self.project),
+            "decisions": self.decisions,
             "people": contributors(self.project),
         }
 
@@ -117,10 +129,10 @@ def answer_origins(answers: QuerySet[Answer]) -> dict[str, int]:
     )
 
 
-def decision_notes(project: Project) -> list[dict[str, str]]:
-    """List active decisions that give a reason or leave an item out."""
-    active = Adjudication.objects.filter(item__in=project.items.live()).active()
-    noted = active.exclude(reason="", finding="").order_by("item__rank", "item")
+def decision_notes(items: Sequence[int]) -> list[dict[str, str]]:
+    """List active decisions on items, by key, that give a reason or leave the item out."""
+    noted = Adjudication.objects.filter(item__in=items).active()
+    noted = noted.exclude(reason="", finding="").order_by("item__rank", "item")
     rows = noted.values_list("item__external_id", "finding", "reason")
     return [{"id": name, "finding": finding, "reason": reason} for name, finding, reason in rows]
 

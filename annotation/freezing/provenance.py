@@ -73,7 +73,9 @@ class ProvenanceWriter:
 
     def _answer(self, answer: Answer, counts: bool) -> dict[str, Any]:
         payload, vote = answer.payload, answer.vote
-        row = {"by": self.annotators[answer.annotator_id], "relations": payload["relations"]}
+        # who joined meanwhile comes last
+        by = self.annotators.setdefault(answer.annotator_id, f"a{len(self.annotators) + 1}")
+        row = {"by": by, "relations": payload["relations"]}
         more: dict[str, Any] = {
             "spans": payload["spans"],
             "blank": bool(payload.get("blank")),

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, wraps
 from itertools import count
 from operator import attrgetter, itemgetter
@@ -103,6 +104,16 @@ def atomic_again(change: Callable[P, R]) -> Callable[P, R]:
             return change(*args, **kwargs)
 
     return repeated
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Read the database as of one moment: without locks on PostgreSQL; on SQLite nobody writes meanwhile."""
+    alone = not connection.in_atomic_block
+    with transaction.atomic():
+        if alone and connection.vendor == "postgresql":
+            execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        yield
 
 
 def in_batches(rows: QuerySet[Any, Any], *fields: str, size: int = 0) -> Iterator[Any]:

@@ -18,10 +18,10 @@ from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.core.management import CommandError
-from django.db import connection, transaction
+from django.db import connection
 
 from evalsvc import __version__
-from evalsvc.core.database import count_anew
+from evalsvc.core.database import count_anew, snapshot
 from evalsvc.core.storage import StoredFile
 from evalsvc.core.upkeep.stored_files import all_files
 from evalsvc.environment import PRIVATE_FOLDER
@@ -94,12 +94,11 @@ def _dump(path: Path) -> str:
         with closing(sqlite3.connect(name)) as source, closing(sqlite3.connect(path)) as target:
             source.backup(target)
             return boards_digest(target.execute)
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    with snapshot(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # pg_dump takes its time
         cursor.execute("SELECT pg_export_snapshot()")
-        snapshot = cursor.fetchone()[0]
-        _run("pg_dump", "--format=custom", f"--snapshot={snapshot}", f"--file={path}")
+        exported = cursor.fetchone()[0]
+        _run("pg_dump", "--format=custom", f"--snapshot={exported}", f"--file={path}")
         return boards_digest(_rows)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from functools import partial
+from itertools import product
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -13,7 +16,10 @@ from django.http import Http404
 from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
+from annotation.adjudication import bulk_actions
 from annotation.consensus import recomputation
+from annotation.freezing import builder
+from annotation.freezing.provenance import ProvenanceWriter
 from annotation.models import Project
 from annotation.queue.quality_settings import set_quality_options
 from annotation.releases import publishing
@@ -22,9 +28,9 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation
-from tests.cast.basics import person
+from tests.cast.basics import person, run_job
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
-from tests.cast.projects import curator, project_with_items
+from tests.cast.projects import annotators, answer_item, curator, project_with_items
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -200,3 +206,40 @@ def test_a_change_of_quality_settings_locks_items_once_in_order_and_annotators_a
         at for at, sql in enumerate(statements) if sql.startswith('UPDATE "annotation_annotator"')
     )
     assert items < annotators
+
+
+def test_a_freeze_reads_each_sentence_with_the_decision_of_that_moment(
+    either_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence that was excluded meanwhile stood as settled, with the exclusion as its decision."""
+    project = project_with_items(2, k=1)
+    for item, user in product(project.items.all(), annotators(project, 1)):
+        answer_item(item, user, "A")
+    excluding = Thread(target=partial(exclude_all, project), daemon=True)
+    described = ProvenanceWriter.of
+
+    def once_excluded(*args: Any) -> Any:
+        if excluding.ident is None:
+            excluding.start()
+            excluding.join(1)  # SQLite lets it write once the freeze has read
+        return described(*args)
+
+    monkeypatch.setattr(ProvenanceWriter, "of", once_excluded)
+    made = builder.freeze(project, name="Trial", version="1.0", leave_out=True, by=curator())
+    run_job("freeze", made.pk)
+    excluding.join()
+    made.refresh_from_db()
+    assert {item.state for item in project.items.all()} == {"unusable"}
+    assert made.manifest["left_out"] == {}
+    assert made.manifest["decisions"] == []
+    lines = [json.loads(row) for row in made.lines.values_list("provenance", flat=True)]
+    assert [(line["state"], line.get("decision")) for line in lines] == [("settled", None)] * 2
+
+
+def exclude_all(project: Project) -> None:
+    try:
+        keys = [item.key for item in project.items.all()]
+        with transaction.atomic():
+            bulk_actions.apply(project, keys, "exclude", by=curator(), finding="broken", reason="")
+    finally:
+        connection.close()

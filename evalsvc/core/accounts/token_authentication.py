@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth import get_user
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -61,6 +62,17 @@ class PageSession(SessionAuthentication):
         is_form = (request.content_type or "").startswith("multipart/form-data")
         is_form = is_form and any(parser.media_type == "multipart/form-data" for parser in request.parsers)
         super().enforce_csrf(request if is_form else request._request)
+
+
+def authenticated_again(view: APIView, request: Request) -> Request:
+    """Return a request that has waited as of now; raise if its token, session or account has ended."""
+    http = request._request
+    http.session = type(http.session)(http.session.session_key)
+    http.user = get_user(http)
+    present = view.initialize_request(http)
+    view.perform_authentication(present)
+    view.check_permissions(present)
+    return present
 
 
 class TokenTeam(BasePermission):

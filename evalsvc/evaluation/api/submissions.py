@@ -19,6 +19,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsvc.core.accounts import users
+from evalsvc.core.accounts.token_authentication import authenticated_again
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.json_parser import StorableJSONParser
@@ -251,6 +252,7 @@ class OneSubmission(APIView):
         if seconds is not None and submission.state not in submission_states.ENDED:
             if not long_poll.wait_for_change(submission, seconds):
                 headers["Retry-After"] = str(long_poll.RETRY_SECONDS)
+            request = authenticated_again(self, request)
             submission = roles.requested_submission(request, pk)
         data = SubmissionDetailSerializer(submission, context={"request": request}).data
         return Response(data, headers=headers)

@@ -13,6 +13,8 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.accounts import tokens
+from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.exceptions import IllegalTransition
@@ -56,6 +58,32 @@ def test_waiting_for_an_ended_submission_returns_at_once(
     client.force_login(cast.kim)
     monkeypatch.setattr(long_poll, "wait_for_change", None)  # would break if it were asked
     assert status(client, submission, wait="20").json()["state"] == "scored"
+
+
+@pytest.mark.parametrize("ends", ["token", "session", "account", "membership"])
+def test_a_wait_answers_nothing_once_the_right_to_it_has_ended(
+    cast: BenchmarkCast, client: Client, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    token, secret = tokens.issue(cast.kim, name="t")
+    headers = {} if ends == "session" else {"Authorization": f"Bearer {secret}"}
+    client.force_login(cast.kim)
+
+    def end(*args: object) -> bool:
+        if ends == "token":
+            tokens.revoke(token, by=cast.kim)
+        elif ends == "session":
+            client.session.flush()
+        elif ends == "account":
+            User.objects.filter(pk=cast.kim.pk).update(is_active=False)
+        else:
+            cast.kelpie.members.filter(user=cast.kim).delete()
+        return True
+
+    monkeypatch.setattr(long_poll, "wait_for_change", end)
+    answer = client.get(f"/api/v1/submissions/{submission.pk}?wait=20", headers=headers)
+    assert answer.status_code == (404 if ends == "membership" else 401)
+    assert "state" not in answer.json()
 
 
 def test_no_more_than_a_quarter_of_the_threads_wait(

@@ -210,17 +210,16 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         drawn = {key: drawn[key] for key in drawn if key == "curves"} | {name: beside.pop(name)} | drawn
     return {
         "errors_query": urlencode({"setting": setting.key, "a": a, "b": b}) if has_errors else "",
+        "comparison": comparison,
         "benchmark": setting.benchmark,
         "setting": setting,
         "title": f"{counted(len(systems), 'system')} on {setting.benchmark}",
         "systems": list(zip(systems, comparison.names, comparison.rows, strict=True)),
         "query": query,
-        "state": comparison.state,
         "job": job,
         "obstacle": queue_status.obstacle(job),
         "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
         "may_cancel": compared.may_cancel(comparison, request.user),
-        "held_back": comparison.board.held_back,
         "charts": ((figures := _charts(comparison, drawn, query))[::2], figures[1::2]),  # side by side
         "settings_charts": _charts(comparison, beside, query),
         "joint": [(together.sentence(each), each.winner is not None) for each in together.joint],
@@ -242,9 +241,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "pair_values": [systems[place] for place in pair],
         "differences": differences(comparison, *pair),
         "method": words.method(comparison),
-        "is_testable": comparison.is_testable,
         "tests_of_board": bool(comparison.tests) and not comparison.is_tested,
-        "version": comparison.board.version.number,
         "counts": _counts(comparison),
         "computation": words.computation(comparison),
         "figures_shown": row_rules.figures(comparison.setting),

@@ -14,7 +14,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from evalsvc.core.web.text_validation import require_unreserved
+from evalsvc.core.web.text_validation import require_unreserved, require_visible
 from evalsvc.evaluation import final_runs, submission_states
 from evalsvc.evaluation.benchmarks import row_rules, versions
 from evalsvc.evaluation.benchmarks.label_inventory import inventory_of
@@ -63,6 +63,8 @@ def create(
             f"Invalid task or `missing`. Use a task of {', '.join(Task.values)}, and refuse or wrong.",
         )
     require_unreserved(slug, field="slug")
+    require_visible(title, field="title")
+    require_visible(summary, field="summary")
     inventory = inventory_of(labels, negative=negative, task=task)
     with transaction.atomic():
         if Benchmark.objects.filter(slug=slug).exists():
@@ -109,6 +111,7 @@ def add_setting(
     """
     require(benchmark, by, ORGANISER)
     require_unreserved(key, field="key")
+    require_visible(title, field="title")
     check_unit(benchmark, unit)
     kind = "joint" if benchmark.task == Task.JOINT else unit
     check_main(kind, main)
@@ -209,6 +212,8 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
         del changed["disclosure"]
     with transaction.atomic():
         row = Setting.objects.select_for_update().get(pk=setting.pk)
+        if (title := changed.get("title", row.title)) != row.title:
+            require_visible(title, field="title")
         if own := sorted(changed.keys() - {"title"}):
             require_no_rest(row, field=own[0])
         whole = {name: changed.get(name, getattr(row, name)) for name in fields}

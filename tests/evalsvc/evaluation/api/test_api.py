@@ -17,9 +17,11 @@ from rest_framework.test import APIClient
 from evalsvc.core.accounts import tokens
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.accounts.teams import create_team
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problem_kinds import KINDS
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.models import Setting, Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from workers.runner import run_next
@@ -156,6 +158,24 @@ def test_a_name_with_an_invisible_character_is_rejected(cast: BenchmarkCast, fie
     refused = answer.json()
     assert (answer.status_code, refused["code"], refused["field"]) == (400, "unseen_character", field)
     assert f"U+{ord(unseen):04X}" in refused["detail"]
+
+
+def test_a_title_with_an_invisible_character_is_rejected_when_it_is_given(cast: BenchmarkCast) -> None:
+    """An earlier one stays, also when the other fields of its form change."""
+    unseen = "Ti\u202ede"
+    with pytest.raises(DomainError, match=r"U\+202E"):
+        creation.create(title=unseen, slug="t", task="relations", labels=["a"], by=cast.olga)
+    setting = cast.relations().settings.get()
+    with pytest.raises(DomainError, match=r"U\+202E"):
+        creation.add_setting(
+            setting.benchmark,
+            key="s", title=unseen, test_set=setting.test_set, unit="sentence", main="micro_f1", by=cast.olga,
+        )  # fmt: skip
+    with pytest.raises(DomainError, match=r"U\+202E"):
+        creation.change_setting(setting, by=cast.olga, title=unseen)
+    Setting.objects.update(title=unseen)
+    setting.refresh_from_db()
+    assert creation.change_setting(setting, by=cast.olga, title=unseen, digits=2).digits == 2
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotation.adjudication import decisions
@@ -217,7 +217,7 @@ def _change(project: Project, items: Sequence[Item], action: str, by: User, valu
         return
     Adjudication.objects.filter(item__in=pks).active().update(reopened_at=Now())
     settled = [item.pk for item in items if item.state == SETTLED]
-    Item.objects.filter(pk__in=settled).update(asked=F("asked") + 1)
+    item_state.ask_one_more(Item.objects.filter(pk__in=settled))
     recomputation.recompute_items(project, pks)
 
 

@@ -297,8 +297,8 @@ def ask_one_more(item: Item, *, by: User) -> Item:
             "Nobody who labels in this project is left who could answer this sentence.",
             hint="Decide it, or ask a curator to add annotators or to open the project.",
         )
-    item.asked += 1
-    item.save(update_fields=["asked"])
+    item_state.ask_one_more(Item.objects.filter(pk=item.pk))
+    item.refresh_from_db(fields=["asked", "called"])
     return item_state.update_state(item)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from annotation.consensus import majority
@@ -211,6 +212,14 @@ def _mark_asked_again(answers: Sequence[Answer], rules: Rules, changes: Decision
 def may_extend(item: Item, project: Project) -> bool:
     """True while one more person may be asked about the item."""
     return item.extra < project.most_extra
+
+
+def ask_one_more(items: QuerySet[Item]) -> None:
+    """Ask one more person about items whose places are all filled.
+
+    Calls that were answered become requests, so that it is the request that waits, which no option cancels.
+    """
+    items.update(asked=F("asked") + F("called") + 1, called=0)
 
 
 def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -> None:

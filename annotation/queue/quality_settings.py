@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Count, F, OuterRef, Subquery
+from django.db.models.functions import Coalesce, Greatest, Least
 from django.utils import timezone
 
 from annotation.consensus import item_state, known_answers, recomputation
 from annotation.consensus.rules import Rules
-from annotation.models import Annotator, Item, KnownAnswer, Project
+from annotation.models import Annotator, Answer, Item, KnownAnswer, Project
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.grading import round_size
 from annotation.roles import CURATOR, require_to_change
@@ -109,18 +110,25 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
 def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     """Call one more person about each dispute that waits, as the option or its limit allows it now.
 
-    Without the option, cancel all calls.
+    Without the option, cancel the calls that no answer fills.
     """
     switched = before.get("calls_extra", project.calls_extra) != project.calls_extra
     raised = before.get("most_extra", project.most_extra) < project.most_extra
-    items = project.items.filter(called__gt=0)
+    if not (switched or (raised and project.calls_extra)):
+        return
+    room = project.most_extra - F("asked")
+    disputed = project.items.filter(use="", state=Item.State.DISPUTED, called__lt=room)
+    items = disputed if project.calls_extra else project.items.filter(called__gt=0)
+    locked = items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
+    list(locked)  # in this order, as all who lock several
+    answers = Answer.objects.included().filter(item=OuterRef("pk")).order_by().values("item")
+    n = Coalesce(Subquery(answers.annotate(n=Count("pk")).values("n")), 0)
+    filled = Greatest(n - Coalesce("k", project.k) - F("asked"), 0)
     if project.calls_extra:
-        items = project.items.filter(use="", state=Item.State.DISPUTED, extra__lt=project.most_extra)
-    if switched or (raised and project.calls_extra):
-        locked = items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
-        list(locked)  # in this order, as all who lock several
-        items.update(called=F("called") + 1 if project.calls_extra else 0, extended_under="")
-        recomputation.recompute_after_change(project)
+        items.update(called=Least(filled + 1, room), extended_under="")
+    else:
+        items.update(called=Least("called", filled))
+    recomputation.recompute_after_change(project)
 
 
 def _validate_options(project: Project, values: dict[str, Any]) -> None:

@@ -275,18 +275,20 @@ class Queue(RuleBasedStateMachine):
     def toggle_extra_annotators(self, calls: bool) -> None:
         quality_settings.set_quality_options(self.project, by=curator(), calls_extra=calls)
         switched, self.calls_extra = calls != self.calls_extra, calls
-        for item in range(ITEMS):
+        for item in range(ITEMS if switched else 0):
+            filled = max(0, len(self.counting(item)) - self.k - self.asked[item])
             if not calls:
-                self.called[item] = 0
-            elif switched and self.may_call(item) and self.decided(item)[2].state == "disputed":
-                self.called[item] += 1
+                self.called[item] = min(self.called[item], filled)
+            elif self.may_call(item) and self.decided(item)[2].state == "disputed":
+                self.called[item] = min(filled + 1, MOST_EXTRA - self.asked[item])
 
     @rule(item=what)
     def ask_one_more(self, item: int) -> None:
         wanted, _, verdict = self.decided(item)
         if verdict.state in ("disputed", "settled") and wanted < self.k + MOST_EXTRA:
             decisions.ask_one_more(self.items[item], by=curator())
-            self.asked[item] += 1
+            self.asked[item] += self.called[item] + 1
+            self.called[item] = 0
         else:
             with pytest.raises(Conflict):
                 decisions.ask_one_more(self.items[item], by=curator())

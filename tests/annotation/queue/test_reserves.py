@@ -9,11 +9,11 @@ import pytest
 from django.db.models.functions import Now
 
 from annotation import projects
-from annotation.adjudication import decisions
+from annotation.adjudication import bulk_actions, decisions
 from annotation.consensus import item_state
-from annotation.models import Lease, Project, Vote
+from annotation.models import Item, Lease, Project, Vote
 from annotation.ontology import guideline_versions, inventory
-from annotation.queue import leases, quality_settings, votes
+from annotation.queue import exclusions, leases, quality_settings, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.projects import (
@@ -330,13 +330,117 @@ def test_a_higher_limit_calls_one_more_for_the_disputes_that_wait() -> None:
             assert (item.extra, item.free) == (called, called)
 
 
+def _switch(project: Project, *, calls: bool, most_extra: int = 2) -> None:
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=calls, most_extra=most_extra)
+
+
+def _outcome(item: Item) -> tuple[str, int, int]:
+    item.refresh_from_db()
+    return item.state, item.extra, item.free
+
+
 def test_switching_automatic_calls_off_cancels_those_that_wait() -> None:
     project = project_with_items(1, k=2)
-    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    _switch(project, calls=True)
     item = answered_item(project, ["A"], ["B"])
-    quality_settings.set_quality_options(project, by=curator(), calls_extra=False)
-    item.refresh_from_db()
-    assert (item.state, item.extra) == ("disputed", 0)
+    for _ in range(2):
+        _switch(project, calls=False)
+        assert _outcome(item) == ("disputed", 0, 0)
+        _switch(project, calls=True)
+        assert _outcome(item) == ("open", 1, 1)
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_switching_automatic_calls_off_and_on_changes_nothing_that_a_called_person_settled(
+    limit: int,
+) -> None:
+    project = project_with_items(1, k=2)
+    _switch(project, calls=True, most_extra=limit)
+    item = answered_item(project, ["A"], ["B"], ["A"])
+    for calls in (False, True, False):
+        _switch(project, calls=calls, most_extra=limit)
+        assert _outcome(item) == ("settled", 1, 0)
+
+
+def test_a_decision_on_the_answer_of_a_called_person_outlasts_the_switch() -> None:
+    project = project_with_items(1, k=2)
+    _switch(project, calls=True, most_extra=1)
+    item = answered_item(project, ["A"], ["B"], ["C"])
+    decisions.decide(
+        item, by=curator(), payload={"relations": ["A"]}, votes_key=item.votes_key, client_id=uuid4()
+    )
+    for calls in (False, True):
+        _switch(project, calls=calls, most_extra=2)
+        assert _outcome(item) == ("adjudicated", 1, 0)
+
+
+def test_switching_automatic_calls_off_cancels_only_the_call_that_waits() -> None:
+    """On again, one more person is called, and not the one whose answer is there."""
+    project = project_with_items(1, k=2)
+    _switch(project, calls=True)
+    item = answered_item(project, ["A"], ["B"], ["C"])
+    assert _outcome(item) == ("open", 2, 1)
+    _switch(project, calls=False)
+    assert _outcome(item) == ("disputed", 1, 0)
+    _switch(project, calls=True)
+    assert _outcome(item) == ("open", 2, 1)
+    answer_item(item, annotators(project, 4)[3])
+    _switch(project, calls=False)
+    _switch(project, calls=True)
+    assert _outcome(item) == ("disputed", 2, 0)
+    _switch(project, calls=True, most_extra=3)
+    assert _outcome(item) == ("open", 3, 1)
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_one_more_is_called_though_answers_beyond_those_that_count_are_there(raises: bool) -> None:
+    project = project_with_items(1, k=2)
+    _switch(project, calls=raises, most_extra=0)
+    item = answered_item(project, ["A"], ["B"], ["C"])
+    assert _outcome(item) == ("disputed", 0, 0)
+    _switch(project, calls=True, most_extra=3)
+    assert _outcome(item) == ("open", 2, 1)
+
+
+def test_the_switch_counts_no_excluded_answer() -> None:
+    """The call waits, though there are three answers."""
+    project = project_with_items(1, k=2)
+    _switch(project, calls=True)
+    item = answered_item(project, ["A"])
+    exclusions.exclude_answer(item.answers.get(), by=curator())
+    for user, label in zip(annotators(project, 3)[1:], ("A", "B"), strict=True):
+        answer_item(item, user, label)
+    assert _outcome(item) == ("open", 1, 1)
+    _switch(project, calls=False)
+    assert _outcome(item) == ("disputed", 0, 0)
+
+
+@pytest.mark.parametrize("calls_first", [False, True])
+def test_switching_automatic_calls_off_cancels_no_request_of_an_adjudicator(calls_first: bool) -> None:
+    project = project_with_items(1, k=2)
+    _switch(project, calls=calls_first)
+    item = answered_item(project, ["A"], ["B"])
+    third = annotators(project, 3)[2]
+    if calls_first:  # the call is answered, the request waits
+        answer_item(item, third, "A")
+        decisions.ask_one_more(item, by=curator())
+    else:  # the request is answered, the call waits
+        decisions.ask_one_more(item, by=curator())
+        answer_item(item, third, "C")
+        _switch(project, calls=True)
+    assert _outcome(item) == ("open", 2, 1)
+    _switch(project, calls=False)
+    assert _outcome(item) == (("open", 2, 1) if calls_first else ("disputed", 1, 0))
+
+
+def test_switching_automatic_calls_off_cancels_no_request_for_many_sentences() -> None:
+    project = project_with_items(1, k=2)
+    _switch(project, calls=True)
+    item = answered_item(project, ["A"], ["B"], ["A"])
+    annotators(project, 4)
+    bulk_actions.apply(project, [item.key], bulk_actions.REOPEN, by=curator())
+    _switch(project, calls=False)
+    assert _outcome(item) == ("open", 2, 1)
 
 
 def test_enabling_extra_annotators_applies_to_existing_disputes() -> None:

@@ -230,13 +230,13 @@ def _choose(project: Project, wanted: Wanted, *, by: User) -> Chosen:
 def complete_choice(
     project: Project, by_criterion: dict[str, int], *, before: dict[str, int], by: User | None
 ) -> None:
-    """Draw the order of checks as well, let searches begin anew, and record the choice.
+    """Draw the order of checks as well, let everybody go on at the first sentence, and record the choice.
 
     If sentences alone came in a new order, those from before and after, laid side by side, would show which
     are checks.
     """
     gold_questions.draw_order_of_checks(project)
-    Annotator.objects.filter(project=project, round_since__isnull=False).update(round_since=None)
+    Annotator.objects.filter(project=project).update(cursor=0, round_since=None)
     after = {"criteria": by_criterion} | of_project(project)
     record(project, "candidates chosen", by=by, before=before, after=after)
 

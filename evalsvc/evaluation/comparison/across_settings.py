@@ -204,7 +204,7 @@ class AcrossSettings:
 
     def sentence(self, pair: Joint) -> str:
         """State what may be claimed of a pair over the settings."""
-        a, b = (self.here.names[place] for place in pair.places)
+        a, b = (self.here.names_in_sentences[place] for place in pair.places)
         title, n = self.column.title, pair.settings
         if pair.winner is not None:
             first, second = (a, b) if pair.winner == pair.places[0] else (b, a)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -31,6 +30,7 @@ from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.compared_runs import ComparedRun, compared_runs
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
+from evalsvc.evaluation.boards.system_names import distinct_names, in_sentence
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import (
     CHOSEN_RUNS,
@@ -81,12 +81,13 @@ class Comparison:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the systems, with the team where two share a name."""
-        named = Counter(row.system.name for row in self.rows)
-        return [
-            row.system.name + (f" of {row.system.team_name}" if named[row.system.name] > 1 else "")
-            for row in self.rows
-        ]
+        """Names of the systems, with the team where one alone could mislead."""
+        names = distinct_names([row.system for row in self.rows])
+        return [names[row.system.pk] for row in self.rows]
+
+    @cached_property
+    def names_in_sentences(self) -> list[str]:
+        return [in_sentence(name) for name in self.names]
 
     @cached_property
     def columns(self) -> list[Column]:

@@ -100,12 +100,12 @@ def sentence(comparison: Comparison, column: Column, a: int, b: int) -> str:
 def _side(comparison: Comparison, column: Column, place: int) -> Side:
     shown = figure(comparison, column, place)
     reason = shown.reason if shown else NO_FIGURE
-    return Side(comparison.names[place], shown.mean if shown else None, reason)
+    return Side(comparison.names_in_sentences[place], shown.mean if shown else None, reason)
 
 
 def remarks(comparison: Comparison) -> list[str]:
     """Name the pairs of the paragraph whose interval leaves out zero, though nothing is claimed."""
-    main, names = comparison.board.ordering, comparison.names
+    main, names = comparison.board.ordering, comparison.names_in_sentences
     stated = []
     for other in range(1, len(comparison.rows)) if comparison.columns else ():
         if p := sentences.p_beside_zero(outcome(comparison, main, 0, other)):
@@ -125,7 +125,7 @@ def paragraph(comparison: Comparison) -> list[str]:
     sentences = [sentence(comparison, main, *pair) for pair in stated]
     withdrawn = [
         f"{name}: {row.runs_text} after scoring."
-        for name, row in zip(comparison.names, comparison.rows, strict=True)
+        for name, row in zip(comparison.names_in_sentences, comparison.rows, strict=True)
         if row.withdrawn_text
     ]
     return [*sentences, *withdrawn, *_reversals(comparison, main)]
@@ -158,8 +158,8 @@ def _reversal(comparison: Comparison, main: Column, other: Column, a: int, b: in
     if not here or not there or None in (winners := {here.winner, there.winner}) or len(winners) == 1:
         return ""
     first, second = (a, b) if here.winner == a else (b, a)
-    ahead = f"By {main.title} {comparison.names[first]} is ahead"
-    return f"{ahead}, by {other.title} {comparison.names[second]}."
+    names = comparison.names_in_sentences
+    return f"By {main.title} {names[first]} is ahead, by {other.title} {names[second]}."
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
         f"{setting.benchmark}, {setting.title}, version {comparison.board.version.number}: "
         f"{row_rules.figures(setting)}. Bold: ahead of every other system at p < .05. {method(comparison)}"
     )
-    for name, row in zip(comparison.names, comparison.rows, strict=True):
+    for name, row in zip(comparison.names_in_sentences, comparison.rows, strict=True):
         caption += f" {name}: {row.runs_text}." if row.withdrawn_text else ""
     return PaperTable(f"{setting.benchmark.slug}-systems", caption, heads, rows)
 

@@ -5,7 +5,6 @@ Only a test calls a difference one; where there is none, nothing is claimed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.boards.rank_reversals import COMPARED
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
-from evalsvc.evaluation.boards.systems import BoardSystem
+from evalsvc.evaluation.boards.system_names import distinct_names, in_sentence
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.split import seed_sha256
@@ -154,7 +153,7 @@ class _NamesOfPage(dict[int, str]):
     def __init__(self, board: Board) -> None:
         self._board = board
         on_board = {runs.system for runs in board.figures.runs}
-        super().__init__(_named([each for each in board.systems.loaded if each.pk in on_board]))
+        super().__init__(distinct_names([each for each in board.systems.loaded if each.pk in on_board]))
 
     def __missing__(self, system: int) -> str:
         self.update(system_names(self._board))
@@ -162,16 +161,8 @@ class _NamesOfPage(dict[int, str]):
 
 
 def system_names(board: Board) -> dict[int, str]:
-    """Return the system names, with the team where two share a name."""
-    return _named([board.systems[runs.system] for runs in board.figures.runs])
-
-
-def _named(systems: Collection[BoardSystem]) -> dict[int, str]:
-    named = Counter(system.name for system in systems)
-    return {
-        system.pk: f"{system.name} of {system.team_name}" if named[system.name] > 1 else system.name
-        for system in systems
-    }
+    """Return the names of all systems of a board."""
+    return distinct_names([board.systems[runs.system] for runs in board.figures.runs])
 
 
 def systems_of_page(view: BoardView, rows: Sequence[BoardRow]) -> set[int]:
@@ -215,5 +206,5 @@ def _scheme_finding(columns: Sequence[Column], names: Names) -> str:
         return "The order is the same under all five weightings"
     first, last = columns[0].order, columns[-1].order
     if first and last and first[0] != last[0]:
-        return f"{names[first[0]]} is first by micro, {names[last[0]]} by macro"
+        return f"{in_sentence(names[first[0]])} is first by micro, {in_sentence(names[last[0]])} by macro"
     return "The order below the first rank depends on the weighting" if first else "No order yet"

@@ -281,7 +281,7 @@ def _counts(comparison: Comparison) -> str:
         ]
     elif len(set(counts)) == 1:
         return f"{counts[0]} of each system."
-    return " ".join(f"{name}: {n}." for name, n in zip(comparison.names, counts, strict=True))
+    return " ".join(f"{name}: {n}." for name, n in zip(comparison.names_in_sentences, counts, strict=True))
 
 
 def _matrix_table(comparison: Comparison) -> PaperTable:

@@ -205,8 +205,9 @@ def finding_of_classes(comparison: Comparison, rows: Sequence[ClassFigures]) -> 
     if not first:
         return "F1 per class"
     (place, n), *others = first.most_common(3)
-    lead = f"{comparison.names[place]} has the highest F1 on {n} of {counted(len(rows), 'class', 'classes')}"
-    return ", ".join([lead, *(f"{comparison.names[place]} on {n}" for place, n in others)])
+    names = comparison.names_in_sentences
+    lead = f"{names[place]} has the highest F1 on {n} of {counted(len(rows), 'class', 'classes')}"
+    return ", ".join([lead, *(f"{names[place]} on {n}" for place, n in others)])
 
 
 # ---- weights of the classes ----------------------------------------------------------------------

@@ -20,6 +20,7 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED
+from evalsvc.evaluation.boards.system_names import in_sentence
 from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.words import with_deviation
 from evalsvc.evaluation.disclosure.policy import undefined
@@ -247,7 +248,7 @@ def _scores_table(page: SystemPage) -> PaperTable:
             Cell(rank, DASH if rank is None else str(rank)),
             Cell(str(band or ""), str(band or DASH)),
         ])  # fmt: skip
-    caption = f"{page.row.system.name} on {page.setting}, version {page.board.version.number}."
+    caption = f"{in_sentence(page.row.system.name)} on {page.setting}, version {page.board.version.number}."
     if page.row.withdrawn_text:
         caption += f" {page.row.runs_text}."
     return PaperTable(file_name(page, "scores"), caption, heads, rows)

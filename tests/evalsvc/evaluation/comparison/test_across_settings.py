@@ -69,7 +69,7 @@ def test_a_pair_is_ahead_in_all_settings_or_in_those_that_holm_leaves(
 @pytest.mark.parametrize(("settings", "where"), [(2, "both settings"), (3, "all 3 settings")])
 def test_a_sentence_counts_the_settings_in_which_a_system_is_ahead(settings: int, where: str) -> None:
     ordering = SimpleNamespace(title="micro F1")
-    here: Any = SimpleNamespace(names=["Net", "Tree"], board=SimpleNamespace(ordering=ordering))
+    here: Any = SimpleNamespace(names_in_sentences=["Net", "Tree"], board=SimpleNamespace(ordering=ordering))
     sentence = AcrossSettings(here, []).sentence(Joint((0, 1), settings, (settings, 0), 0, 0.04))
     assert sentence == f"Net is ahead of Tree by micro F1 in {where} (greatest p .040)."
     found = AcrossSettings(here, []).sentence(Joint((0, 1), 3, (2, 0), None, None, untested=1))

@@ -541,6 +541,7 @@ def test_a_note_on_several_pairs_is_printed_once(monkeypatch: pytest.MonkeyPatch
     ]
     monkeypatch.setattr(words, "outcome", lambda comparison, column, a, b: outcomes[b - 1])
     names = ["A", "B", "C", "D"]
-    four = SimpleNamespace(board=SimpleNamespace(ordering=None), names=names, rows=names, columns=[1])
+    board = SimpleNamespace(ordering=None)
+    four = SimpleNamespace(board=board, names_in_sentences=names, rows=names, columns=[1])
     [note] = words.remarks(four)  # type: ignore[arg-type]
     assert note.endswith("after Holm over all pairs p is .06 for A and B and .07 for A and C.")

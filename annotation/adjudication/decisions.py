@@ -75,6 +75,7 @@ class DisputeDetails:
     may_ask_one_more: bool = False
     surplus: list[Payload] = field(default_factory=list)
     passes: list[SkipNote] = field(default_factory=list)
+    unanswerable: bool = False
     former: FormerDecision | None = None
 
 
@@ -128,6 +129,7 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
         may_ask_one_more=not reads_again and may_ask_one_more(item, rules.project),
         surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
         passes=unanswerable_items.skip_notes(item) if item.state == Item.State.OPEN else [],
+        unanswerable=unanswerable_items.is_unanswerable(item),
         former=None if reads_again else _former_decision(item, for_user, rules),
     )
 

@@ -1,4 +1,4 @@
-"""Unanswerable items: skipped, with nobody left to answer, queued for adjudication."""
+"""Unanswerable items: skipped or short of a further answer, with nobody left to give one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from annotation.models import Annotator, Answer, Item, ItemCount, ItemQuerySet, Member, Project, Vote
 from annotation.queue.votes import SKIP_REASONS
@@ -30,30 +30,34 @@ class SkipNote:
         return SKIP_REASONS[self.reason]
 
 
-def unanswerable(project: Project, **of_item: Any) -> ItemQuerySet:
-    """Return skipped open items that nobody is left to answer.
+def unanswerable(project: Project, item: Item | None = None) -> ItemQuerySet:
+    """Return items skipped, or short of an answer beyond k, that nobody is left to answer.
 
-    Deferred items may still be answered. While an annotator has yet to begin there are none. The query starts
-    from the skips, of all items or of one, whatever the size of the project.
+    Items deferred or asked again may still be answered. While an annotator has yet to begin there are none.
+    The query starts from skips and calls, of all items or of one, whatever the size of the project.
     """
     working = _working_annotators(project)
     if working is None:
         return Item.objects.none()
+    of_item = {"item": item} if item else {}
+    needed = _least_skips(project, len(working))
     skips = Vote.objects.filter(annotator__project=project, act=Vote.Act.SKIP, reason__in=FINAL_REASONS)
     skips = skips.filter(**of_item)
-    if (needed := _least_skips(project, len(working))) > 1:
-        often = _often_skipped(working, needed, **of_item)
-        if not often:
-            return Item.objects.none()
-        skips = skips.filter(item__in=often)
-    passed = _last(skips)
-    items = Item.objects.filter(project=project, free__gt=0).live()
-    items = items.filter(state=Item.State.OPEN, pk__in=passed.values("item"))
+    if needed > 1:
+        skips = skips.filter(item__in=_often_skipped(working, needed, **of_item))
+    items = Item.objects.filter(project=project, free__gt=0).live().filter(state=Item.State.OPEN)
+    candidates = _last(skips).order_by().values("item")
+    if needed < 1:  # else somebody skipped each of them
+        waiting = Item.objects.filter(project=project, free__gt=0, extra__gt=0, free__lte=F("extra"))
+        waiting = waiting.filter(pk=item.pk) if item else waiting
+        candidates = candidates.union(waiting.order_by().values("pk"))
+    items = items.filter(pk__in=candidates)
     votes = Vote.objects.filter(item=OuterRef("pk"), annotator__in=working).order_by()
     if working:
         people = votes.values("item").annotate(n=Count("annotator", distinct=True)).values("n")
         items = items.annotate(n_people=Subquery(people)).filter(n_people=len(working))
-    return items.exclude(Exists(_last(votes.filter(reason="later"))))
+    again = Answer.objects.filter(item=OuterRef("pk"), annotator__in=working, again=True, set_aside=False)
+    return items.exclude(Exists(_last(votes.filter(reason="later")))).exclude(Exists(again))
 
 
 def unanswerable_ids(project: Project) -> list[int]:
@@ -63,7 +67,7 @@ def unanswerable_ids(project: Project) -> list[int]:
 
 def is_unanswerable(item: Item) -> bool:
     """True if the item is unanswerable."""
-    return item.state == Item.State.OPEN and unanswerable(item.project, item=item).exists()
+    return item.state == Item.State.OPEN and unanswerable(item.project, item).exists()
 
 
 def may_be_answered(item: Item) -> bool:
@@ -138,7 +142,7 @@ def _working_annotators(project: Project) -> list[int] | None:
     """Return the people who label; None before every annotator has begun."""
     if project.state != Project.State.OPEN:
         return []
-    roles = dict(project.members.filter(role__in=MAY_LABEL).values_list("user", "role"))
+    roles = dict(project.members.filter(role__in=MAY_LABEL, user__is_active=True).values_list("user", "role"))
     voted = Exists(Vote.objects.filter(annotator=OuterRef("pk")))
     annotators = Annotator.objects.filter(project=project, user__in=roles).annotate(voted=voted)
     rows = list(annotators.values_list("pk", "user", "voted", "paused_at"))

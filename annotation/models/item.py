@@ -142,6 +142,7 @@ class Item(models.Model):
             models.Index(fields=["project", "content_key"], name="item_content"),
             models.Index(fields=["project", "rank"], condition=Q(policy_matters=True), name="item_policy"),
             models.Index(fields=["project"], condition=Q(emptied__gt=0), name="item_emptied"),
+            models.Index(fields=["project"], condition=Q(free__gt=0, extra__gt=0), name="item_extended"),
             # all that a count of items with room reads, instead of the rows
             models.Index(fields=["project", "id", "use", "batch"], condition=Q(free__gt=0), name="item_room"),
             models.Index(

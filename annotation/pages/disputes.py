@@ -125,7 +125,7 @@ def _counts(project: Project, filters: DisputeFilters) -> dict[str, Any]:
     return {
         "filters": filters,
         "patterns": [
-            (name, "skipped by everyone" if name == UNANSWERABLE else name or "other", n)
+            (name, "nobody left to answer" if name == UNANSWERABLE else name or "other", n)
             for name, n in named.items()
         ],
         "matching": shown.total(),

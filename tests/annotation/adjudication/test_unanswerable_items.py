@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from annotation import projects
 from annotation.adjudication import decisions, dispute_list, unanswerable_items
 from annotation.adjudication.dispute_list import DisputeFilters
+from annotation.consensus import item_state, recomputation
 from annotation.freezing import builder
-from annotation.models import Item, Project
-from annotation.queue import leases, participants, pauses, votes
+from annotation.models import Answer, Item, Project
+from annotation.queue import exclusions, leases, participants, pauses, votes
+from annotation.queue.quality_settings import set_quality_options
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import person, run_job
@@ -219,3 +223,95 @@ def test_somebody_may_answer_who_works_and_has_neither_answered_nor_skipped() ->
     assert not offered()
     projects.close(project, by=curator())
     assert not offered()
+
+
+def called(people: int = 2, **options: Any) -> tuple[Project, Item, list[User]]:
+    """One sentence, disputed by the first two of these people, who have all begun, with a further call."""
+    project = project_with_items(2, k=2)
+    set_quality_options(project, by=curator(), **{"calls_extra": True, "most_extra": 1} | options)
+    users, item = annotators(project, people), project.items.get(external_id="s0")
+    for user in users:
+        skip(project.items.get(external_id="s1"), user, "later")
+    for user, relation in zip(users[:2], "AB", strict=True):
+        answer_item(item, user, relation)
+    item.refresh_from_db()
+    return project, item, users
+
+
+LEFT = [("s0", unanswerable_items.UNANSWERABLE)]
+
+
+def test_a_call_that_nobody_is_left_to_answer_awaits_a_decision(either_database: str) -> None:
+    project, item, _ = called()
+    assert (item.state, item.free, waiting(project)) == ("open", 1, LEFT)
+    assert dispute_list.count_by_pattern(project) == {unanswerable_items.UNANSWERABLE: 1}
+    assert decide(item, payload={"relations": ["A"]}).state == "adjudicated"
+    assert waiting(project) == []
+
+
+def test_a_call_waits_for_those_who_join_or_are_resumed() -> None:
+    project, item, users = called(3)
+    assert waiting(project) == []
+    third = project.annotators.get(user=users[2])
+    pauses.pause(third, by=curator())
+    assert waiting(project) == LEFT
+    pauses.resume(third, by=curator())
+    assert waiting(project) == []
+    User.objects.filter(pk=users[2].pk).update(is_active=False)
+    assert waiting(project) == LEFT
+    annotators(project, 4)
+    assert waiting(project) == []
+    assert leases.lease_next(project, person("ann3")).item == item
+
+
+def test_a_call_waits_for_those_whose_answer_is_withdrawn_or_asked_again() -> None:
+    project, item, users = called()
+    skip(item, users[0], "later", base=1)
+    assert waiting(project) == []
+    answer_item(item, users[0], "A", base=2)
+    assert waiting(project) == LEFT
+    Answer.objects.filter(item=item, annotator__user=users[1]).update(again=True)
+    assert waiting(project) == []
+
+
+def test_calls_that_people_answered_in_vain_await_a_decision() -> None:
+    project, item, users = called(3, most_extra=2)
+    answer_item(item, users[2], "C")
+    item.refresh_from_db()
+    assert (item.state, item.extra, waiting(project)) == ("open", 2, LEFT)
+
+
+def test_a_sentence_with_fewer_answers_than_it_needs_without_calls_waits_for_people() -> None:
+    project, item, users = called()
+    exclusions.exclude_answer(Answer.objects.get(item=item, annotator__user=users[0]), by=curator())
+    item.refresh_from_db()
+    assert (item.state, waiting(project)) == ("open", [])
+
+
+@pytest.mark.parametrize("way", ["request", "page", "api", "bulk", "switch"])
+def test_requests_that_nobody_is_left_to_answer_await_a_decision(way: str, client: Client) -> None:
+    project, item, _ = called(calls_extra=False)
+    assert waiting(project) == [("s0", "1–1")]
+    client.force_login(curator())
+    if way == "request":
+        decisions.ask_one_more(item, by=curator())
+    elif way == "page":
+        client.post(reverse("sentence", args=[project.slug, item.key]), {"action": "ask"})
+    elif way == "api":
+        client.post(f"/api/v1/items/{item.key}/one-more")
+    elif way == "bulk":
+        item_state.ask_one_more(project.items.filter(pk=item.pk))
+        recomputation.recompute_items(project, [item.pk])
+    else:
+        set_quality_options(project, by=curator(), calls_extra=True)
+    item.refresh_from_db()
+    assert (item.state, item.extra, waiting(project)) == ("open", 1, LEFT)
+
+
+def test_skips_and_answers_alike_lead_calls_to_a_decision() -> None:
+    project, item, users = called(3)
+    skip(item, users[2])
+    assert waiting(project) == LEFT
+    answer_item(item, users[2], "A", base=1)
+    item.refresh_from_db()
+    assert (item.state, waiting(project)) == ("settled", [])

@@ -17,6 +17,7 @@ from annotation.adjudication import dispute_list
 from annotation.models import Adjudication, Item
 from annotation.ontology import inventory, label_texts
 from annotation.queue import votes as voting
+from annotation.queue.quality_settings import set_quality_options
 from tests.cast.basics import sentence
 from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
@@ -228,6 +229,23 @@ def test_unanswerable_items_are_listed_and_decided_with_their_reasons(
     assert (item.state, item.gold["relations"]) == (Item.State.ADJUDICATED, ["died_in"])
 
 
+def test_a_call_that_nobody_is_left_to_answer_is_listed_and_decided(
+    client: Client, cast: ProjectCast
+) -> None:
+    set_quality_options(cast.project, by=cast.curator, calls_extra=True)
+    cast.dispute(1)
+    item = cast.item(1)
+    client.force_login(cast.people["judy"])
+    assert address(item) in client.get(reverse("disputes", args=["harbour"])).content.decode()
+    page = client.get(address(item)).content.decode()
+    shown = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "2 people answered it, and 3 answers are needed. No other annotator is left to ask" in shown
+    assert "2 of the 3 answers needed, in shuffled order" in shown
+    client.post(address(item), decision(item, "died_in"))
+    item.refresh_from_db()
+    assert item.state == Item.State.ADJUDICATED
+
+
 def at(who: str) -> int:
     return ["ann", "bob"].index(who) + 1
 
@@ -242,8 +260,8 @@ def test_every_page_counts_unanswerable_items_as_disputes(
     expected = {
         "home": "1 dispute to decide",
         "label-index": "1 dispute to decide",
-        "project": "1 skipped by everyone",
-        "freeze": "Everyone skipped 1 of them",
+        "project": "nobody is left to answer 1",
+        "freeze": "Nobody is left to answer 1 of them",
         "progress": "1 needs a decision",
     }
     args = [] if page in ("home", "label-index") else ["harbour"]

@@ -86,14 +86,17 @@ class Queue(RuleBasedStateMachine):
         return acts[-1][2] if acts else None
 
     def is_unanswerable(self, item: int) -> bool:
-        """True if skipped for good with no working annotator left."""
+        """True if skipped for good, or short of an answer beyond k, with no working annotator left."""
         if not self.free(item):
             return False
         active = [person for person in range(PEOPLE) if person not in self.paused]
         if not all(any(act[1] == person for act in self.log) for person in active):
             return False
         latest = [self.last(item, person) for person in range(PEOPLE)]
-        return "broken" in latest and all(latest[person] not in (None, "later") for person in active)
+        beyond_k = self.wanted(item) > self.k <= len(self.counting(item))
+        return ("broken" in latest or beyond_k) and all(
+            latest[person] not in (None, "later") for person in active
+        )
 
     def answers_in_order(self, item: int) -> dict[int, Relations]:
         """Answers in the server's order: a changed one keeps its place, a skipped one loses it."""

@@ -1,4 +1,4 @@
-"""Import of votes; k becomes the number of imported answers."""
+"""Import of votes; k becomes the number of answers, without those that fill extra places."""
 
 from __future__ import annotations
 
@@ -267,8 +267,11 @@ class _Staging(Staging):
         by_count: dict[int, list[int]] = defaultdict(list)
         for start in range(0, len(keys), CHUNK):
             answers = Answer.objects.filter(item__in=keys[start : start + CHUNK], set_aside=False).active()
-            for item, n in answers.values_list("item").annotate(n=Count("pk")):
-                by_count[self.batch.options.get("k", n)].append(item)
+            rows = answers.values_list("item", "item__k", "item__extra")
+            imported = Count("pk", filter=Q(vote__batch=self.batch))
+            for item, k, extra, n, new in rows.annotate(n=Count("pk"), new=imported):
+                filled = max(0, min(extra, n - new - (k or self.project.k)))  # by an answer beyond k
+                by_count[self.batch.options.get("k", n - filled)].append(item)
         for n, item_keys in by_count.items():
             for start in range(0, len(item_keys), CHUNK):
                 Item.objects.filter(pk__in=item_keys[start : start + CHUNK]).update(k=n)

@@ -66,6 +66,29 @@ def test_disputes_of_imported_answers_call_one_more_once_the_option_is_switched_
     assert (item.state, item.extra, item.free) == ("open", 1, 1)
 
 
+@pytest.mark.parametrize(("most_extra", "state", "free"), [(1, "disputed", 0), (2, "open", 1)])
+def test_imported_answers_leave_answered_calls_answered(most_extra: int, state: str, free: int) -> None:
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True, most_extra=most_extra)
+    item = answered_item(project, ["A"], ["B"])
+    answer_item(item, annotators(project, 3)[2], "C")
+    item.refresh_from_db()
+    assert (item.state, item.extra, item.free) == (state, most_extra, free)
+    for worker in ("w1", "w2"):
+        import_lines(project, [vote("s0", worker, "C" if worker == "w2" else "D")], what="votes")
+        item.refresh_from_db()
+        assert (item.state, item.extra, item.free) == (state, most_extra, free)
+
+
+def test_answers_imported_beside_a_call_that_waits_leave_it_waiting() -> None:
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True, most_extra=1)
+    item = answered_item(project, ["A"], ["B"])
+    import_lines(project, [vote("s0", "w1", "A")], what="votes")
+    item.refresh_from_db()
+    assert (item.state, item.k, item.extra, item.free) == ("open", 3, 1, 1)
+
+
 def test_a_label_of_an_undone_step_is_an_unknown_label() -> None:
     project = with_items()
     step = inventory.merge(project, ["A", "B"], target="AB", by=curator())

@@ -121,6 +121,7 @@ def build(test_set: TestSet, progress: Progress) -> Store:
         for c in inventory(project, part)
     ]
     common = common_manifest(project)
+    project.refresh_from_db(fields=["guideline", "guideline_version"])  # not before the answers under it
     guideline = {"guideline": project.guideline, "guideline_version": project.guideline_version}
     more = {"leave_out": leave_out, **guideline, "inventory": label_texts(project)}
     manifest = common | annotated.manifest() | more

@@ -328,3 +328,22 @@ def test_the_manifest_lists_reasons_and_unusable_items_do_not_stop_a_freeze() ->
         {"id": "s0", "finding": "", "reason": "Clear from the sentence."},
         {"id": "s1", "finding": "broken", "reason": ""},
     ]
+
+
+@pytest.mark.django_db
+def test_a_guideline_that_changes_during_a_freeze_is_not_older_than_the_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = voting_project()
+    written = builder.writer.write_rows
+
+    def changed_meanwhile(*args: Any, **kwargs: Any) -> int:
+        projects.set_guideline(Project.objects.get(), guideline="New text.", by=curator())
+        return written(*args, **kwargs)
+
+    made = builder.freeze(project, name="Trial", version="1.0", leave_out=True, by=curator())
+    monkeypatch.setattr(builder.writer, "write_rows", changed_meanwhile)
+    run_job("freeze", made.pk)
+    made.refresh_from_db()
+    assert made.manifest["guideline"] == "New text."
+    assert made.manifest["guideline_version"] == Project.objects.get().guideline_version

@@ -27,6 +27,7 @@ EMOJI = "\ufe0f"
 # What the service writes behind names, and in place of names of teams.
 OWN = r"baselines?|verified|final(?: entry)?|organi[sz]ers?|administrators?"
 MARKS = re.compile(rf"\(\s*((?:{OWN})\W*|reported\b.*)$", re.IGNORECASE)
+CLAIMS = re.compile(r"[<>=≤≥“”\"]|\b(?:is|are|ahead|behind)\b", re.IGNORECASE)  # as sentences on tests
 TEAMS = re.compile(rf"(?:the )?(?:{OWN}|evalsvc|(?:organi[sz]ers?|administrators?) of\b.*)", re.IGNORECASE)
 CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of scripts without
 
@@ -88,6 +89,10 @@ def require_unmarked(name: str, *, field: str) -> None:
 def require_team_name(name: str, *, field: str) -> None:
     """Reject a name by which the service means people or systems of its own."""
     require_unmarked(name, field=field)
+    if claim := CLAIMS.search(_plain(name)):
+        detail = f"The name of a team cannot contain {claim[0]}."
+        hint = "It stands beside figures, and could be read as one of their sentences."
+        raise DomainError("bad_name", detail, hint=hint, field=field)
     words = re.sub(r"[\W_]+", " ", _plain(name)).strip()
     if TEAMS.fullmatch(words):
         detail = f"A team cannot be named {name[:60]}."

@@ -79,6 +79,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "setting": setting,
         "settings": page.settings,
         "system": row.system,
+        "title": page.name,
         "row": row,
         "lead": _lead(page),
         "tested": page.band(board.order_by) is not None,
@@ -248,7 +249,7 @@ def _scores_table(page: SystemPage) -> PaperTable:
             Cell(rank, DASH if rank is None else str(rank)),
             Cell(str(band or ""), str(band or DASH)),
         ])  # fmt: skip
-    caption = f"{in_sentence(page.row.system.name)} on {page.setting}, version {page.board.version.number}."
+    caption = f"{in_sentence(page.name)} on {page.setting}, version {page.board.version.number}."
     if page.row.withdrawn_text:
         caption += f" {page.row.runs_text}."
     return PaperTable(file_name(page, "scores"), caption, heads, rows)

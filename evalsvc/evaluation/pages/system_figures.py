@@ -41,7 +41,7 @@ def runs_table(page: SystemPage) -> PaperTable:
         values = [(measure, scored.values.get(measure.key)) for measure in measures]
         cells = [Cell(value, DASH if value is None else measured(value, each)) for each, value in values]
         rows.append([Cell(run.run, run.run), Cell(run.created_at.date(), day(run.created_at)), *cells])
-    caption = f"Runs of {in_sentence(page.row.system.name)} on {page.setting} with different answers."
+    caption = f"Runs of {in_sentence(page.name)} on {page.setting} with different answers."
     return PaperTable(file_name(page, "runs"), caption, heads, rows)
 
 

@@ -122,7 +122,7 @@ def test_52_systems_of_five_runs_have_bands_reversals_a_comparison_and_latex(
     assert bands[board.rows[0].system.pk].last < 50 == bands[board.rows[49].system.pk].last
     address = reverse("board", args=["rel"])
     page, of_fifty = rendered(client, address, 1)
-    front = [row.system.name for row in board.rows[:50] if bands[row.system.pk].first == 1]
+    front = [f"“{row.system.name}”" for row in board.rows[:50] if bands[row.system.pk].first == 1]
     assert len(front) == 4
     separated = f"By micro F1 no test separates {', '.join(front[:3])} and {front[3]}."
     assert f"{separated} Tested: 50 systems of 52." in page

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 from django.test import Client
+from django.utils.text import slugify
 
+from evalsvc.core.accounts.models import Team
+from evalsvc.evaluation.boards import system_names
 from evalsvc.evaluation.boards.system_names import distinct_names, in_sentence
 from evalsvc.evaluation.boards.systems import BoardSystem
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
@@ -14,36 +17,43 @@ FINDING = "S is ahead of B by 4.0 micro F1 (p < .001, Welch’s t over runs). S"
 
 
 def named(*systems: tuple[str, str]) -> list[str]:
-    teams = sorted({team for _, team in systems})
+    for _, team in systems:
+        Team.objects.get_or_create(name=team, defaults={"slug": slugify(team) or "t"})
+    teams = {team.name: team for team in Team.objects.all()}
     found = [
-        BoardSystem(pk, name, "", False, teams.index(team), team, team.casefold())
+        BoardSystem(pk, name, "", False, teams[team].pk, team, teams[team].slug)
         for pk, (name, team) in enumerate(systems)
     ]
     return [*distinct_names(found).values()]
 
 
-@pytest.mark.parametrize("name", ["Net of Ben", "net (ＢＥＮ)", "Net – Ben", "Ben"])
-def test_a_name_that_ends_like_another_team_has_its_own_team_behind_it(name: str) -> None:
-    assert named((name, "Amy"), ("Tree", "Ben")) == [f"{name} of Amy", "Tree"]
-    assert named(("Net", "Amy"), (name, "Amy"), ("Net", "Ben")) == [
-        "Net of Amy",
-        f"{name} of Amy",
-        "Net of Ben",
-    ]
-    assert named((name, "Ben"), ("Tree", "Amy")) == [name, "Tree"]
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "name", ["Net of Ben Lab", "net (ＢＥＮ LAB) 2", "Net_Bén_Lab", "Ben Lab’s Net", "Net of Команда"]
+)
+def test_a_name_that_names_another_team_has_its_own_team_behind_it(name: str) -> None:
+    for team, slug in (("Ben Lab", "ben-lab"), ("Команда", "team-1234")):
+        Team.objects.create(name=team, slug=slug)
+    assert named((name, "Amy"), ("Tree", "Cat")) == [f"{name} of Amy", "Tree"]
+    if "lab" in name.casefold():
+        assert named((name, "Ben Lab")) == [name]
 
 
-def test_names_that_differ_in_case_or_width_alone_have_their_teams() -> None:
-    assert named(("Net", "Amy"), ("NET", "Ben"), ("Ｎｅｔ", "Cat")) == [
-        "Net of Amy",
-        "NET of Ben",
-        "Ｎｅｔ of Cat",
-    ]
-    assert named(("A+", "Amy"), ("A", "Amy")) == ["A+", "A"]
+@pytest.mark.django_db
+def test_names_that_differ_in_case_width_or_accents_alone_have_their_teams() -> None:
+    alike = named(("Net", "Amy"), ("NET", "Ben"), ("Ｎét", "Cat"))
+    assert alike == ["Net of Amy", "NET of Ben", "Ｎét of Cat"]
+    assert named(("A+", "Amy"), ("A", "Amy"), ("★", "Cat")) == ["A+", "A", "★"]
 
 
-@pytest.mark.parametrize("name", ["Net", "PCNN+ATT", "BERT-base", "Typed markers v1.1", "AIS", "Naïve Bayes"])
-def test_a_short_plain_name_stands_in_sentences_as_it_is(name: str) -> None:
+@pytest.mark.django_db
+def test_names_of_many_parts_are_compared_with_all_teams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system_names, "MOST_PARTS", 0)
+    assert named(("Net of Ben", "Amy"), ("Tree", "Ben")) == ["Net of Ben of Amy", "Tree"]
+
+
+@pytest.mark.parametrize("name", ["Net", "PCNN+ATT", "BERT-base", "v1.1", "AIS", "Naïve", "Nothing2"])
+def test_a_plain_word_stands_in_sentences_as_it_is(name: str) -> None:
     assert in_sentence(name) == name
 
 
@@ -54,7 +64,9 @@ def test_a_short_plain_name_stands_in_sentences_as_it_is(name: str) -> None:
         ("B, tested", "“B, tested”"),
         ("A and B", "“A and B”"),
         ("Net.", "“Net.”"),
-        ("one two three four five", "“one two three four five”"),
+        ("Typed markers", "“Typed markers”"),
+        ("Nothing", "“Nothing”"),
+        ("both", "“both”"),
         ("S” leads. “B", "“S’ leads. ‘B”"),
     ],
 )
@@ -70,3 +82,19 @@ def test_a_name_does_not_state_a_finding_on_the_board(cast: BenchmarkCast, clien
     lead = client.get(f"/boards/{benchmark.slug}/").context["sentence"]
     assert f"“{FINDING}” is " in lead
     assert lead.count(FINDING) == lead.count(f"“{FINDING}”")
+
+
+def test_a_comparison_names_the_team_of_a_system_that_names_another_one(
+    cast: BenchmarkCast, client: Client
+) -> None:
+    """The other team's system is not among those compared."""
+    benchmark = cast.relations()
+    for name, label in (("Net", "works_for"), (f"Tree of {cast.lugworm}", "born_in")):
+        cast.submit(benchmark, [{"id": line["id"], "label": label} for line in RELATION_GOLD], system=name)
+        assert run_next("score")
+    systems = [f"{cast.kelpie.slug}/{system.name}" for system in benchmark.systems.all()]
+    page = client.get(f"/boards/{benchmark.slug}/compare/", {"systems": systems})
+    assert page.status_code == 200
+    assert f"Tree of {cast.lugworm} of {cast.kelpie}" in page.context["paragraph"]
+    own = client.get(f"/boards/{benchmark.slug}/systems/{benchmark.systems.get(name__startswith='Tree').pk}/")
+    assert f"<h1>Tree of {cast.lugworm} of {cast.kelpie}" in own.content.decode()

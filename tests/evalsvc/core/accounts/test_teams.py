@@ -91,6 +91,14 @@ def test_a_team_name_with_an_invisible_character_is_rejected(team: Team) -> None
     assert (caught.value.code, caught.value.field) == ("unseen_character", "name")
 
 
+@pytest.mark.parametrize("name", ["is ahead of B by 4.0", "B (p < .001)", "X behind Y", "hal” “B"])
+def test_a_team_cannot_be_named_like_a_finding(team: Team, name: str) -> None:
+    with pytest.raises(DomainError, match="cannot contain") as caught:
+        create_team(name=name, by=owner(team))
+    assert (caught.value.code, caught.value.field) == ("bad_name", "name")
+    assert create_team(name="Islands & Aheadsy", by=owner(team))
+
+
 def test_a_team_name_that_ends_like_a_mark_of_tables_is_rejected(team: Team) -> None:
     with pytest.raises(DomainError, match="cannot end in \\(reported, Gao 2021") as caught:
         create_team(name="Kelpie (reported, Gao 2021)", by=owner(team))

@@ -28,7 +28,8 @@ EMOJI = "\ufe0f"
 OWN = r"baselines?|verified|final(?: entry)?|organi[sz]ers?|administrators?"
 MARKS = re.compile(rf"\(\s*((?:{OWN})\W*|reported\b.*)$", re.IGNORECASE)
 CLAIMS = re.compile(r"[<>=≤≥“”\"]|\b(?:is|are|ahead|behind)\b", re.IGNORECASE)  # as sentences on tests
-TEAMS = re.compile(rf"(?:the )?(?:{OWN}|evalsvc|(?:organi[sz]ers?|administrators?) of\b.*)", re.IGNORECASE)
+PEOPLE = r"(?:organi[sz]ers?|administrators?)\b"
+TEAMS = re.compile(rf"(?:the )?(?:{OWN})|{PEOPLE} of\b.*|.*\b(?:evalsvc\b|the {PEOPLE}).*", re.IGNORECASE)
 CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of scripts without
 
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.text import slugify
 
 from evalsvc.core.accounts.models import Team
-from evalsvc.evaluation.boards.systems import BoardSystem
+from evalsvc.evaluation.boards.systems import INNER_QUOTES, BoardSystem
 
 # one word, and none that speaks of several systems, of no system or of the one before
 PLAIN = re.compile(
@@ -19,7 +19,6 @@ PLAIN = re.compile(
     r"[\w/*#&+.-]*[\w*+]",
     re.IGNORECASE,
 )
-INNER_QUOTES = str.maketrans('“”"', "‘’'")
 LONGEST_PART = 8  # words of a name that are compared with a team's name
 MOST_PARTS = 20_000  # looked up; more need all teams
 

@@ -20,6 +20,8 @@ from evalsvc.evaluation.models import (
     by_name,
 )
 
+INNER_QUOTES = str.maketrans('“”"', "‘’'")  # of what stands in quotation marks itself
+
 
 class BoardSystem(NamedTuple):
     """System as boards name it."""
@@ -48,7 +50,8 @@ class BoardSystem(NamedTuple):
         declared, links = _declared(self.tags)
         shown = [(key, value) for key, value in declared.items() if value not in (False, None, "")]
         shown = [(key, value) for key, value in shown if key != "description" and key not in links]
-        return [str(key) if value is True else f"{key}: {value}" for key, value in shown]
+        texts = (str(key) if value is True else f"{key}: {value}" for key, value in shown)
+        return [text.translate(INNER_QUOTES) for text in texts]
 
     @property
     def links(self) -> Mapping[str, str]:

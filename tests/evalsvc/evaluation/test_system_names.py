@@ -74,6 +74,12 @@ def test_a_name_that_may_read_like_a_sentence_is_quoted(name: str, quoted: str) 
     assert in_sentence(name) == quoted
 
 
+def test_a_tag_does_not_end_its_own_quotation_marks() -> None:
+    tags = '{"x": "a” verified by all; rank “1", "extra": true}'
+    system = BoardSystem(1, "Net", tags, False, 1, "Amy", "amy")
+    assert system.tag_texts == ["extra", "x: a’ verified by all; rank ‘1"]
+
+
 def test_a_name_does_not_state_a_finding_on_the_board(cast: BenchmarkCast, client: Client) -> None:
     benchmark = cast.relations()
     for name, label in (("B", "works_for"), (FINDING, "born_in")):

@@ -111,6 +111,8 @@ def test_a_team_name_that_ends_like_a_mark_of_tables_is_rejected(team: Team) -> 
         "Baseline",
         "-ＢＡＳＥＬＩＮＥＳ-",
         "Organisers of Trial",
+        "Team of the organisers",
+        "The evalsvc team",
         "the organizers",
         "evalsvc",
         "Administrator",

@@ -1,4 +1,4 @@
-"""Import of votes; k becomes the number of answers, without those that fill extra places."""
+"""Import of votes; k of items with new ones becomes the number of answers, but for extra places."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, BinaryIO
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, F, Max, Min, Q
 
 from annotation.consensus import recomputation
 from annotation.imports.staging import CHUNK, Staging, name_of
@@ -257,28 +257,59 @@ class _Staging(Staging):
         self.without_label += sum(is_empty(answer.payload) for answer in answers)
 
     def store(self) -> None:
-        """Set k, add labels and update items, in the import's last transaction."""
+        """Set k of items with new answers, add labels and update items, in the import's last transaction."""
         lock_project(self.project)  # before any item, in the order of label changes
-        # late answers do not change k: their items are settled here or decided
-        closed = Q(item__k=None, item__state=Item.State.SETTLED) | Q(item__state__in=Item.DECIDED)
-        answers = Answer.objects.filter(closed, vote__batch=self.batch).order_by()
-        late = list(answers.values_list("item", flat=True))
-        keys = sorted(self.positions.keys() - set(late))
-        by_count: dict[int, list[int]] = defaultdict(list)
+        keys, counts = sorted(self.positions), Counter(surplus_answers=0, items_below_k=0)
         for start in range(0, len(keys), CHUNK):
-            answers = Answer.objects.filter(item__in=keys[start : start + CHUNK], set_aside=False).active()
-            rows = answers.values_list("item", "item__k", "item__extra")
-            imported = Count("pk", filter=Q(vote__batch=self.batch))
-            for item, k, extra, n, new in rows.annotate(n=Count("pk"), new=imported):
-                filled = max(0, min(extra, n - new - (k or self.project.k)))  # by an answer beyond k
-                by_count[self.batch.options.get("k", n - filled)].append(item)
-        for n, item_keys in by_count.items():
-            for start in range(0, len(item_keys), CHUNK):
-                Item.objects.filter(pk__in=item_keys[start : start + CHUNK]).update(k=n)
+            self._set_k(keys[start : start + CHUNK], counts)
         self.add_labels()
-        below_k = sum(len(item_keys) for n, item_keys in by_count.items() if n < self.project.k)
-        self.batch.counts |= {"surplus_answers": len(late), "items_below_k": below_k}
+        self.batch.counts |= counts
         recomputation.recompute_after_change(self.project)
+
+    def _set_k(self, keys: Sequence[int], counts: Counter[str]) -> None:
+        locked = Item.objects.filter(pk__in=keys).order_by("pk").select_for_update(no_key=True)
+        items = {item.pk: item for item in locked.only("state", "k", "extra")}
+        answers = Answer.objects.filter(item__in=keys, set_aside=False).active().order_by()
+        new_answers = Count("pk", filter=Q(vote__batch=self.batch))
+        by_k, unchanged = defaultdict[int, list[int]](list), list[int]()
+        for item, n, new in answers.values_list("item").annotate(n=Count("pk"), new=new_answers):
+            k = self._new_k(items[item], n - new, new) if new else None
+            if k is not None:
+                by_k[k].append(item)
+            elif new:
+                counts["surplus_answers"] += new
+                unchanged.append(item)
+        for k, item_keys in by_k.items():
+            Item.objects.filter(pk__in=item_keys).update(k=k)
+            counts["items_below_k"] += len(item_keys) if k < self.project.k else 0
+        self._move_behind(unchanged)
+
+    def _new_k(self, item: Item, before: int, new: int) -> int | None:
+        """Return the k with which new answers count; None if they are surplus.
+
+        A settled item takes more of them if an import set its k and all its answers count.
+        """
+        k, stated = item.k or self.project.k, self.batch.options.get("k")
+        if item.state in Item.DECIDED or (item.state == Item.State.SETTLED and item.k is None):
+            return None
+        if before > k + item.extra and item.state != Item.State.DISPUTED:  # of its answers some are surplus
+            return None
+        if stated is None:
+            return before + new - max(0, min(item.extra, before - k))  # without those that fill extra places
+        if stated <= k and item.state != Item.State.OPEN:
+            return None
+        return max(stated, min(before, k))  # what counts goes on counting
+
+    def _move_behind(self, items: Sequence[int]) -> None:
+        """Move surplus answers behind those given here while the file was read."""
+        new, by_last = Q(vote__batch=self.batch), defaultdict[int, list[int]](list)
+        rows = Answer.objects.filter(item__in=items).order_by().values_list("item")
+        places = {"first": Min("position", filter=new), "before": Max("position", filter=~new)}
+        for item, first, before, last in rows.annotate(**places, last=Max("position")):
+            if before is not None and first < before:
+                by_last[last].append(item)
+        for last, item_keys in by_last.items():
+            Answer.objects.filter(new, item__in=item_keys).update(position=F("position") + last)
 
 
 def _marks(payload: Payload) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from threading import Event
 from typing import Any
 from uuid import uuid4
@@ -15,7 +16,7 @@ from annotation.imports import batches
 from annotation.imports import votes as import_votes
 from annotation.models import Annotator, Answer, Item, Project, Vote
 from annotation.ontology import inventory
-from annotation.queue import quality_settings
+from annotation.queue import exclusions, quality_settings
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import (
     annotators,
@@ -259,6 +260,141 @@ def test_answers_imported_for_a_settled_item_are_counted_as_surplus() -> None:
     assert item.answers.active().count() == 4
     assert (batch.counts["answers"], batch.counts["surplus_answers"]) == (3, 2)
     assert project.items.get(external_id="s1").k == 1
+
+
+ONE_EACH = [vote("s0", "w1", "B"), vote("s1", "w1", "B"), vote("s2", "w1", "B")]
+
+
+def states_of(project: Project) -> list[tuple[Any, ...]]:
+    return list(project.items.live().values_list("state", "k", "extra", "free", "gold", "votes_key"))
+
+
+def settled_by_people(project: Project) -> None:
+    answered_item(project, ["A"], ["A"])
+
+
+def settled_by_a_call(project: Project) -> None:
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, ["A"], ["B"])
+    answer_item(item, annotators(project, 3)[2], "A")
+
+
+def settled_by_an_import_with_a_stated_k(project: Project) -> None:
+    import_lines(project, [vote("s0", f"v{n}", "A" if n == 1 else "B") for n in (1, 2, 3)], what="votes", k=1)
+
+
+def decided_by_an_adjudicator(project: Project) -> None:
+    item = answered_item(project, ["A"], ["B"])
+    decision = {"payload": {"relations": ["C"]}, "votes_key": item.votes_key, "client_id": uuid4()}
+    decisions.decide(item, by=curator(), **decision)
+
+
+SETTLED_BEFORE = (
+    settled_by_people,
+    settled_by_a_call,
+    settled_by_an_import_with_a_stated_k,
+    decided_by_an_adjudicator,
+)
+
+
+@pytest.mark.parametrize("again", [{}, {"k": 1}, {"k": 3}])
+@pytest.mark.parametrize("first", [{}, {"k": 1}])
+@pytest.mark.parametrize("prepare", SETTLED_BEFORE)
+def test_importing_the_same_answers_again_changes_no_item(
+    prepare: Callable[[Project], None], first: dict[str, int], again: dict[str, int]
+) -> None:
+    project = project_with_items(3, k=2)
+    answer_item(project.items.get(external_id="s1"), annotators(project, 1)[0], "A")
+    prepare(project)
+    settled = states_of(project)[0]
+    import_lines(project, ONE_EACH, what="votes", **first)
+    assert states_of(project)[0] == settled
+    before = states_of(project)
+    batch = import_lines(project, ONE_EACH, what="votes", **again)
+    assert (batch.counts["answers"], batch.counts["items_below_k"]) == (0, 0)
+    assert states_of(project) == before
+
+
+@pytest.mark.parametrize("again", [{}, {"k": 3}])
+def test_a_file_with_a_conflicting_line_changes_only_items_with_new_answers(again: dict[str, int]) -> None:
+    project = project_with_items(3, k=2)
+    settled_by_people(project)
+    import_lines(project, ONE_EACH[:2], what="votes")
+    before = states_of(project)
+    batch = import_lines(project, [vote("s0", "w1", "C"), *ONE_EACH[1:]], what="votes", **again)
+    assert [problem["code"] for problem in batch.problems] == ["duplicate_vote"]
+    assert states_of(project)[:2] == before[:2]
+    assert project.items.get(external_id="s2").k == again.get("k", 1)
+
+
+@pytest.mark.parametrize("stays_excluded", [False, True])
+def test_importing_answers_of_an_excluded_annotator_again_changes_nothing(stays_excluded: bool) -> None:
+    project = project_with_items(3, k=3)
+    answer_item(project.items.get(external_id="s1"), annotators(project, 1)[0], "A")
+    votes = [*ONE_EACH, vote("s0", "w2", "A"), vote("s1", "w2", "A")]
+    import_lines(project, votes, what="votes")
+    once = states_of(project)
+    exclusions.exclude_annotator(project.annotators.get(name="w1"), by=curator())
+    if stays_excluded:
+        before = states_of(project)
+        import_lines(project, votes, what="votes")
+        assert states_of(project) == before
+    exclusions.include_annotator(project.annotators.get(name="w1"), by=curator())
+    import_lines(project, votes, what="votes", k=1)
+    assert states_of(project) == once
+
+
+def test_importing_answers_again_after_a_step_was_undone_changes_nothing() -> None:
+    project = project_with_items(3, k=2)
+    settled_by_people(project)
+    import_lines(project, ONE_EACH, what="votes")
+    before = states_of(project)
+    step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    import_lines(project, ONE_EACH, what="votes")
+    inventory.undo(step, by=curator())
+    import_lines(project, ONE_EACH, what="votes")
+    assert states_of(project) == before
+
+
+@pytest.mark.parametrize(("options", "k"), [({}, 2), ({"k": 1}, 1), ({"k": 3}, 3)])
+def test_a_further_answer_counts_where_all_imported_ones_do(options: dict[str, int], k: int) -> None:
+    project = with_items(1)
+    import_lines(project, [vote("s0", "w1", "A")], what="votes")
+    batch = import_lines(project, [vote("s0", "w2", "B")], what="votes", **options)
+    item = project.items.get()
+    assert (item.state, item.k) == ({1: "settled", 2: "disputed", 3: "open"}[k], k)
+    assert batch.counts["surplus_answers"] == (k == 1)
+
+
+@pytest.mark.parametrize("labels", [("A", "A"), ("A", "B")])
+def test_a_stated_k_takes_no_answer_out_of_the_count(labels: Sequence[str]) -> None:
+    project = project_with_items(1, k=2)
+    item = answered_item(project, *[[label] for label in labels])
+    before = states_of(project)
+    import_lines(project, [vote("s0", "w1", "C")], what="votes", k=1)
+    assert states_of(project) == before
+    assert item.answers.count() == 3
+
+
+def test_answers_given_while_a_file_is_read_settle_before_imported_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = project_with_items(1, k=2)
+    take = import_votes._Staging.take
+
+    def and_then_people_answer(staging: Any, chunk: Any) -> None:
+        take(staging, chunk)
+        answered_item(project, ["A"], ["A"])
+
+    monkeypatch.setattr(import_votes._Staging, "take", and_then_people_answer)
+    batch = import_lines(project, [vote("s0", "w1", "B"), vote("s0", "w2", "B")], what="votes")
+    item = project.items.get()
+    assert (item.state, item.k, item.gold["relations"]) == ("settled", None, ["A"])
+    assert batch.counts["surplus_answers"] == 2
+    monkeypatch.undo()
+    before = states_of(project)
+    import_lines(project, [vote("s0", "w1", "B"), vote("s0", "w2", "B")], what="votes")
+    assert states_of(project) == before
 
 
 def test_an_answer_imported_for_an_adjudicated_item_keeps_the_decision() -> None:

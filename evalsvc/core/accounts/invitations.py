@@ -206,7 +206,7 @@ def _log(event: str, record: Invitation, **people: Any) -> None:
 
 
 # ---- mail ---------------------------------------------------------------------------------------
-def mail(request: HttpRequest, invitation: OpenInvitation, *, to: str, link: str) -> bool | None:
+def mail(request: HttpRequest, invitation: OpenInvitation, *, to: str, path: str) -> bool | None:
     """Send an invitation link; return False when the mail server rejects it, None without its answer.
 
     Few requests wait for the server. Strangers read the mail, so it has no text that a member can choose
@@ -214,7 +214,9 @@ def mail(request: HttpRequest, invitation: OpenInvitation, *, to: str, link: str
     """
     login_throttle.record_mail(request, to, kind="invitation mail")
     inviter = outgoing_mail.plain_name(invitation.record.by)
-    context = {"invitation": invitation, "link": link, "host": request.get_host(), "inviter": inviter}
+    host = outgoing_mail.host_of_links(request)
+    link = f"{request.scheme}://{host}{path}"
+    context = {"invitation": invitation, "link": link, "host": host, "inviter": inviter}
     subject = render_to_string("accounts/invitation_subject.txt", context).strip()
     try:
         with places.mails.taken(login_throttle.network_of(request)):

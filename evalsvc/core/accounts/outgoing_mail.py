@@ -7,9 +7,12 @@ import re
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import close_old_connections
+from django.http import HttpRequest
+from django.http.request import split_domain_port
 
 from evalsvc.core.accounts.models import User
 
@@ -26,6 +29,21 @@ def sends_mail() -> bool:
 def plain_name(user: User) -> str:
     """Return a name that can be neither a message nor a link."""
     return user.username if PLAIN_NAME.fullmatch(user.username) else "a member"
+
+
+def host_of_links(request: HttpRequest) -> str:
+    """Return the host for links in mails, with the port of a trusted origin.
+
+    The name is an allowed one, but the port of a request is anybody's choice.
+    """
+    host = request.get_host()
+    name, port = split_domain_port(host)
+    origins = map(urlsplit, settings.CSRF_TRUSTED_ORIGINS)
+    trusted = [origin.netloc for origin in origins if origin.scheme == request.scheme]
+    hosts = [each for each in trusted if split_domain_port(each)[0] == name]
+    if host in hosts:
+        return host
+    return next(iter(hosts), name if request.is_secure() or not port else f"{name}:{port}")
 
 
 def send_later(send: Callable[[], object]) -> None:

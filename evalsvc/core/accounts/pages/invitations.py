@@ -72,9 +72,8 @@ def _is_address(text: str) -> bool:
 
 def _mail(request: HttpRequest, invitation: OpenInvitation, to: str, secret: str) -> bool:
     """Send the link, which the page shows as well; return False if the mail server does not answer."""
-    link = request.build_absolute_uri(reverse("join", args=[secret]))
     try:
-        sent = invitations.mail(request, invitation, to=to, link=link)
+        sent = invitations.mail(request, invitation, to=to, path=reverse("join", args=[secret]))
     except DomainError as error:
         messages.warning(request, f"{error.detail} Send the link yourself.")
         return True

@@ -127,7 +127,7 @@ class Reset(views.PasswordResetView):
             "use_https": self.request.is_secure(),
             "email_template_name": self.email_template_name,
             "subject_template_name": self.subject_template_name,
-            "domain_override": self.request.get_host(),
+            "domain_override": outgoing_mail.host_of_links(self.request),
             "token_generator": ResetLinks(),
         }
         outgoing_mail.send_later(lambda: form.save(**options))

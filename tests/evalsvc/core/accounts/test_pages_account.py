@@ -385,6 +385,37 @@ def test_the_reset_mail_names_the_account_and_the_server(client: Client, kim: Us
     assert message.to == ["kim@example.org"]
 
 
+HOSTS = [
+    ("evs.test:9999", True, "evs.test"),
+    ("EVS.test.:443", True, "evs.test"),
+    ("evs.test:9999", False, "evs.test:9999"),
+    ("own.test", True, "own.test:8443"),
+    ("own.test:1", True, "own.test:8443"),
+    ("own.test:8444", True, "own.test:8444"),
+    ("own.test:1", False, "own.test:8000"),
+    ("[::1]:1", True, "[::1]:8443"),
+]
+
+
+@pytest.mark.parametrize(("host", "secure", "linked"), HOSTS)
+def test_links_in_mails_take_their_port_from_a_trusted_origin(
+    client: Client, kim: User, team: Team, settings: Any, host: str, secure: bool, linked: str
+) -> None:
+    settings.ALLOWED_HOSTS = ["evs.test", "own.test", "[::1]"]
+    origins = "https://own.test:8443", "https://own.test:8444", "http://own.test:8000", "https://[::1]:8443"
+    settings.CSRF_TRUSTED_ORIGINS = [*origins, "https://*.test:7000"]
+    client.post(reverse("password-reset"), {"email": kim.email}, headers={"host": host}, secure=secure)
+    client.force_login(kim)
+    form = {"place": "team", "subject": team.pk, "role": "member", "days": "7", "people": "nora@example.org"}
+    client.post(reverse("invitation-new"), form, headers={"host": host}, secure=secure)
+    scheme = "https" if secure else "http"
+    assert len(mail.outbox) == 2
+    for message in mail.outbox:
+        assert f"{scheme}://{linked}/" in message.body
+        assert message.subject.endswith(f" {linked}")
+        assert re.search(rf"\b[Aa]t {re.escape(linked)}[.,]", str(message.body))
+
+
 # ---- one's own account ---------------------------------------------------------------------------
 def test_changing_the_address_needs_the_password_and_changing_the_name_does_not(
     client: Client, kim: User

@@ -44,7 +44,7 @@ def test_a_reader_compares_two_systems_reads_their_errors_and_takes_a_table(
         box.check()
     page.get_by_role("button", name="Compare marked systems").click()
     page.get_by_role("button", name="Compute the tests").click()
-    page.get_by_text("Net is ahead of Tree by 66.7 accuracy (p .03").wait_for()
+    page.get_by_text("“Net” is ahead of “Tree” by 66.7 accuracy (p .03").wait_for()
     page.wait_for_load_state()
     assert page.get_by_role("heading", name="Net − Tree").count() == 1
     assert barriers(page) == []

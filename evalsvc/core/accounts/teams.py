@@ -18,6 +18,7 @@ from evalsvc.core.accounts.models import Departure, Team, TeamMember, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.text_validation import (
+    folded,
     require_clear,
     require_team_name,
     require_unreserved,
@@ -39,7 +40,8 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
     with transaction.atomic():
         _require_below_limit(by, by=by)
         if Team.objects.filter(name=name).exists() or Team.objects.filter(slug=slug).exists():
-            raise Conflict("name_taken", f"A team named {name} already exists.", hint="Choose another name.")
+            detail = f"The name {name} is taken, or differs from another in case, accents or signs alone."
+            raise Conflict("name_taken", detail, hint="Choose another name.")
         team = Team.objects.create(name=name, slug=slug)
         TeamMember.objects.create(team=team, user=by, role=OWNER)
         security_log.write("role_set", account=by, role=OWNER, team=slug, by=by)
@@ -47,10 +49,12 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
 
 
 def _slug(name: str) -> str:
-    """Make a slug from the name, or its digest without Latin letters."""
-    slug = slugify(name)[:60]
-    if not re.search("[a-z]", slug) and any(char.isalpha() for char in name):
-        return f"team-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    """Make a slug from the name, with a digest if it lacks letters of the name."""
+    plain = folded(name)
+    slug = slugify(plain)[:60]
+    if any(char.isalpha() and not char.isascii() for char in plain):
+        words = slug[:50].rstrip("-") if re.search("[a-z]", slug) else "team"
+        return f"{words}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
     return slug
 
 

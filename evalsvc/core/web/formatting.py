@@ -10,6 +10,7 @@ from django.utils import timezone
 
 DASH = "–"
 MINUS = "−"
+INNER_QUOTES = str.maketrans('“”"', "‘’'")  # of what stands in quotation marks itself
 
 
 def number(value: float, *, digits: int = 1) -> str:
@@ -85,6 +86,11 @@ def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def quoted(name: str) -> str:
+    """Put a name in quotation marks where it may read like a part of the sentence."""
+    return f"“{name.translate(INNER_QUOTES)}”"
 
 
 def short_hash(digest: str) -> str:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 
-from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.formatting import counted, quoted
 from evalsvc.core.web.markdown import to_html
 from evalsvc.evaluation.models import (
     Announcement,
@@ -110,7 +110,7 @@ def _systems(of: Mapping[int, Benchmark], settings: Collection[Setting]) -> Iter
     names = ("system_id", "system__name", "system__team__name", "benchmark_id")
     first = runs.values(*names).annotate(at=Min("scored_at"))
     for row in first.order_by("-at", "-system_id")[:MOST]:
-        title = f"{row['system__name']} of {row['system__team__name']}"
+        title = quoted(f"{row['system__name']} of {row['system__team__name']}")
         text = "Its first run was scored."
         benchmark = of[row["benchmark_id"]]
         path = reverse("system", args=[benchmark.slug, row["system_id"]])

@@ -11,7 +11,7 @@ from django.db import transaction
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.formatting import counted, listed
+from evalsvc.core.web.formatting import counted, listed, quoted
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.quotas import PHASE_QUOTAS, QUOTAS, checked_zone
 from evalsvc.evaluation.benchmarks.training_counts import rules_from
@@ -172,7 +172,7 @@ class BoardEffect:
         if not self.locked_out:
             return words
         more = len(self.locked_out) - TEAMS_NAMED
-        named = self.locked_out[:TEAMS_NAMED] + [f"{more:,} more"] * (more > 0)
+        named = [quoted(team) for team in self.locked_out[:TEAMS_NAMED]] + [f"{more:,} more"] * (more > 0)
         return f"{words} {listed(named)} could no longer open it or submit, as no member has a role."
 
 

@@ -10,6 +10,7 @@ import msgspec
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
+from evalsvc.core.web.formatting import INNER_QUOTES
 from evalsvc.core.web.text_validation import is_web_address
 from evalsvc.evaluation.boards.figures import (
     SystemRuns,
@@ -19,8 +20,6 @@ from evalsvc.evaluation.models import (
     System,
     by_name,
 )
-
-INNER_QUOTES = str.maketrans('“”"', "‘’'")  # of what stands in quotation marks itself
 
 
 class BoardSystem(NamedTuple):

@@ -24,13 +24,13 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.upkeep.registry import register_sweep
-from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.formatting import counted, quoted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.compared_runs import ComparedRun, compared_runs
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
-from evalsvc.evaluation.boards.system_names import distinct_names, in_sentence
+from evalsvc.evaluation.boards.system_names import distinct_names
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import (
     CHOSEN_RUNS,
@@ -82,12 +82,12 @@ class Comparison:
     @cached_property
     def names(self) -> list[str]:
         """Names of the systems, with the team where one alone could mislead."""
-        names = distinct_names([row.system for row in self.rows])
+        names = distinct_names([row.system for row in self.rows], self.board)
         return [names[row.system.pk] for row in self.rows]
 
     @cached_property
     def names_in_sentences(self) -> list[str]:
-        return [in_sentence(name) for name in self.names]
+        return [quoted(name) for name in self.names]
 
     @cached_property
     def columns(self) -> list[Column]:

@@ -10,11 +10,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.web.formatting import counted, listed
+from evalsvc.core.web.formatting import counted, listed, quoted
 from evalsvc.evaluation.benchmarks import creation, file_contract
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.ranking import Board
-from evalsvc.evaluation.boards.system_names import in_sentence
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
@@ -157,6 +156,6 @@ def _first(board: Board) -> str:
     """Name the systems of the first rank."""
     first = [system for system, rank in board.ordering.ranks.items() if rank == 1]
     board.systems.load(first[:FIRST_NAMED])
-    names = [in_sentence(board.systems[system].name) for system in first[:FIRST_NAMED]]
+    names = [quoted(board.systems[system].name) for system in first[:FIRST_NAMED]]
     more = len(first) - len(names)
     return listed(names + [f"{more:,} more"] * (more > 0))

@@ -7,10 +7,9 @@ from itertools import takewhile
 
 from django.utils.text import capfirst
 
-from evalsvc.core.web.formatting import counted, listed, measured
+from evalsvc.core.web.formatting import counted, listed, measured, quoted
 from evalsvc.evaluation.boards.rank_reversals import Reversal
 from evalsvc.evaluation.boards.ranking import Board, Column
-from evalsvc.evaluation.boards.system_names import in_sentence
 from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.comparison.compared import Comparison
@@ -32,11 +31,11 @@ def sentence(
     sentences, first = [leader(column, names, tests, untested)], next(iter(column.order), None)
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
-            better = f"By {pair.here.title} {in_sentence(names[pair.first])} has the better figure"
+            better = f"By {pair.here.title} {quoted(names[pair.first])} has the better figure"
             # the same measure on another setting is named once
             elsewhere = pair.there.title.removeprefix(f"{pair.here.title} ")
             by = "by " if elsewhere == pair.there.title else ""
-            sentences.append(f"{better}, {by}{elsewhere} {in_sentence(names[pair.second])}.")
+            sentences.append(f"{better}, {quoted(names[pair.second])} {by}{elsewhere}.")
     return " ".join(sentences)
 
 
@@ -99,9 +98,9 @@ def leader(
         figure = column.figures[order[0]]
         spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
         value = f"{shown}{spread} over {counted(figure.n, 'run')}"
-        return f"{in_sentence(names[order[0]])} is the only system with {column.title} so far: {value}."
+        return f"{quoted(names[order[0]])} is the only system with {column.title} so far: {value}."
     same = takewhile(lambda each: measured(column.figures[each].mean or 0.0, column.measure) == shown, order)
-    equal = [in_sentence(names[system]) for system in same]
+    equal = [quoted(names[system]) for system in same]
     if len(equal) > 1:
         return f"{listed(equal)} have the same {column.title} to the shown digits."
     front = _in_front(column, tests) if tests else []
@@ -118,7 +117,7 @@ def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | Non
         return f"{words.sentence(tests, column, *pair)} {remark}".rstrip()
     means = [column.figures[system].mean or 0.0 for system in order[:2]]
     lead = measured(abs(means[0] - means[1]), column.measure)
-    ahead = f"{in_sentence(names[order[0]])} is {lead} {column.title} above {in_sentence(names[order[1]])}"
+    ahead = f"{quoted(names[order[0]])} is {lead} {column.title} above {quoted(names[order[1]])}"
     return f"{ahead}; nothing is claimed: {untested}."
 
 
@@ -140,8 +139,8 @@ def _front_in_words(
         others = f"all {len(behind)} other tested systems"
         if len(behind) == PAIR:  # the pair before says the first of them
             paired = column.order[:PAIR] == [front[0], behind[0]]
-            others = f"{in_sentence(names[behind[1]])} too" if paired else "both other tested systems"
-        yield f"{in_sentence(names[front[0]])} is ahead of {others}."
+            others = f"{quoted(names[behind[1]])} too" if paired else "both other tested systems"
+        yield f"{quoted(names[front[0]])} is ahead of {others}."
     if PAIR < len(bands) < len(column.order):
         yield f"Tested: {counted(len(bands), 'system')} of {len(column.order):,}."
 
@@ -149,5 +148,5 @@ def _front_in_words(
 def _listed(systems: Sequence[int], names: Mapping[int, str]) -> str:
     """Name some systems; of many the first, and how many stand with it."""
     if len(systems) <= LISTED:
-        return listed([in_sentence(names[system]) for system in systems])
-    return f"{in_sentence(names[systems[0]])} and {len(systems) - 1} other systems"
+        return listed([quoted(names[system]) for system in systems])
+    return f"{quoted(names[systems[0]])} and {len(systems) - 1} other systems"

@@ -7,12 +7,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Protocol
 
-from evalsvc.core.web.formatting import DASH, measured
+from evalsvc.core.web.formatting import DASH, measured, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
-from evalsvc.evaluation.boards.system_names import in_sentence
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.models import ReportedSystem
@@ -171,7 +170,7 @@ def caption(view: BoardView) -> str:
     words = [f"{shown} {_described(view)}"]
     if view.first.bands and view.first.tests:
         words.append(TESTED.format(view.first.tests.methods_in_words(view.board.order_by)))
-    words += [f"{in_sentence(row.system.name)}: {row.runs_text}." for row in view.rows if row.withdrawn_text]
+    words += [f"{quoted(row.system.name)}: {row.runs_text}." for row in view.rows if row.withdrawn_text]
     words += [REPORTED, *_impossible(view)] if view.reported else []
     below = [*notes(view, view.rows), *tie_notes(view.board, view.rows)]
     words += [f"{note}." for note in below]

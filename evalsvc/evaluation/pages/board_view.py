@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from evalsvc.core.web.formatting import counted, percent
+from evalsvc.core.web.formatting import counted, percent, quoted
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.boards.rank_reversals import COMPARED
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
-from evalsvc.evaluation.boards.system_names import distinct_names, in_sentence
+from evalsvc.evaluation.boards.system_names import distinct_names
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.split import seed_sha256
@@ -153,7 +153,8 @@ class _NamesOfPage(dict[int, str]):
     def __init__(self, board: Board) -> None:
         self._board = board
         on_board = {runs.system for runs in board.figures.runs}
-        super().__init__(distinct_names([each for each in board.systems.loaded if each.pk in on_board]))
+        shown = [each for each in board.systems.loaded if each.pk in on_board]
+        super().__init__(distinct_names(shown, board))
 
     def __missing__(self, system: int) -> str:
         self.update(system_names(self._board))
@@ -162,7 +163,7 @@ class _NamesOfPage(dict[int, str]):
 
 def system_names(board: Board) -> dict[int, str]:
     """Return the names of all systems of a board."""
-    return distinct_names([board.systems[runs.system] for runs in board.figures.runs])
+    return distinct_names([board.systems[runs.system] for runs in board.figures.runs], board)
 
 
 def systems_of_page(view: BoardView, rows: Sequence[BoardRow]) -> set[int]:
@@ -206,5 +207,5 @@ def _scheme_finding(columns: Sequence[Column], names: Names) -> str:
         return "The order is the same under all five weightings"
     first, last = columns[0].order, columns[-1].order
     if first and last and first[0] != last[0]:
-        return f"{in_sentence(names[first[0]])} is first by micro, {in_sentence(names[last[0]])} by macro"
+        return f"{quoted(names[first[0]])} is first by micro, {quoted(names[last[0]])} by macro"
     return "The order below the first rank depends on the weighting" if first else "No order yet"

@@ -9,7 +9,7 @@ from itertools import islice
 
 from django.utils.safestring import SafeString, mark_safe
 
-from evalsvc.core.web.formatting import counted, percent
+from evalsvc.core.web.formatting import counted, percent, quoted
 from evalsvc.core.web.svg import Scale, drawing, element
 from evalsvc.evaluation.boards.ranking import Column
 
@@ -302,7 +302,7 @@ def _system(
     parts = [element("path", class_=f"l{series}", stroke_dasharray=DASHES[style], d=path_of(points))]
     scores = [percent(column.figures[system].mean or 0) for column in columns]
     for column, score, (x, y) in zip(columns, scores, points, strict=True):
-        rank = f"{name}: rank {column.ranks[system]} by {column.title}, {score}"
+        rank = f"{quoted(name)}: rank {column.ranks[system]} by {column.title}, {score}"
         title = element("title", f"{rank} (n = {column.figures[system].n})")
         parts.append(element("path", title, class_=f"f{series} halo", d=f"M{x:.0f} {y:.0f}{MARKS[style]}"))
     (x, y), (x2, y2) = points[0], points[-1]

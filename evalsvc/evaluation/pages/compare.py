@@ -21,7 +21,7 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import svg_file, text_file
 from evalsvc.core.web.figures import DataTable, Figure
-from evalsvc.core.web.formatting import DASH, counted
+from evalsvc.core.web.formatting import DASH, counted, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download, latex_text
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.benchmarks import row_rules
@@ -266,7 +266,7 @@ def _matrix(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
         verdict = comparison.verdict(key, a, b)
         test = comparison.test(key, a, b)
         reason = test.reason if test else "" if comparison.is_tested else words.NOT_COMPUTED
-        return verdict, f"{VERDICTS[verdict]} {names[b]}{f': {reason}' if reason else ''}"
+        return verdict, f"{VERDICTS[verdict]} {quoted(names[b])}{f': {reason}' if reason else ''}"
 
     return [(names[a], [cell(a, b) for b in places]) for a in places]
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.web.downloads import csv_file, long_csv_file
-from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.formatting import counted, quoted
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import MAX_LENGTH, to_html
 from evalsvc.core.web.views import attempt, page, row_id, show_effect, submitted
@@ -185,7 +185,7 @@ def _without_final(benchmark: Benchmark, finals: Collection[int]) -> list[str]:
         return []
     runs = run_list.on_boards(Submission.objects.filter(benchmark=benchmark))
     teams = Team.objects.filter(pk__in=runs.values("system__team")).exclude(pk__in=finals)
-    return list(teams.order_by("name").values_list("name", flat=True))
+    return [quoted(name) for name in teams.order_by("name").values_list("name", flat=True)]
 
 
 def _named(run: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web import svg
-from evalsvc.core.web.formatting import DASH, listed, measured
+from evalsvc.core.web.formatting import DASH, listed, measured, quoted
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.leaderboard import TIES
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
@@ -181,7 +181,7 @@ def _same_files(board: Board, row: BoardRow) -> str:
     others = [board.systems[system] for system in row.runs.sharing]
     own = row.system.team_id
     named = {
-        other.name if other.team_id == own else f"{other.name} of {other.team_name}"
+        quoted(other.name if other.team_id == own else f"{other.name} of {other.team_name}")
         for other in others
         if other.team_id == own or not board.held_back
     }

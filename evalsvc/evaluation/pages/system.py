@@ -15,12 +15,11 @@ from django.views.decorators.http import require_safe
 
 from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.downloads import svg_file
-from evalsvc.core.web.formatting import DASH, counted, listed, measured
+from evalsvc.core.web.formatting import DASH, counted, listed, measured, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED
-from evalsvc.evaluation.boards.system_names import in_sentence
 from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.words import with_deviation
 from evalsvc.evaluation.disclosure.policy import undefined
@@ -80,6 +79,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "settings": page.settings,
         "system": row.system,
         "title": page.name,
+        "name_quoted": quoted(page.name),
         "row": row,
         "lead": _lead(page),
         "tested": page.band(board.order_by) is not None,
@@ -200,7 +200,7 @@ def _best(page: SystemPage, measure: Measure, names: Mapping[int, str]) -> str:
     if not column.order or (figure := column.figures[column.order[0]]).mean is None:
         return ""
     own = column.order[0] == page.row.system.pk
-    return "this system" if own else f"{measured(figure.mean, measure)} {names[column.order[0]]}"
+    return "this system" if own else f"{measured(figure.mean, measure)} {quoted(names[column.order[0]])}"
 
 
 def _groups(page: SystemPage, names: Mapping[int, str]) -> list[tuple[str, list[FamilyRow], list[FamilyRow]]]:
@@ -249,7 +249,7 @@ def _scores_table(page: SystemPage) -> PaperTable:
             Cell(rank, DASH if rank is None else str(rank)),
             Cell(str(band or ""), str(band or DASH)),
         ])  # fmt: skip
-    caption = f"{in_sentence(page.name)} on {page.setting}, version {page.board.version.number}."
+    caption = f"{quoted(page.name)} on {page.setting}, version {page.board.version.number}."
     if page.row.withdrawn_text:
         caption += f" {page.row.runs_text}."
     return PaperTable(file_name(page, "scores"), caption, heads, rows)

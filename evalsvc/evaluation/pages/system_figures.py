@@ -9,13 +9,12 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from evalsvc.core.web.formatting import DASH, day, measured
+from evalsvc.core.web.formatting import DASH, day, measured, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.boards.compared_runs import compared_runs
 from evalsvc.evaluation.boards.figures import RecentValues
 from evalsvc.evaluation.boards.ranking import Board
-from evalsvc.evaluation.boards.system_names import in_sentence
 from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
@@ -41,7 +40,7 @@ def runs_table(page: SystemPage) -> PaperTable:
         values = [(measure, scored.values.get(measure.key)) for measure in measures]
         cells = [Cell(value, DASH if value is None else measured(value, each)) for each, value in values]
         rows.append([Cell(run.run, run.run), Cell(run.created_at.date(), day(run.created_at)), *cells])
-    caption = f"Runs of {in_sentence(page.name)} on {page.setting} with different answers."
+    caption = f"Runs of {quoted(page.name)} on {page.setting} with different answers."
     return PaperTable(file_name(page, "runs"), caption, heads, rows)
 
 

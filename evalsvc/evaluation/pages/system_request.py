@@ -42,8 +42,8 @@ class SystemPage:
 
     @cached_property
     def name(self) -> str:
-        """Name of the system, with its team where it names another one."""
-        return distinct_names([self.row.system])[self.row.system.pk]
+        """Name of the system, with its team where it names another one of the board."""
+        return distinct_names([self.row.system], self.board)[self.row.system.pk]
 
     @property
     def measures(self) -> list[Measure]:

@@ -2,76 +2,79 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.utils.text import slugify
 
 from evalsvc.core.accounts.models import Team
+from evalsvc.core.web.formatting import quoted
 from evalsvc.evaluation.boards import system_names
-from evalsvc.evaluation.boards.system_names import distinct_names, in_sentence
+from evalsvc.evaluation.boards.system_names import distinct_names
 from evalsvc.evaluation.boards.systems import BoardSystem
+from evalsvc.evaluation.models import Benchmark
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from workers.runner import run_next
 
 FINDING = "S is ahead of B by 4.0 micro F1 (p < .001, Welch’s t over runs). S"
 
 
-def named(*systems: tuple[str, str]) -> list[str]:
-    for _, team in systems:
-        Team.objects.get_or_create(name=team, defaults={"slug": slugify(team) or "t"})
-    teams = {team.name: team for team in Team.objects.all()}
-    found = [
-        BoardSystem(pk, name, "", False, teams[team].pk, team, teams[team].slug)
-        for pk, (name, team) in enumerate(systems)
-    ]
-    return [*distinct_names(found).values()]
+@pytest.fixture
+def benchmark(cast: BenchmarkCast) -> Benchmark:
+    return cast.relations()
 
 
-@pytest.mark.django_db
+def named(benchmark: Benchmark, *systems: tuple[str, str], of: int | None = None) -> list[str]:
+    """Return the names of the first systems on a board of all of them."""
+    benchmark.systems.all().delete()
+    found = []
+    for name, team in systems:
+        slug = slugify(team) or f"team-{team.encode().hex()}"
+        by, _ = Team.objects.get_or_create(name=team, defaults={"slug": slug})
+        system = benchmark.systems.create(name=name, team=by)
+        found.append(BoardSystem(system.pk, name, "", False, by.pk, team, by.slug))
+    runs = [SimpleNamespace(system=each.pk) for each in found]
+    board: Any = SimpleNamespace(setting=benchmark.settings.get(), figures=SimpleNamespace(runs=runs))
+    return [*distinct_names(found[:of], board).values()]
+
+
 @pytest.mark.parametrize(
     "name", ["Net of Ben Lab", "net (ＢＥＮ LAB) 2", "Net_Bén_Lab", "Ben Lab’s Net", "Net of Команда"]
 )
-def test_a_name_that_names_another_team_has_its_own_team_behind_it(name: str) -> None:
-    for team, slug in (("Ben Lab", "ben-lab"), ("Команда", "team-1234")):
-        Team.objects.create(name=team, slug=slug)
-    assert named((name, "Amy"), ("Tree", "Cat")) == [f"{name} of Amy", "Tree"]
+def test_a_name_that_names_another_team_has_its_own_team_behind_it(benchmark: Benchmark, name: str) -> None:
+    others = [("Tree", "Ben Lab"), ("Tree", "Команда")]
+    assert named(benchmark, (name, "Amy"), *others, of=1) == [f"{name} of Amy"]
     if "lab" in name.casefold():
-        assert named((name, "Ben Lab")) == [name]
+        assert named(benchmark, (name, "Ben Lab")) == [name]
 
 
-@pytest.mark.django_db
-def test_names_that_differ_in_case_width_or_accents_alone_have_their_teams() -> None:
-    alike = named(("Net", "Amy"), ("NET", "Ben"), ("Ｎét", "Cat"))
+def test_a_team_without_a_system_on_the_board_changes_no_name(benchmark: Benchmark) -> None:
+    Team.objects.create(name="BERT", slug="bert")
+    assert named(benchmark, ("BERT base", "Amy"), ("Tree", "Ben")) == ["BERT base", "Tree"]
+    assert named(benchmark, ("BERT base", "Amy"), ("Tree", "BERT"))[0] == "BERT base of Amy"
+
+
+def test_numbers_name_no_team(benchmark: Benchmark) -> None:
+    assert named(benchmark, ("v1.0 seed-42", "Amy"), ("Tree", "42")) == ["v1.0 seed-42", "Tree"]
+
+
+def test_names_that_differ_in_case_width_or_accents_alone_have_their_teams(benchmark: Benchmark) -> None:
+    alike = named(benchmark, ("Net", "Amy"), ("NET", "Ben"), ("Ｎét", "Cat"))
     assert alike == ["Net of Amy", "NET of Ben", "Ｎét of Cat"]
-    assert named(("A+", "Amy"), ("A", "Amy"), ("★", "Cat")) == ["A+", "A", "★"]
+    assert named(benchmark, ("A+", "Amy"), ("A", "Amy"), ("★", "Cat")) == ["A+", "A", "★"]
 
 
-@pytest.mark.django_db
-def test_names_of_many_parts_are_compared_with_all_teams(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_many_parts_are_compared_with_all_teams_of_the_board(
+    benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(system_names, "MOST_PARTS", 0)
-    assert named(("Net of Ben", "Amy"), ("Tree", "Ben")) == ["Net of Ben of Amy", "Tree"]
+    assert named(benchmark, ("Net of Ben", "Amy"), ("Tree", "Ben")) == ["Net of Ben of Amy", "Tree"]
 
 
-@pytest.mark.parametrize("name", ["Net", "PCNN+ATT", "BERT-base", "v1.1", "AIS", "Naïve", "Nothing2"])
-def test_a_plain_word_stands_in_sentences_as_it_is(name: str) -> None:
-    assert in_sentence(name) == name
-
-
-@pytest.mark.parametrize(
-    ("name", "quoted"),
-    [
-        (FINDING, f"“{FINDING}”"),
-        ("B, tested", "“B, tested”"),
-        ("A and B", "“A and B”"),
-        ("Net.", "“Net.”"),
-        ("Typed markers", "“Typed markers”"),
-        ("Nothing", "“Nothing”"),
-        ("both", "“both”"),
-        ("S” leads. “B", "“S’ leads. ‘B”"),
-    ],
-)
-def test_a_name_that_may_read_like_a_sentence_is_quoted(name: str, quoted: str) -> None:
-    assert in_sentence(name) == quoted
+def test_a_name_does_not_end_its_own_quotation_marks() -> None:
+    assert quoted("S” leads. “B") == "“S’ leads. ‘B”"
 
 
 def test_a_tag_does_not_end_its_own_quotation_marks() -> None:
@@ -96,9 +99,12 @@ def test_a_comparison_names_the_team_of_a_system_that_names_another_one(
     """The other team's system is not among those compared."""
     benchmark = cast.relations()
     for name, label in (("Net", "works_for"), (f"Tree of {cast.lugworm}", "born_in")):
-        cast.submit(benchmark, [{"id": line["id"], "label": label} for line in RELATION_GOLD], system=name)
+        lines = [{"id": line["id"], "label": label} for line in RELATION_GOLD]
+        cast.submit(benchmark, lines, system=name)
         assert run_next("score")
     systems = [f"{cast.kelpie.slug}/{system.name}" for system in benchmark.systems.all()]
+    cast.submit(benchmark, lines, system="Lug", team=cast.lugworm, by=cast.lars)
+    assert run_next("score")
     page = client.get(f"/boards/{benchmark.slug}/compare/", {"systems": systems})
     assert page.status_code == 200
     assert f"Tree of {cast.lugworm} of {cast.kelpie}" in page.context["paragraph"]

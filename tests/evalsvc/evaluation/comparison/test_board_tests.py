@@ -188,7 +188,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     summary = overviews([Benchmark.objects.get()])[0].summary
     assert (summary.front, summary.band) == ("Alder, Birch", "1–2")
     by_macro = client.get(reverse("board", args=["rel"]), {"order": "macro_f1"}).content.decode()
-    assert "Cedar is ahead of both other tested systems. Tested: 3 systems of 4." in by_macro
+    assert "“Cedar” is ahead of both other tested systems. Tested: 3 systems of 4." in by_macro
     response = client.get(reverse("board", args=["rel"]), {"columns": "macro_f1"})
     lines = response.context["table"].rows
     assert [(line.row.system.name, line.rank, line.first.leads) for line in lines] == [
@@ -215,8 +215,8 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     system = System.objects.get(name="Birch")
     page = client.get(reverse("system", args=["rel", system.pk])).content.decode()
     assert ": ranks 1–2 of 3 tested systems on" in page
-    assert "No difference between Alder and Birch could be shown" in page
-    assert "Birch is ahead of Cedar by" in page
+    assert "No difference between “Alder” and “Birch” could be shown" in page
+    assert "“Birch” is ahead of “Cedar” by" in page
     tables = {
         name: client.get(reverse("board-view-file", args=["rel", "json"]), {"table": name}).json()["rows"]
         for name in ("reversals", "orders")
@@ -475,14 +475,14 @@ def test_a_comparison_shows_the_tests_of_the_board_until_its_own_are_computed(
     assert "Shown are the tests of the board." in page
     assert "Holm over the pairs of its first 50 systems" in page
     assert (
-        "Birch is ahead of Cedar by"
+        "“Birch” is ahead of “Cedar” by"
         in client.get(
             reverse("board-compare", args=["rel"], query={"systems": systems["systems"][1:3]})
         ).context["paragraph"]
     )
     matrix = dict(client.get(address).context["matrix"])
     assert [verdict for verdict, _ in matrix["Alder"]] == ["·", "", "=", "W"]
-    assert matrix["Alder"][0][1] == "not tested against Solo: the tests are not computed yet"
+    assert matrix["Alder"][0][1] == "not tested against “Solo”: the tests are not computed yet"
     file = reverse("board-compare-file", args=["rel", "json"], query=systems | {"table": "tests"})
     shown = {(row["measure"], row["a"], row["b"]): row["p_holm"] for row in client.get(file).json()["rows"]}
     board = leaderboard.board(setting)
@@ -503,8 +503,8 @@ def test_the_headline_of_three_systems_names_each_once(client: Client, cast: Ben
     Submission.objects.filter(system__name="Solo").update(withdrawn_at=timezone.now())
     compute()
     sentence = client.get(reverse("board", args=["rel"]), {"order": "macro_f1"}).context["sentence"]
-    assert sentence.startswith("Cedar is ahead of Birch by 10.0 macro F1 (p ")
-    assert "Cedar is ahead of Alder too." in sentence
+    assert sentence.startswith("“Cedar” is ahead of “Birch” by 10.0 macro F1 (p ")
+    assert "“Cedar” is ahead of “Alder” too." in sentence
     assert "both" not in sentence
 
 

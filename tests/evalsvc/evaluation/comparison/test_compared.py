@@ -65,7 +65,7 @@ def test_systems_with_several_runs_are_tested_over_runs(cast: BenchmarkCast, ben
     )
     assert (test.p_holm, test.word, test.winner) == (test.p, "huge", 0)
     assert words.sentence(found, found.board.columns["accuracy"], 0, 1) == (
-        "Net is ahead of Tree by 58.3 accuracy (p .021, Welch’s t over runs)."
+        "“Net” is ahead of “Tree” by 58.3 accuracy (p .021, Welch’s t over runs)."
     )
     assert found.verdict("accuracy", 0, 1) + found.verdict("accuracy", 1, 0) == "WL"
 
@@ -530,7 +530,7 @@ def test_pooled_wrf_and_that_of_documents_are_named_where_they_turn_a_pair(cast:
     for key, winner in (("wrf_strict", 0), ("wrf_strict_mean", 1)):
         found.tests[key] = [replace(found.tests[key][0], winner=winner)]
     names = found.names
-    expected = f"By WRF strict {names[0]} is ahead, by WRF strict, mean of documents {names[1]}."
+    expected = f"By WRF strict “{names[0]}” is ahead, by WRF strict, mean of documents “{names[1]}”."
     assert expected in words.paragraph(found)
 
 

@@ -307,7 +307,7 @@ def test_a_board_names_the_aggregation_of_each_system(client: Client, cast: Benc
     }  # fmt: skip
     page = client.get(reverse("board", args=["rel"])).content.decode()
     assert " · AVG · ONE" in page
-    assert "same answers as Best" in page  # bags of one sentence: both rules rank alike
+    assert "same answers as “Best”" in page  # bags of one sentence: both rules rank alike
     lines = csv.DictReader(StringIO(client.get(reverse("board-csv", args=["rel"])).content.decode()))
     stated = {line["system"]: line["computed"].partition("Sentences to bags: ")[2] for line in lines}
     assert stated["Both"].startswith("AVG and ONE;")

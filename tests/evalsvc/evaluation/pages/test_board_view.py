@@ -41,12 +41,12 @@ def column(
 @pytest.mark.parametrize("of_alder", [runs(0.70, 0.72), runs(0.71), runs(0.60, 0.82)])
 def test_a_lead_is_named_without_a_claim(of_alder: RunStatistics) -> None:
     text = leader(column(a=of_alder, b=runs(0.60, 0.62)), NAMES)
-    assert text == ("Alder is 10.0 micro F1 above Birch; nothing is claimed: these two are not tested.")
+    assert text == ("“Alder” is 10.0 micro F1 above “Birch”; nothing is claimed: these two are not tested.")
 
 
 def test_figures_that_look_equal_have_no_leader() -> None:
     text = leader(column(a=runs(0.5, 0.5), b=runs(0.5001), c=runs(0.4)), NAMES)
-    assert text == "Birch and Alder have the same micro F1 to the shown digits."
+    assert text == "“Birch” and “Alder” have the same micro F1 to the shown digits."
 
 
 def test_a_figure_over_some_of_the_runs_names_their_number() -> None:
@@ -91,14 +91,14 @@ def test_the_sentence_names_a_reversal_by_both_measures() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.50, 0.51))
     text = sentence(here, [reversals(here, [there])], NAMES)
-    assert text.endswith("By micro F1 Alder has the better figure, by macro F1 Birch.")
+    assert text.endswith("By micro F1 “Alder” has the better figure, “Birch” by macro F1.")
 
 
 def test_the_same_measure_on_another_setting_is_named_once() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61))
     there = column("micro F1 on “Held-out”", a=runs(0.40, 0.41), b=runs(0.50, 0.51))
     text = sentence(here, [reversals(here, [there])], NAMES)
-    assert text.endswith("By micro F1 Alder has the better figure, on “Held-out” Birch.")
+    assert text.endswith("By micro F1 “Alder” has the better figure, “Birch” on “Held-out”.")
 
 
 def test_a_reversal_of_others_is_not_in_the_headline() -> None:
@@ -133,7 +133,7 @@ def test_orders_by_two_golds_agree_as_in_the_table_of_a_paper() -> None:
 def test_a_reversal_of_the_leader_is_named_before_others() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61), c=runs(0.50, 0.51))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.10, 0.11), c=runs(0.45, 0.451))
-    assert "Alder has the better figure, by macro F1 Cedar" in sentence(
+    assert "“Alder” has the better figure, “Cedar” by macro F1" in sentence(
         here, [reversals(here, [there])], NAMES
     )
 

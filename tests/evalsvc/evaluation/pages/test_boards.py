@@ -558,7 +558,7 @@ def test_runs_with_identical_files_are_marked(client: Client, cast: BenchmarkCas
     scored(cast, benchmark, "Cedar", 6)
     page = shown(client, "board", "rel")
     birch, alder = chips(page)
-    assert alder == "run 2 equals run 1; same answers as Birch"
+    assert alder == "run 2 equals run 1; same answers as “Birch”"
     assert "Alder" in birch
     rows = client.get(reverse("board-json", args=["rel"])).json()["rows"]
     assert [row["equal_runs"] for row in rows if row["system"] == "Alder"] == [[{"run": "2", "equals": "1"}]]

@@ -42,7 +42,9 @@ def test_a_reader_sees_figures_before_and_a_test_after_the_job(
     assert "A paragraph for a paper will be written from the tests." in before
     assert client.post(address(cast, "Net", "Tree"), {"action": "compute"}).status_code == 302
     page = compute(client, cast, "Net", "Tree", "Rules")
-    assert "No difference between Net and Tree could be shown: +53.9, 95 % interval −7.7 to +115.5;" in page
+    assert (
+        "No difference between “Net” and “Tree” could be shown: +53.9, 95 % interval −7.7 to +115.5;" in page
+    )
     assert "differences under 76.9 would mostly go unseen." in page
     assert "Compute the tests" not in page
     assert "<span>← Rules</span><span>Net →</span>" in page
@@ -76,7 +78,7 @@ def test_each_dash_of_a_difference_has_its_reason(
     assert "One changed answer in the rarest class moves macro F1 by up to " in page
     ranked = reverse("board-compare", args=["rel"], query={"systems": ["kelpie/Soft", "kelpie/Rules"]})
     benchmark.settings.update(main="ap")
-    assert "is undefined for Rules: not computed for this form" in client.get(ranked).context["paragraph"]
+    assert "is undefined for “Rules”: not computed for this form" in client.get(ranked).context["paragraph"]
 
 
 def test_a_waiting_comparison_updates_itself_and_can_be_cancelled(
@@ -148,7 +150,7 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
     assert one in download("md")
     page = client.get(address(cast, "Net", "Tree")).content.decode()
     assert one in page
-    assert "Net: run 3 of 3. Tree: run" in page
+    assert "“Net”: run 3 of 3. “Tree”: run" in page
     assert "F1 per class, of the run shown." in page
 
 

@@ -444,9 +444,11 @@ def test_the_effect_counts_the_ranks_that_another_main_measure_or_row_rule_chang
         preview = olga.patch(api, {**change, "preview": True}, content_type="application/json")
         return preview.json()["effect"]
 
-    turned = {"systems": 2, "moved": 2, "first_before": "Bow", "first_after": "Net"}
+    turned = {"systems": 2, "moved": 2, "first_before": "“Bow”", "first_after": "“Net”"}
     assert (changed := effect(lower_is_better=True))["order"] == turned
-    assert "2 of 2 ranked systems would have another rank; first is Net instead of Bow." in changed["effect"]
+    assert (
+        "2 of 2 ranked systems would have another rank; first is “Net” instead of “Bow”." in changed["effect"]
+    )
     assert effect(title="Other")["order"] is None
     assert (Setting.objects.get().row_rule, Setting.objects.get().lower_is_better) == ("mean", None)
 
@@ -460,7 +462,7 @@ def test_who_would_see_a_board_is_stated_before_it_is_hidden_and_the_change_is_l
     words = " ".join(olga.post(page, {"title": "Rel", "do": "show"}).content.decode().split())
     hidden = (
         "Only 1 person with a role would see it: 1 system with 2 scored runs. "
-        "Kelpie could no longer open it or submit, as no member has a role."
+        "“Kelpie” could no longer open it or submit, as no member has a role."
     )
     assert hidden in words
     api = reverse("api-benchmark", args=[benchmark.slug])

@@ -104,7 +104,7 @@ def test_each_score_and_class_stands_beside_the_best_of_the_board(
 ) -> None:
     page = client.get(address(benchmark, "Tree"))
     groups = page.context["groups"]
-    assert {row.measure.key: row.best for _, shown, _ in groups for row in shown}["micro_f1"] == "75.0 Net"
+    assert {row.measure.key: row.best for _, shown, _ in groups for row in shown}["micro_f1"] == "75.0 “Net”"
     [own] = client.get(address(benchmark, "Net")).context["class_tables"]
     [table] = page.context["class_tables"]
     of_net = {row.title: row.mean for row in own.rows}

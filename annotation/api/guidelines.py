@@ -58,7 +58,7 @@ class Guidelines(APIView):
         responses={200: GuidelineVersionSerializer(many=True)} | problems(400, 401, 403, 404),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Change the guideline; it is a new version once people answered under the one before."""
+        """Change the guideline; once the project was opened, each text is a new version."""
         project, by = curated(request, slug)
         projects.set_guideline(project, guideline=validated(request, GuidelineTextSerializer)["text"], by=by)
         return _versions(request, slug)

@@ -76,10 +76,13 @@ def differences(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def set_text(project: Project, text: str, *, by: User) -> None:
-    """Change the text of a locked project; answers under the former text keep their version."""
+    """Change the text of a locked project; from its opening on, each text is a version.
+
+    Somebody's page may show the former text, though nobody has answered under it yet.
+    """
     if not project.guideline_versions.exists():
         _first(project).save()
-    if Answer.objects.filter(annotator__project=project, guideline=project.guideline_version).exists():
+    if project.state != Project.State.SETUP:
         project.guideline_version += 1
         GuidelineVersion.objects.create(project=project, number=project.guideline_version, text=text, by=by)
     else:

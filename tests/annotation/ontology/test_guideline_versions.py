@@ -20,7 +20,15 @@ from annotation.reports import vote_log
 from annotation.testset import provenance_lines
 from evalsvc.core.errors.exceptions import DomainError
 from tests.cast.basics import person, run_job
-from tests.cast.projects import answer_item, answered_item, curator, project_with_items, response_of, seen
+from tests.cast.projects import (
+    annotators,
+    answer_item,
+    answered_item,
+    curator,
+    project_with_items,
+    response_of,
+    seen,
+)
 
 
 @pytest.fixture
@@ -45,17 +53,33 @@ def read(item: Item) -> tuple[str, int]:
     return item.state, item.free
 
 
-def test_a_text_that_people_answered_under_is_kept_as_a_version(project: Project) -> None:
+def test_each_text_is_a_version_once_the_project_was_opened(db: None) -> None:
+    project = project_with_items(2, k=2, opened=False)
     assert numbers(project) == [(1, "", 0)]
     write(project, "First draft")
-    write(project, "First")  # nobody answered yet
+    write(project, "First")
     assert numbers(project) == [(1, "First", 0)]
+    projects.open_for_work(project, by=curator())
     item = answered_item(project, ["A"], ["A"])
+    write(project, "Second")
     write(project, "Second")
     assert numbers(project) == [(2, "Second", 0), (1, "First", 2)]
     answer_item(project.items.get(external_id="s1"), person("ann0"), "B")
     assert numbers(project) == [(2, "Second", 1), (1, "First", 2)]
     assert item.answers.values_list("guideline", flat=True)[0] == 1
+
+
+def test_an_answer_has_the_text_that_its_page_showed_if_nobody_had_answered_under_it(
+    project: Project,
+) -> None:
+    write(project, "As shown")
+    project.refresh_from_db()
+    shown, item = project.guideline_version, project.items.get(external_id="s0")
+    write(project, "Corrected at once")
+    answer_item(item, annotators(project, 1)[0], "A", guideline=shown)
+    assert [row[1] for row in numbers(project) if row[2]] == ["As shown"]
+    ask_again(project, shown, by=curator())
+    assert item.answers.get().again
 
 
 def test_an_answer_has_the_version_that_its_page_showed(project: Project) -> None:
@@ -160,13 +184,13 @@ def test_two_texts_are_compared_and_an_earlier_one_is_restored_as_a_new_version(
     write(project, "# One\nSecond\nSame")
     client.force_login(curator())
     page = reverse("project-guideline", args=[project.slug])
-    shown = client.get(page, {"version": 1})
+    shown = client.get(page, {"version": 2})
     assert shown.context["differences"][1:] == [("", "# One"), ("−", "First"), ("+", "Second"), ("", "Same")]
     assert "Not saved yet" in shown.content.decode()
-    assert client.get(page, {"version": 2, "with": 1}).context["differences"][2] == ("−", "Second")
+    assert client.get(page, {"version": 3, "with": 2}).context["differences"][2] == ("−", "Second")
     answer_item(project.items.get(external_id="s1"), person("ann0"), "B")
     client.post(page, shown.context["form"].initial | {"action": "keep"})
     assert [row[:2] for row in numbers(project)] == [
-        (3, "# One\nFirst\nSame"), (2, "# One\nSecond\nSame"), (1, "# One\nFirst\nSame"),
+        (4, "# One\nFirst\nSame"), (3, "# One\nSecond\nSame"), (2, "# One\nFirst\nSame"), (1, ""),
     ]  # fmt: skip
     assert read(item) == ("settled", 0)

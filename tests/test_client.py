@@ -24,7 +24,7 @@ import pytest
 
 from evalsvc import client as program
 from evalsvc.client import Client, ServiceError, ServiceUnreachable
-from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.comparison import compared
@@ -45,7 +45,12 @@ def token(live: str) -> str:
     """A token of Kim, whose team may submit to the benchmark `rel`."""
     cast = BenchmarkCast.create()
     cast.relations(title="Port news")
-    return issue(cast.kim, name="cluster", team=cast.kelpie)[1]
+    return of_kim()
+
+
+def of_kim(*, scope: str = "submit") -> str:
+    kim, team = User.objects.get(username="kim"), Team.objects.get(slug="kelpie")
+    return issue(kim, name=scope, team=team, scope=scope)[1]
 
 
 @pytest.fixture
@@ -128,6 +133,9 @@ def test_a_measure_is_proposed_admitted_listed_and_retired(
     while run_next("score"):
         pass
     parts = '{"base": "classification", "beta": 2}'
+    of_runs = run(live, token, tmp_path, "propose", "rel", "micro_f2", parts, "--title", "own F2")
+    assert (of_runs.returncode, "scope" in of_runs.stderr) == (3, True)
+    token = of_kim(scope="full")
     proposed = run(live, token, tmp_path, "propose", "rel", "micro_f2", parts, "--title", "own F2")
     assert proposed.stdout.startswith("micro_f2 1: own F2 (proposed)\n  mean of F2"), proposed.stderr
     refused = run(live, token, tmp_path, "admit", "rel", "micro_f2")
@@ -366,14 +374,16 @@ def test_a_shared_task_is_run_by_the_client(
     submit = ("submit", "rel", run_file, "--system", "Net", "--run", 1)
     assert say(token, *submit).startswith("3 team_terms_not_accepted")
     assert "*fair*, [2Jétudiants" in say(token, "enter", "rel")  # nothing that rewrites a terminal
+    assert "scope" in say(token, "enter", "rel", "--accept", 1)
+    full = of_kim(scope="full")
     assert say(organiser, "announce", "rel", "x" * 121).startswith("3 invalid_input: title: ")
-    assert say(token, "enter", "rel", "--accept", 1) == "kelpie: waits for the organisers.\n"
+    assert say(full, "enter", "rel", "--accept", 1) == "kelpie: waits for the organisers.\n"
     assert say(token, *submit).startswith("3 not_approved")
     assert say(organiser, "turn-down", "rel", "kelpie", "--reason", "Who are you?") == (
         "kelpie: declined. Who are you?\n"
     )
     assert say(token, "enter", "rel") == "kelpie: declined. Who are you?\n"
-    assert say(token, "enter", "rel", "--accept", 1) == "kelpie: waits for the organisers.\n"
+    assert say(full, "enter", "rel", "--accept", 1) == "kelpie: waits for the organisers.\n"
     assert say(organiser, "approve", "rel", "lugworm").startswith("3 not_entered")
     assert [each["team"] for each in json.loads(say(organiser, "entrants", "rel", "--state", "asked"))] == [
         "kelpie"

@@ -79,7 +79,6 @@ def _shown(
 
 class ContributedMeasures(APIView):
     for_teams = True
-    needs_scope = "submit"
 
     @extend_schema(
         operation_id="contributed_measures",

@@ -116,7 +116,6 @@ def _taking_part(benchmark: Benchmark, person: User, effect: str = "") -> dict[s
 
 class Entry(APIView):
     for_teams = True
-    needs_scope = "submit"
 
     @extend_schema(operation_id="entry", responses={200: TakingPartSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str) -> Response:

@@ -31,7 +31,7 @@ def label_names(project: Project, part: str = "") -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _asked_again(project_id: int, stamp: UUID) -> dict[int, frozenset[str]]:
-    """Return the guideline versions asked again, with the labels concerned; none: all answers."""
+    """Return the guideline versions asked again, with the raw labels concerned; none: all answers."""
     rows = GuidelineVersion.objects.filter(project=project_id, asked_again_at__isnull=False)
     return {number: frozenset(labels) for number, labels in rows.values_list("number", "asked_labels")}
 
@@ -61,14 +61,15 @@ class Rules:
         return self.labels[1] if self.labels else label_names(self.project)
 
     def is_asked_again(self, payload: Payload, guideline: int | None) -> bool:
-        """True for an answer with a label that was split, or of a guideline that is asked again."""
+        """True for an answer with a label that was split, or of a guideline that is asked again.
+
+        What is asked again goes by raw labels: later steps ask about no other answers, and forget none.
+        """
         if not (self.mapping or self.asked_again):
             return False
-        mapped = self.mapping.payload(payload)
         labels = self.asked_again.get(guideline or 0)
-        return mapped.unclear or (
-            labels is not None and (not labels or bool(labels & labels_in(mapped.payload)))
-        )
+        asked = labels is not None and (not labels or bool(labels & labels_in(payload)))
+        return asked or self.mapping.payload(payload).unclear
 
     def verdict(self, payloads: Sequence[Payload], k: int, policy: str) -> majority.Verdict:
         overlap = self.project.spans_may_overlap

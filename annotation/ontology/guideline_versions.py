@@ -12,8 +12,9 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 
 from annotation.consensus import recomputation
+from annotation.consensus.rules import label_names
 from annotation.models import Answer, GuidelineVersion, Project
-from annotation.ontology.inventory import lock_project, renew_stamp
+from annotation.ontology.inventory import lock_project, mapping_of, renew_stamp
 from annotation.ontology.labels import inventory, parts_of
 from annotation.roles import CURATOR, require, require_to_change
 from evalsvc.core.accounts.models import User
@@ -46,6 +47,7 @@ def answers_by_version(project: Project) -> dict[int, int]:
 def versions(project: Project, *, answers: Mapping[int, int] | None, by: User) -> list[Version]:
     """Return all versions, the newest first, with their answers if these are counted."""
     require(project, by, CURATOR)
+    mapping, known = mapping_of(project), label_names(project)
     rows = list(project.guideline_versions.select_related("by").order_by("-number")) or [_first(project)]
     return [
         Version(
@@ -55,7 +57,7 @@ def versions(project: Project, *, answers: Mapping[int, int] | None, by: User) -
             row.at,
             None if answers is None else answers.get(row.number, 0),
             row.asked_again_at,
-            row.asked_labels,
+            [name for name in mapping.labels(row.asked_labels) if name in known] or row.asked_labels,
         )
         for row in rows
     ]
@@ -97,7 +99,8 @@ def ask_again(
 ) -> None:
     """Ask the answers under an old version again, all or those with one of the labels; or count them again.
 
-    Until the person answers again, such an answer is kept and doesn't count.
+    Until the person answers again, such an answer is kept and doesn't count. The raw labels of the moment are
+    stored.
     """
     require_to_change(project, by, CURATOR)
     project = lock_project(project)
@@ -108,7 +111,8 @@ def ask_again(
             hint = did_you_mean(name, known) or ""
             raise DomainError("unknown_label", f"Unknown label {name[:80]!r}.", hint=hint, field="labels")
     asked = sorted(set(labels)) if again else []
-    version.update(asked_again_at=Now() if again else None, asked_labels=asked)
+    raw = mapping_of(project).raw_names(asked)
+    version.update(asked_again_at=Now() if again else None, asked_labels=raw)
     renew_stamp(project)
     action = "answers asked again" if again else "answers count again"
     record(

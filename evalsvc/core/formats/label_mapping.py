@@ -178,6 +178,11 @@ class LabelMapping:
         """Return the current names, each once, in order of first occurrence."""
         return list(dict.fromkeys(now for name in names if (now := self.label(name)) is not None))
 
+    def raw_names(self, names: Collection[str]) -> list[str]:
+        """Return the raw names that are one of these current names."""
+        raw = [name for name, now in self._names.items() if now in names]
+        return sorted({*raw, *(name for name in names if name not in self)})
+
     def inventory(self, names: Iterable[str]) -> list[str]:
         """Return the current names as `labels` does, with the parts of split ones."""
         parts = (part for name in names for part in self._split.get(name, (self.label(name),)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,7 +14,8 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.freezing import builder
-from annotation.models import Annotator, Item, Project, Vote
+from annotation.models import Annotator, Item, OntologyStep, Project, Vote
+from annotation.ontology import inventory
 from annotation.ontology.guideline_versions import answers_by_version, ask_again, versions
 from annotation.queue import leases, votes
 from annotation.reports import vote_log
@@ -117,6 +119,46 @@ def test_only_answers_with_the_label_of_the_changed_section_are_asked_again(proj
     write(project, "Second")
     ask_again(project, 1, labels=["A"], by=curator())
     assert (read(with_a), read(without)) == (("open", 2), ("settled", 0))
+
+
+Step = Callable[[Project], OntologyStep]
+STEPS: dict[str, Step] = {
+    "merge into it": lambda project: inventory.merge(project, ["A", "C"], target="A", by=curator()),
+    "merge": lambda project: inventory.merge(project, ["A", "C"], target="C", by=curator()),
+    "rename": lambda project: inventory.rename(project, "A", target="Z", by=curator()),
+    "delete": lambda project: inventory.delete(project, ["A"], by=curator()),
+}
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_what_is_asked_again_by_a_label_stays_the_same_through_later_steps(
+    project: Project, step: Step
+) -> None:
+    with_a = answered_item(project, ["A"], ["A", "B"])
+    without = answered_item(project, ["C"], ["C"], item="s1")
+    write(project, "Second")
+    ask_again(project, 1, labels=["A"], by=curator())
+    made = step(project)
+    assert (read(with_a), read(without)) == (("open", 2), ("settled", 0))
+    inventory.undo(made, by=curator())
+    assert (read(with_a), read(without)) == (("open", 2), ("settled", 0))
+    ask_again(project, 1, again=False, by=curator())
+    assert read(with_a) == ("settled", 0)
+
+
+def test_answers_with_labels_that_were_merged_before_are_asked_again_by_the_new_name(
+    project: Project,
+) -> None:
+    item = answered_item(project, ["A"], ["A"])
+    other = answered_item(project, ["C"], ["C"], item="s1")
+    inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    write(project, "Second")
+    ask_again(project, 1, labels=["AB"], by=curator())
+    assert (read(item), read(other)) == (("open", 2), ("settled", 0))
+    shown = versions(project, answers=None, by=curator())[-1]
+    assert shown.labels == ["AB"]
+    inventory.rename(project, "AB", target="Z", by=curator())
+    assert versions(project, answers=None, by=curator())[-1].labels == ["Z"]
 
 
 @pytest.mark.parametrize(("number", "labels"), [(1, []), (7, []), (1, ["nobody"])])

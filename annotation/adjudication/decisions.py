@@ -306,18 +306,18 @@ def ask_one_more(item: Item, *, by: User) -> Item:
 
 @transaction.atomic
 def cancel_one_more(item: Item, *, by: User) -> Item:
-    """Cancel the last request for one more answer; later answers are surplus."""
+    """Cancel the last request for one more answer, or else the last call; later answers are surplus."""
     item, _, _ = _locked(item, by)
     if not may_cancel_one_more(item):
         raise Conflict("not_asked", "No extra answer to this sentence is pending.")
-    item.asked -= 1
-    item.save(update_fields=["asked"])
+    item.asked, item.called = (item.asked - 1, item.called) if item.asked else (0, item.called - 1)
+    item.save(update_fields=["asked", "called"])
     return item_state.update_state(item)
 
 
 def may_cancel_one_more(item: Item) -> bool:
-    """True while a requested extra answer is pending."""
-    return item.state == Item.State.OPEN and item.asked > 0
+    """True while an extra answer is pending, by request or automatic call."""
+    return item.state == Item.State.OPEN and item.extra > 0
 
 
 @transaction.atomic

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
-from annotation.adjudication import dispute_list
+from annotation.adjudication import decisions, dispute_list
 from annotation.models import Adjudication, Item
 from annotation.ontology import inventory, label_texts
 from annotation.queue import votes as voting
@@ -204,6 +204,31 @@ def test_a_request_for_one_more_annotator_is_undone(client: Client, cast: Projec
     item.refresh_from_db()
     assert (item.state, item.extra, item.free) == (Item.State.DISPUTED, 0, 0)
     assert client.post(address(item), {"action": "unask"}).status_code == 409
+
+
+def test_curators_decide_a_sentence_that_waits_for_a_person_called_without_them(
+    client: Client, cast: ProjectCast
+) -> None:
+    set_quality_options(cast.project, by=cast.curator, calls_extra=True)
+    projects.set_member(cast.project, user=cast.people["vera"], role="annotator", by=cast.curator)
+    item = cast.dispute(1)
+    assert (item.state, item.called, item.free) == (Item.State.OPEN, 1, 1)
+    client.force_login(cast.curator)
+    assert "Decide without another answer" in client.get(address(item)).content.decode()
+    client.post(address(item), {"action": "unask"})
+    item.refresh_from_db()
+    assert (item.state, item.called, item.free) == (Item.State.DISPUTED, 0, 0)
+    client.post(address(item), decision(item, "lived_in"))
+    item.refresh_from_db()
+    assert item.state == Item.State.ADJUDICATED
+
+
+def test_a_request_is_cancelled_before_calls(cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    cast.project.items.filter(pk=item.pk).update(called=1, asked=1, extra=2, state=Item.State.OPEN)
+    for extra, asked in ((1, 0), (0, 0)):
+        item = decisions.cancel_one_more(item, by=cast.curator)
+        assert (item.extra, item.asked) == (extra, asked)
 
 
 def test_unanswerable_items_are_listed_and_decided_with_their_reasons(

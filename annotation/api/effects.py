@@ -259,6 +259,10 @@ class EffectSerializer(serializers.Serializer[Any]):
     decisions_lapsed = serializers.IntegerField(help_text="Decisions kept, to be confirmed or to return.")
     decisions_restored = serializers.IntegerField(help_text="Decisions that count again.")
     decisions_dropped = serializers.IntegerField()
+    decided_short = serializers.IntegerField(
+        help_text="Decided items that need another answer then, which nobody is asked for. What comes tells "
+        "annotators which items were disputed: reopen the decisions first."
+    )
     before = SnapshotSerializer()
     after = SnapshotSerializer()
     changed_labels = LabelChangeSerializer(many=True)

@@ -10,7 +10,13 @@ from typing import Protocol
 from django.db import transaction
 
 from annotation.consensus import recomputation
-from annotation.consensus.item_state import DecisionChanges, ItemRecords, derive_state
+from annotation.consensus.item_state import (
+    DecisionChanges,
+    ItemRecords,
+    answers_needed,
+    counted_answers,
+    derive_state,
+)
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project
 from annotation.models.item import ItemQuerySet
@@ -34,6 +40,7 @@ class Effect:
     decisions_lapsed: int
     decisions_restored: int
     decisions_dropped: int
+    decided_short: int
 
     def __str__(self) -> str:
         scope = (
@@ -41,11 +48,17 @@ class Effect:
             if self.items == self.of
             else f" Counted on a sample of {self.items:,} of {self.of:,} sentences."
         )
+        short = (
+            f" {self.decided_short:,} decided sentences would ask for no further answer, which tells"
+            " annotators what was disputed: reopen these decisions first."
+            if self.decided_short
+            else ""
+        )
         return (
             f"Reopens {self.reopened:,} and ends {self.ended:,} sentences; "
             f"{self.changed:,} get another gold. "
             f"{self.decisions_lapsed:,} decisions lapse (filled in for the next), "
-            f"{self.decisions_restored:,} count again, {self.decisions_dropped:,} are dropped.{scope}"
+            f"{self.decisions_restored:,} count again, {self.decisions_dropped:,} are dropped.{short}{scope}"
         )
 
 
@@ -130,7 +143,7 @@ def preview(
         transaction.set_rollback(True)
     counts = Counter({"decisions_dropped": len(stored - changed.decisions)})
     for chunk in _chunks(keys):
-        counts.update(_count(chunk, changed, looks))
+        counts.update(_count(chunk, project, changed, looks))
     names = [field.name for field in fields(Effect)]
     return Effect(**({name: counts[name] for name in names} | {"items": len(keys), "of": _live(project)}))
 
@@ -139,10 +152,17 @@ def _live(project: Project) -> int:
     return ItemCount.objects.live(project).total()
 
 
-def _count(keys: Sequence[int], changed: _Changed, looks: Sequence[Look]) -> Counter[str]:
+def _is_short(item: Item, records: ItemRecords, project: Project) -> bool:
+    """True for a decided item with fewer answers than it needs: nobody is asked for another."""
+    k = answers_needed(item, project)
+    return item.state in Item.DECIDED and len(counted_answers(records.answers, k=k)) < k
+
+
+def _count(keys: Sequence[int], project: Project, changed: _Changed, looks: Sequence[Look]) -> Counter[str]:
     """Decide some items, and count what becomes of them and their decisions."""
     items, records = list(Item.objects.filter(pk__in=keys)), recomputation.load_records(keys)
     before = {item.pk: (item.state, item.gold) for item in items}
+    short = {item.pk for item in items if _is_short(item, records[item.pk], project)}
     for look in looks[:1]:
         look.add(items, records)
     changes = changed.decide(items, records)
@@ -154,6 +174,9 @@ def _count(keys: Sequence[int], changed: _Changed, looks: Sequence[Look]) -> Cou
         waited, waits = old[0] in WAITING, new[0] in WAITING
         counts["ended"] += waited and not waits
         counts["reopened"] += waits and not waited
+        counts["decided_short"] += item.pk not in short and _is_short(
+            item, records[item.pk], changed.rules.project
+        )
         counts["changed"] += not waited and not waits and old != new
     return counts
 

@@ -64,6 +64,18 @@ def test_nothing_is_decided_while_others_have_to_wait(
     assert depths == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("change", "short"),
+    [(raise_k, 1), (merge, 0), (lambda project: projects.set_k(project, k=1, by=curator()), 0)],
+)
+def test_decisions_for_which_a_raised_k_asks_nobody_are_counted(
+    change: Callable[[Project], None], short: int
+) -> None:
+    effect = preview(two_items(), change)
+    assert effect.decided_short == short
+    assert ("reopen these decisions first" in str(effect)) == bool(short)
+
+
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
 @pytest.mark.parametrize(
     ("change", "counts"),

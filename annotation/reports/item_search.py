@@ -54,6 +54,20 @@ def search(
     Items that wait for the person's second reading have no gold, and aren't found by it.
     """
     require(project, for_user, CURATOR)
+    return page_of(project, filters, for_user=for_user, order=order, after=after, before=before, size=size)
+
+
+def page_of(
+    project: Project,
+    filters: ItemFilters,
+    *,
+    for_user: User,
+    order: str = "",
+    after: Item | None = None,
+    before: Item | None = None,
+    size: int = PER_PAGE,
+) -> ItemPage:
+    """Return a page of items to a person whose right was checked: a download goes on as it was begun."""
     unread = second_readings.hidden_items(project, for_user) if filters.label else set()
     backwards = before is not None
     start = before or after

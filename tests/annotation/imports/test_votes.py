@@ -377,6 +377,7 @@ def test_a_stated_k_takes_no_answer_out_of_the_count(labels: Sequence[str]) -> N
 
 
 def test_answers_given_while_a_file_is_read_settle_before_imported_ones(
+    either_database: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     project = project_with_items(1, k=2)

@@ -18,8 +18,9 @@ from annotation.models import Item
 from annotation.ontology import inventory
 from annotation.queue import votes
 from annotation.reports import item_history, item_search, item_table
+from annotation.reports.item_order import ItemFilters
 from evalsvc.core.activity.models import entries
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.errors.exceptions import DomainError, NotAllowed
 from tests.cast.basics import person, sentence
 from tests.cast.projects import (
     ProjectCast,
@@ -355,3 +356,17 @@ def test_the_filtered_list_is_downloaded_in_its_order_and_kept_by_no_cache(
     assert (rows[0]["state"], rows[0]["outcome"], rows[0]["answers"]) == ("settled", "died_in", "2 died_in")
     assert (rows[1]["votes"], rows[1]["n_answers"], rows[1]["n_comments"]) == ("1–1", "2", "1")
     assert response["Cache-Control"] == "private, no-store"
+
+
+def test_a_table_that_was_begun_goes_on_when_its_reader_loses_the_role(
+    cast: ProjectCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(item_table, "SIZE", 1)
+    reader = cast.people["vera"]
+    projects.set_member(cast.project, user=reader, role="curator", by=cast.curator)
+    rows = item_table.rows(cast.project, ItemFilters(), for_user=reader)
+    first = next(rows)
+    projects.set_member(cast.project, user=reader, role="annotator", by=cast.curator)
+    assert len([first, *rows]) == cast.project.items.live().count() > 1
+    with pytest.raises(NotAllowed):
+        item_table.rows(cast.project, ItemFilters(), for_user=reader)

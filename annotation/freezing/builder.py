@@ -45,6 +45,13 @@ def settled_by_label_count(project: Project) -> dict[str, int]:
     return {counted(n, "label"): counts[n] for n in counts} | na
 
 
+def answers_per_item(project: Project) -> tuple[int, int]:
+    """Return the range of k over items; imports may set it."""
+    rows = ItemCount.objects.live(project).order_by().values_list("k").annotate(total=Sum("n"))
+    wanted = {k or project.k for k, _ in rows.filter(total__gt=0)} or {project.k}
+    return min(wanted), max(wanted)
+
+
 def range_text(limits: tuple[int, int]) -> str:
     """Format `4`, or `7 to 20`."""
     least, most = limits
@@ -154,7 +161,7 @@ def _require_new(
     alike = TestSet.objects.frozen().filter(
         project=test_set.project, origin=Origin.ANNOTATED, sha256=written.gold
     )
-    stamped = manifest | {"provenance_sha256": written.provenance}
+    stamped = manifest | written.stated
     for earlier in alike.exclude(pk=test_set.pk):
         same = _comparable(earlier.manifest) == _comparable(stamped) and earlier.labels == labels
         if same:
@@ -170,7 +177,9 @@ def same_as(failed: TestSet) -> TestSet | None:
 
 
 def _comparable(manifest: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in manifest.items() if name not in ("evalsvc", "leave_out")}
+    """Return what makes a difference; the numbers of answers follow from the provenance."""
+    beside = ("evalsvc", "leave_out", "k_of_items", "answers_of_items")
+    return {name: value for name, value in manifest.items() if name not in beside}
 
 
 def mirror_job(job: Job) -> None:

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet
 
 from annotation.consensus.majority import POLICY_VERSION
 from annotation.freezing import writer
 from annotation.freezing.provenance import ProvenanceWriter
-from annotation.models import Adjudication, Answer, Item, ItemCount, Project, Vote
+from annotation.models import Adjudication, Answer, Item, Project, Vote
 from annotation.ontology.inventory import inventory, parts_of
 from annotation.queue import gold_questions
 from annotation.testset import Origin
@@ -23,13 +23,6 @@ from evalsvc.core.formats.records import token_starts
 
 UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
 DECIDED = (Item.State.SETTLED, Item.State.ADJUDICATED)
-
-
-def answers_per_item(project: Project) -> tuple[int, int]:
-    """Return the range of k over items; imports may set it."""
-    rows = ItemCount.objects.live(project).order_by().values_list("k").annotate(total=Sum("n"))
-    wanted = {k or project.k for k, _ in rows.filter(total__gt=0)} or {project.k}
-    return min(wanted), max(wanted)
 
 
 class AnnotatedLines:
@@ -153,7 +146,6 @@ def common_manifest(project: Project) -> dict[str, Any]:
         "policy": project.policy,
         "policy_version": POLICY_VERSION,
         "k": project.k,
-        "k_of_items": list(answers_per_item(project)),
         "na_means": project.na_means,
         "spans_may_overlap": project.spans_may_overlap,
         "ontology": [

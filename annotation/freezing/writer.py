@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+import msgspec
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.text import slugify
 
+from annotation.freezing.answer_counts import AnswerCounts
 from annotation.testset import Origin, TestSet, TestSetRow, export_lines, provenance_lines
 from evalsvc.core.database import insert_many
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -95,23 +97,38 @@ def delete_lines(test_set: TestSet) -> int:
     return TestSetRow.objects.filter(pk__in=keys).delete()[0]
 
 
+class _Answer(msgspec.Struct):
+    not_counted: str = ""
+
+
+class _Decided(msgspec.Struct):
+    """The part of a line of provenance that tells how many answers it rests on."""
+
+    k: int
+    answers: list[_Answer]
+
+
 class Digests(NamedTuple):
-    """SHA-256 of the written lines, and of what decided them if that is recorded; the number of lines."""
+    """SHA-256 of the written lines and their number, and what the manifest states of their provenance."""
 
     gold: str
-    provenance: str
     lines: int
+    stated: dict[str, Any]
 
 
 def digests(test_set: TestSet) -> Digests:
-    gold, provenance, n_lines, recorded = hashlib.sha256(), hashlib.sha256(), 0, False
+    gold, provenance, n_lines, answers = hashlib.sha256(), hashlib.sha256(), 0, AnswerCounts()
+    decode = msgspec.json.Decoder(_Decided).decode
     for line in export_lines(test_set):
         gold.update(line)
         n_lines += 1
     for line in provenance_lines(test_set):
         provenance.update(line)
-        recorded = True
-    return Digests(gold.hexdigest(), provenance.hexdigest() if recorded else "", n_lines)
+        decided = decode(line)
+        answers.add(decided.k, [answer.not_counted for answer in decided.answers])
+    limits = answers.limits()
+    stated = {"provenance_sha256": provenance.hexdigest()} | limits if limits else {}
+    return Digests(gold.hexdigest(), n_lines, stated)
 
 
 def seal(
@@ -121,14 +138,12 @@ def seal(
     written = digests(test_set)
     if written.lines != count:
         raise RetryLater(f"{written.lines:,} of {count:,} lines of {test_set} are stored; it is built again.")
-    if written.provenance:
-        manifest = manifest | {"provenance_sha256": written.provenance}
     TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(
         state=TestSet.State.FROZEN,
         rows=count,
         sha256=written.gold,
         labels=list(labels),
-        manifest=manifest,
+        manifest=manifest | written.stated,
         frozen_at=Now(),
     )
     enqueue("describe", test_set.pk, lane=f"user {test_set.by_id}")

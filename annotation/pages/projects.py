@@ -16,7 +16,7 @@ from annotation import candidate_choices, projects, roles
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import effects, recomputation
 from annotation.consensus.rules import Rules
-from annotation.freezing import builder, content
+from annotation.freezing import builder
 from annotation.models import Batch, Item, ItemCount, Lease, Member, Policy, Project
 from annotation.models.project import RULE_TITLES
 from annotation.pages.import_forms import KINDS
@@ -238,7 +238,7 @@ def state_counts(project: Project) -> dict[str, int]:
 
 def _overview_context(project: Project, role: str) -> dict[str, Any]:
     counts = state_counts(project)
-    limits = content.answers_per_item(project)
+    limits = builder.answers_per_item(project)
     settled = builder.settled_by_label_count(project)
     steps = checklist(project, counts) if role == roles.CURATOR else []
     figures = figures_of(project)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from annotation.freezing.answer_counts import AnswerCounts
 from annotation.releases.checksums import Opened, compare_sums
 from annotation.releases.layout import (
     BLIND,
@@ -58,6 +59,8 @@ class _Manifest(msgspec.Struct):
     policy: str = ""
     spans_may_overlap: bool = False
     provenance_sha256: str = ""
+    k_of_items: list[int] | None = None
+    answers_of_items: list[int] | None = None
 
 
 @dataclass(slots=True)
@@ -154,8 +157,22 @@ class _Check:
             self.result.add(ONTOLOGY, f"It has too many steps: at most {limits} are replayed.")
         elif PROVENANCE in self.files and ontology is not None:
             rules = Rules(manifest.kind, manifest.policy, manifest.spans_may_overlap, ontology.steps)
-            judge = Judge(rules)
-            self._named(PROVENANCE, self._provenance(judge, lines(), self.files[PROVENANCE]()))
+            answers = AnswerCounts()
+            faults = self._provenance(Judge(rules), answers, lines(), self.files[PROVENANCE]())
+            self._named(PROVENANCE, faults)
+            self._numbers_of_answers(manifest, answers)
+
+    def _numbers_of_answers(self, manifest: _Manifest, answers: AnswerCounts) -> None:
+        """Compare the stated numbers with the lines, where `answers_of_items` tells that they are theirs."""
+        if manifest.answers_of_items is None or self.result.redecided != manifest.rows:
+            return
+        name = PROVENANCE if PROVENANCE in self.suspects else MANIFEST
+        for key, limits in answers.limits().items():
+            if getattr(manifest, key) != limits:
+                stated = _short(getattr(manifest, key))
+                self.result.add(
+                    name, f"{key} is {stated} in {MANIFEST}; the lines of {PROVENANCE} give {limits}."
+                )
 
     def _lines_of_gold(self, lines: Opened) -> None:
         """Check that each line is an object with an id of its own, and count the figures anew."""
@@ -200,7 +217,9 @@ class _Check:
             except FAULTS:
                 yield f"Line {number:,} of {GOLD} or {BLIND} is not JSON."
 
-    def _provenance(self, judge: Judge, gold: Iterable[bytes], provenance: Iterable[bytes]) -> Iterator[str]:
+    def _provenance(
+        self, judge: Judge, answers: AnswerCounts, gold: Iterable[bytes], provenance: Iterable[bytes]
+    ) -> Iterator[str]:
         for number, (line, other) in enumerate(zip_longest(gold, provenance), 1):
             if line is None or other is None:
                 missing = GOLD if line is None else PROVENANCE
@@ -214,6 +233,7 @@ class _Check:
                 yield f"Line {number:,} of {GOLD} or {PROVENANCE} is not as in a release."
                 continue
             self.result.redecided += 1
+            answers.add(row.k, [answer.not_counted for answer in row.answers])
             if fault:
                 yield f"Line {number:,} ({row.id}): {fault}"
 

@@ -124,8 +124,7 @@ class Composition:
             return "It has no content."
         n = counted(test_set.rows, self.noun)
         if self.annotated and self.manifest.get("k"):
-            people = f"{self.answers_each} {'person' if self.answers_each == '1' else 'people'}"
-            lead = f"{n}, each labelled by {people}.{self.answer_origins}"
+            lead = f"{n}, each labelled by {self._answers_each('person', 'people')}.{self.answer_origins}"
         elif test_set.origin == Origin.SOURCE:
             lead = f"{n} with the labels of their source, not checked by people."
         else:
@@ -155,11 +154,12 @@ class Composition:
         parts = [text.format(f"{counts[key]:,}") for key, text in texts.items() if counts.get(key)]
         return f" Answers: {'; '.join(parts)}." if parts else ""
 
-    @property
-    def answers_each(self) -> str:
-        """Format the answers per item, a range if they vary."""
-        least, most = self.manifest.get("k_of_items") or (self.manifest.get("k", "?"),) * 2
-        return str(least) if least == most else f"{least} to {most}"
+    def _answers_each(self, noun: str, plural: str) -> str:
+        """Count the answers per item, a range if they vary; older sets state only how many were needed."""
+        stated, k = self.manifest, self.manifest.get("k", "?")
+        least, most = stated.get("answers_of_items") or stated.get("k_of_items") or (k, k)
+        numbers = str(least) if least == most else f"{least} to {most}"
+        return f"{numbers} {noun if numbers == '1' else plural}"
 
     @property
     def stats(self) -> list[Stat]:
@@ -273,9 +273,9 @@ class Composition:
     @property
     def provenance(self) -> list[tuple[str, str]]:
         manifest, facts = self.manifest, []
-        if policy := manifest.get("policy"):
-            rule = RULE_TITLES.get(policy, policy)
-            facts.append(("Rule", f"{rule}; {self.answers_each} answers per {self.noun}"))
+        if self.annotated and (policy := manifest.get("policy")):
+            answers = self._answers_each("answer", "answers")
+            facts.append(("Rule", f"{RULE_TITLES.get(policy, policy)}; {answers} per {self.noun}"))
         if self.with_gold and self.annotated and (counts := manifest.get("counts")):
             decided = f"{counts['settled']:,} by majority, {counts['adjudicated']:,} by an adjudicator"
             facts.append(("Outcomes", decided))

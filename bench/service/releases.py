@@ -66,9 +66,8 @@ def create(service: Service, n: int) -> str:
         manifest={
             "policy": "majority",
             "k": ANSWERS,
-            "k_of_items": [ANSWERS, ANSWERS],
             "counts": {"settled": n, "adjudicated": 0},
-            "provenance_sha256": written.provenance,
+            **written.stated,
         },
         statistics={"sentences": n, "labels": {"lived_in": n // 2, "born_in": n - n // 2}},
         frozen_at=timezone.now(),

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation.freezing import builder, content
+from annotation.freezing import builder
 from annotation.models import Project
 from annotation.releases.composition import Composition
 from tests.cast.basics import run_job
@@ -59,7 +59,7 @@ def imported() -> Project:
 @pytest.mark.django_db
 def test_the_page_shows_the_range_of_imported_answers_per_item() -> None:
     project = imported()
-    assert content.answers_per_item(project) == (3, 5)
+    assert builder.answers_per_item(project) == (3, 5)
     browser = Client()
     browser.force_login(curator())
     response = browser.get(reverse("project", args=[project.slug]))

@@ -8,7 +8,7 @@ import { showConflicts, whenResent } from "./label/conflicts.js";
 import { removeDraft } from "./label/drafts.js";
 import { showFeedback } from "./label/feedback.js";
 import { dimMismatches, showGuide } from "./label/guide.js";
-import { openHistory, remember, renumber, wireHistory } from "./label/history.js";
+import { forgetSent, openHistory, remember, renumber, wireHistory } from "./label/history.js";
 import { wireKeyboard } from "./label/keyboard.js";
 import { keyOf, wireKeys } from "./label/keys.js";
 import { queue, send, whenAccepted } from "./label/outbox.js";
@@ -288,7 +288,10 @@ function wire() {
   wireKeys();
 }
 
-whenAccepted((entry, data) => (feedback = data?.feedback ?? feedback));
+whenAccepted((entry, data) => {
+  forgetSent();
+  feedback = data?.feedback ?? feedback;
+});
 whenResent((entry) => {
   renumber(entry);
   return queue(entry);
@@ -296,6 +299,7 @@ whenResent((entry) => {
 status.whenStopped(onStopped, next);
 reserve.whenAnsweredElsewhere(onAnsweredElsewhere);
 wire();
+forgetSent();
 showProgress();
 showConflicts();
 setInterval(status.showStatus, STATUS_REFRESH);

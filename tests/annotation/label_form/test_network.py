@@ -183,6 +183,26 @@ def test_unsent_answers_survive_a_closed_page(page: Page, start: Start) -> None:
     assert stored_payloads(1) == [{"spans": [], "relations": ["lived_in"]}]
 
 
+def test_no_answer_stays_on_the_device_once_it_is_sent(page: Page, start: Start) -> None:
+    votes = "() => JSON.parse(localStorage.getItem('evalsvc-unsent-votes:' + owner)).length"
+    start()
+    page.evaluate("localStorage.setItem('evalsvc-recent:harbour:99', '[1]')")  # by an earlier build
+    page.reload()
+    wait_for_reserve(page, 7)
+    page.evaluate("window.owner = Object.keys(localStorage).join().match(/votes:(\\w+:\\d+)/)[1]")
+    page.context.set_offline(True)
+    press(page, "1", "Enter")
+    page.locator("#saved[data-state=offline][data-unsent='1']").wait_for()
+    assert page.evaluate(votes) == 1
+    page.context.set_offline(False)
+    wait_until_sent(page, 1)
+    wait_until(page, lambda: page.evaluate(votes) == 0)
+    assert not page.evaluate("Object.keys(localStorage).filter(key => key.includes('recent')).length")
+    page.context.set_offline(True)
+    press(page, "h")
+    page.get_by_role("button", name="Open again").wait_for()
+
+
 def test_an_answer_whose_response_was_lost_is_saved_once(page: Page, start: Start) -> None:
     lost: list[Route] = []
 

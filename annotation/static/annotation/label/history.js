@@ -4,20 +4,38 @@ import { onlyIn } from "./conflicts.js";
 import { $, api, button, choiceOf, clip, digitOf, element, marksSpans, open, phraseOf } from "./page.js";
 import { pairOf } from "./sentence.js";
 import { call, Unreachable } from "./server.js";
-import { storedValue, unsent } from "./storage.js";
+import { removeStored, storedValue, unsent } from "./storage.js";
 import { ordered } from "../spans/document.js";
 
 const LIMIT = 10;
-const recent = storedValue("recent", []); // latest first, in the form of the API
+
+// Votes in the form of the API, the latest first. Only unsent ones are stored: others may use this device.
+const stored = storedValue("unsent-votes", []);
+let recent = stored.read();
+removeStored("recent"); // of earlier builds, which stored sent ones, too
+
+const isUnsent = () => {
+  const waiting = new Set(unsent.read().map((entry) => entry.item));
+  return (vote) => waiting.has(vote.item.id);
+};
+const isOther = (item) => (vote) => vote.item.id !== item.id;
 
 export function remember(item, act, { base, ...body }) {
   const vote = { item, act, payload: null, reason: "", ...body, number: base + 1 };
-  recent.write([vote, ...recent.read().filter((other) => other.item.id !== item.id)].slice(0, LIMIT));
+  recent = [vote, ...recent.filter(isOther(item))].slice(0, LIMIT);
+  stored.write([vote, ...stored.read().filter(isUnsent()).filter(isOther(item))].slice(0, LIMIT));
+}
+
+// Keep no vote on the device that the server has.
+export function forgetSent() {
+  stored.write(stored.read().filter(isUnsent()));
 }
 
 // An answer sent again after a conflict follows the votes of elsewhere.
 export function renumber({ item, body }) {
-  recent.write(recent.read().map((vote) => (vote.item.id === item ? { ...vote, number: body.base + 1 } : vote)));
+  const renumbered = (vote) => (vote.item.id === item ? { ...vote, number: body.base + 1 } : vote);
+  recent = recent.map(renumbered);
+  stored.write(stored.read().map(renumbered));
 }
 
 export async function openHistory(reopen) {
@@ -44,11 +62,11 @@ export function wireHistory() {
 }
 
 async function latest() {
-  const waiting = new Set(unsent.read().map((entry) => entry.item));
-  const own = recent.read();
+  const here = new Set(recent.map((vote) => vote.item.id));
+  const own = [...recent, ...stored.read().filter((vote) => !here.has(vote.item.id))].slice(0, LIMIT);
   try {
     const { data } = await call("GET", api.history);
-    const first = own.filter((vote) => waiting.has(vote.item.id));
+    const first = own.filter(isUnsent());
     const ids = new Set(first.map((vote) => vote.item.id));
     return [...first, ...(data?.results ?? []).filter((vote) => !ids.has(vote.item.id))].slice(0, LIMIT);
   } catch (error) {

@@ -27,6 +27,16 @@ export function storedValue(name, initial, owner = api.owner) {
   };
 }
 
+// Remove a value of all people and projects.
+export function removeStored(name) {
+  try {
+    const old = Object.keys(localStorage).filter((key) => key.startsWith(`evalsvc-${name}:`));
+    for (const key of old) localStorage.removeItem(key);
+  } catch {
+    return; // storage is disabled
+  }
+}
+
 // Entries in the order in which they were added. Each has a key of its own, because two tabs add and remove
 // entries at the same time and must not overwrite each other.
 export function storedQueue(name, owner = api.owner) {

@@ -17,10 +17,11 @@ REPEATED = (
     *("django.security.TooManyFieldsSent", "django.security.TooManyFilesSent"),
     *("django.security.SuspiciousMultipartForm", "celery.beat"),
 )
-# Secrets of invitations and password resets, and what a provider adds to its redirects.
+# Secrets of invitations and password resets, mistyped ones too, and what a provider adds to its redirects.
 SECRET_PATH = re.compile(
-    r"(/join/|/password/(?!sent/))[^/\s?#\"']+(?:/(?!accept/|set-password/)[^/\s?#\"']+)?"
+    r"(/join/+|/password/+(?!sent/))[^/\s?#\"']+(?:/+(?!accept/|set-password/)[^/\s?#\"']+)?", re.IGNORECASE
 )
+SECRET_TOKEN = re.compile(r"\b(evs_)\w{8,}")
 SECRET_FIELD = re.compile(
     r"(?<![\w-])((?:code|state|token|secret|password|id_token)=)[^&\s\"']+", re.IGNORECASE
 )
@@ -28,7 +29,9 @@ SECRET_FIELD = re.compile(
 
 def without_secrets(text: str) -> str:
     """Mask the secrets that stand in addresses."""
-    return SECRET_FIELD.sub(r"\1***", SECRET_PATH.sub(r"\1***", text))
+    for secret in (SECRET_PATH, SECRET_FIELD, SECRET_TOKEN):
+        text = secret.sub(r"\1***", text)
+    return text
 
 
 def logging_config(level: str, format: str = "line") -> dict[str, Any]:

@@ -318,7 +318,7 @@ _fallback = _embedded.read_text().strip() if _embedded.exists() else "redis://12
 CELERY_BROKER_URL = os.environ.get("BROKER_URL") or os.environ.get("REDIS_URL") or _fallback
 # RabbitMQ keeps these queues on the disks of several machines; Redis has one kind only.
 CELERY_TASK_QUEUES = {name: {"queue_arguments": {"x-queue-type": "quorum"}} for name in JOB_QUEUES}
-CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_IGNORE_RESULT, CELERY_RESULT_EXPIRES = True, None  # beat would remove results each night
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_SOFT_TIME_LIMIT = JOB_TIME_LIMIT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,3 +79,12 @@ def test_every_tick_is_sent_while_the_database_is_away(ticks: Any, monkeypatch: 
 
 def test_beat_stores_its_clock_in_the_data_folder_and_not_where_it_was_started() -> None:
     assert beat.app.conf.beat_schedule_filename == str(settings.DATA_DIR / "beat")
+
+
+def test_the_schedule_has_ticks_of_queues_alone(tmp_path: Path) -> None:
+    """Celery would add its nightly removal of results, of which there are none."""
+    scheduler = PersistentScheduler(beat.app, schedule_filename=str(tmp_path / "schedule"))
+    entries = [*scheduler.schedule.values()]
+    scheduler.close()
+    assert {entry.task for entry in entries} == {"workers.run_next"}
+    assert {entry.args[0] for entry in entries} == {*settings.JOB_QUEUES}

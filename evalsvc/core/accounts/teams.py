@@ -50,7 +50,7 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
 
 def _slug(name: str) -> str:
     """Make a slug from the name, with a digest if it lacks letters of the name."""
-    plain = folded(name)
+    plain = folded(name).replace("_", " ")
     slug = slugify(plain)[:60]
     if any(char.isalpha() and not char.isascii() for char in plain):
         words = slug[:50].rstrip("-") if re.search("[a-z]", slug) else "team"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
@@ -91,6 +92,12 @@ def listed(names: Sequence[str]) -> str:
 def quoted(name: str) -> str:
     """Put a name in quotation marks where it may read like a part of the sentence."""
     return f"“{name.translate(INNER_QUOTES)}”"
+
+
+def run_named(run: str) -> str:
+    """`run 3`; a name of several words in quotation marks."""
+    is_word = re.fullmatch(r"[\w.-]+", run)
+    return f"run {run if is_word else quoted(run)}"
 
 
 def short_hash(digest: str) -> str:

@@ -102,7 +102,7 @@ def _system(line: TableRow, system: BoardSystem, around: Surroundings) -> str:
             f'<input type="checkbox" form="compare" name="systems" aria-label="Compare {name}"'
             f' value="{escape(system.named)}"{checked}> '
         )
-    team, date = escape(system.team_name), escape(day(line.last))
+    team, date = f"<bdi>{escape(system.team_name)}</bdi>", escape(day(line.last))
     if around.team_at:
         team = f'<a class="under" href="{around.team_at(system.team_slug)}">{team}</a>'
     if line.run:

@@ -21,7 +21,7 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import svg_file, text_file
 from evalsvc.core.web.figures import DataTable, Figure
-from evalsvc.core.web.formatting import DASH, counted, quoted
+from evalsvc.core.web.formatting import DASH, counted, quoted, run_named
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download, latex_text
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.benchmarks import row_rules
@@ -276,7 +276,7 @@ def _counts(comparison: Comparison) -> str:
     counts = [row.runs_text for row in comparison.rows]
     if comparison.setting.row_rule != row_rules.MEAN:
         counts = [
-            ", ".join(filter(None, (f"run {row.runs.chosen} of {row.n}", row.withdrawn_text)))
+            ", ".join(filter(None, (f"{run_named(row.runs.chosen)} of {row.n}", row.withdrawn_text)))
             for row in comparison.rows
         ]
     elif len(set(counts)) == 1:

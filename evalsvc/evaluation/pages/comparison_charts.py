@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from evalsvc.core.web.formatting import percent
+from evalsvc.core.web.formatting import percent, quoted
 from evalsvc.core.web.svg import Scale, drawing, element
 from evalsvc.evaluation.pages.charts import (
     DASHES,
@@ -86,7 +86,7 @@ def curves(series: Sequence[Series], *, narrow: bool = False, class_: str | None
     if two:
         parts += _golds(top=height, left=frame.left)
         height += 18
-    title = f"Precision against recall: {', '.join(names)}"
+    title = f"Precision against recall: {', '.join(map(quoted, names))}"
     return drawing(frame.right + (44 if narrow else 52), height, title, *parts, class_=class_)
 
 
@@ -181,11 +181,11 @@ def dots(
         for place, value in enumerate(values):
             if value is not None:
                 colour, mark, _ = series_style(place)
-                tip = element("title", f"{label}, {names[place]}: {percent(value)}")
+                tip = element("title", f"{label}, {quoted(names[place])}: {percent(value)}")
                 x = scale(value)
                 parts.append(element("path", tip, class_=f"f{colour} halo", d=f"M{x:.1f} {at:.1f}{mark}"))
     height = bottom + (24 if items else 8)
-    return drawing(right + 20, height, f"{title}: {', '.join(names)}", *parts, class_=class_)
+    return drawing(right + 20, height, f"{title}: {', '.join(map(quoted, names))}", *parts, class_=class_)
 
 
 def _axis_of_items(most: float, *, top: int, left: int, right: int) -> list[SafeString]:
@@ -227,6 +227,6 @@ def dumbbell(
         parts.append(element("path", class_="axis", d=f"M{one:.1f} {y:.1f}H{two:.1f}"))
         for place, (value, x) in enumerate(zip(values, (one, two), strict=True)):
             colour, mark, _ = series_style(place)
-            tip = element("title", f"{label}, {names[place]}: {percent(value)}")
+            tip = element("title", f"{label}, {quoted(names[place])}: {percent(value)}")
             parts.append(element("path", tip, class_=f"f{colour} halo", d=f"M{x:.1f} {y:.1f}{mark}"))
     return drawing(right + 20, bottom + 8, f"{title}: {' and '.join(names)}", *parts, class_=class_)

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, QueryDict
 from annotation.testset import label_titles
 from evalsvc.core.errors.exceptions import DomainError, Unknown
 from evalsvc.core.formats.whole_numbers import whole_number_of
+from evalsvc.core.web.formatting import run_named
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.compared_runs import median_run, open_runs
@@ -121,7 +122,7 @@ def requested(request: HttpRequest, slug: str) -> Browser:
         value, name = system_value(row), names[row.system.pk]
         others = [(each.run, f"{value}/{each.run}") for each, _ in runs]
         if run:
-            value, name = f"{value}/{run}", f"{name}, run {run}"
+            value, name = f"{value}/{run}", f"{name}, {run_named(run)}"
         _check_label(wanted.label, outcomes.labels)
         sides.append(Side(letter, name, system_value(row), value, picked[0], outcomes, not run, others))
     if len({side.outcomes.answers is None for side in sides}) == 2:

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from evalsvc.core.formats.records import ItemLine
-from evalsvc.core.web.formatting import counted, number
+from evalsvc.core.web.formatting import counted, number, quoted
 from evalsvc.core.web.span_lanes import PlainText
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.disclosure.outcomes import KINDS, RIGHT, Outcomes
@@ -29,7 +29,7 @@ def against(request: HttpRequest, browser: Browser) -> dict[str, Any] | None:
         return None
     above, equal, below, left_out = outcomes.against_f1
     return {
-        "sentence": f"WRF (strict) of {browser.sides[0].name} lies above CoNLL F1 in "
+        "sentence": f"WRF (strict) of {quoted(browser.sides[0].name)} lies above CoNLL F1 in "
         f"{counted(above, 'document')}, equals it in {equal:,} and lies below in {below:,}; "
         f"{left_out:,} without spans on both sides are left out.",
         "rows": [
@@ -76,7 +76,7 @@ def table(browser: Browser) -> PaperTable:
             cells.append(Cell(words := "; ".join(kinds), words, parts=kinds))
             cells.append(Cell(None if isnan(f1) else round(f1, 6), ratio(f1)))
         rows.append(cells)
-    names = " and ".join(side.name for side in sides)
+    names = " and ".join(quoted(side.name) for side in sides)
     caption = f"Errors under {browser.setting}: {names}. {file_computation(browser.board)}"
     if browser.searched and browser.searched.is_part:
         caption += f" {browser.searched}"

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 
 from evalsvc.core.accounts import users
 from evalsvc.core.web import views
-from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.formatting import counted, quoted
 from evalsvc.core.web.tables import download
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import versions
@@ -102,7 +102,7 @@ def _shown(request: HttpRequest, browser: Browser) -> dict[str, Any]:
 
 
 def _title(browser: Browser) -> str:
-    names = [side.name for side in browser.sides]
+    names = [quoted(side.name) for side in browser.sides]
     return f"Where {' and '.join(names)} {'go' if len(names) > 1 else 'goes'} wrong" if names else "Errors"
 
 
@@ -113,9 +113,9 @@ def _lead(browser: Browser) -> str:
         by_who, (a, b) = selection.by_who, browser.sides
         right = "right about a gold claim" if a.outcomes.gold.places is not None else "right"
         return (
-            f"Of {counted(n, noun)}, {a.name} alone is {right} in {by_who['a']:,} and {b.name} alone in "
-            f"{by_who['b']:,}; neither is in {by_who['neither']:,}."
+            f"Of {counted(n, noun)}, {quoted(a.name)} alone is {right} in {by_who['a']:,} and "
+            f"{quoted(b.name)} alone in {by_who['b']:,}; neither is in {by_who['neither']:,}."
         )
     wrong = len(selection.wrong)
     have = "has" if wrong == 1 else "have"
-    return f"{wrong:,} of {counted(n, noun)} {have} an error of {browser.sides[0].name}."
+    return f"{wrong:,} of {counted(n, noun)} {have} an error of {quoted(browser.sides[0].name)}."

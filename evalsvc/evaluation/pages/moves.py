@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from annotation.testset import label_titles
 from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.figures import DataTable
-from evalsvc.core.web.formatting import DASH, listed, measured, signed
+from evalsvc.core.web.formatting import DASH, listed, measured, quoted, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation.comparison import moves
 from evalsvc.evaluation.comparison.moves import Change, Moves, SystemMove
@@ -26,7 +26,8 @@ PAIRS_SHOWN = 12
 def moves_page(request: HttpRequest, slug: str, key: str, number: int) -> HttpResponse:
     benchmark, setting = setting_or_404(request, slug, key)
     report = moves.moves(setting, number, person=request.user)
-    systems = systems_table(report)
+    systems, turned = systems_table(report), _turned(report)[:PAIRS_SHOWN]
+    left = listed([quoted(name) for name in report.left])
     context = {
         "benchmark": benchmark,
         "setting": setting,
@@ -36,8 +37,8 @@ def moves_page(request: HttpRequest, slug: str, key: str, number: int) -> HttpRe
         "lead": report.summary,
         "systems": _shown(replace(systems, rows=systems.rows[:SHOWN])),
         "labels": _shown(labels_table(report)),
-        "turned": [f"{later} passed {earlier}." for earlier, later in _turned(report)[:PAIRS_SHOWN]],
-        "left": f"Without a score under this version: {listed(report.left)}." if report.left else "",
+        "turned": [f"{quoted(later)} passed {quoted(earlier)}." for earlier, later in turned],
+        "left": f"Without a score under this version: {left}." if left else "",
         "formats": ("csv", "json"),
     }
     return render(request, "evaluation/moves.html", context)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from evalsvc.core.web.formatting import counted, measured
+from evalsvc.core.web.formatting import counted, measured, quoted
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.boards.stored_boards import Stamp, changes
@@ -113,7 +113,7 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
     front = [system for system in order if system in bands and bands[system].first == 1]
     band = str(bands[front[0]]) if front else ""
     front = front or [system for system in order if means[system] == best]
-    names = [board.systems[system].name for system in front]
+    names = [quoted(board.systems[system].name) for system in front]
     named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} others" if len(names) > NAMED else "")
     return Summary(
         counts,

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web import svg
-from evalsvc.core.web.formatting import DASH, listed, measured, quoted
+from evalsvc.core.web.formatting import DASH, listed, measured, quoted, run_named
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.leaderboard import TIES
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
@@ -177,7 +177,7 @@ def _same_files(board: Board, row: BoardRow) -> str:
 
     While figures are held back, files of other teams are not compared.
     """
-    shared = [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]
+    shared = [f"{run_named(each.run)} equals {run_named(each.equals)}" for each in row.runs.equal]
     others = [board.systems[system] for system in row.runs.sharing]
     own = row.system.team_id
     named = {
@@ -286,7 +286,7 @@ def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
             if figure is not None and figure.n < figure.of:
                 some = f"{figure.of - figure.n} of {figure.of} runs of "
                 reason = f"{column.title} {undefined(figure.reason)}"
-                system = f"{some if figure.n else ''}{row.system.name}"
+                system = f"{some if figure.n else ''}{quoted(row.system.name)}"
                 systems_by_reason.setdefault(reason, []).append(system)
     return [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
 
@@ -297,7 +297,7 @@ def tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:
     if column is None:
         return []
     carried = [
-        f"{row.system.name} {measured(share, column.measure)} %"
+        f"{quoted(row.system.name)} {measured(share, column.measure)} %"
         for row in rows
         if (figure := column.figures.get(row.system.pk))
         and (share := figure.mean) is not None

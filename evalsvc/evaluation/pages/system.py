@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.downloads import svg_file
-from evalsvc.core.web.formatting import DASH, counted, listed, measured, quoted
+from evalsvc.core.web.formatting import DASH, counted, listed, measured, quoted, run_named
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import row_rules
@@ -276,7 +276,7 @@ def _checked(page: SystemPage) -> list[tuple[str, str]]:
     facts = [("Runs", f"{counted(row.n, 'run')} with different answers{withheld}{of_similar}")]
     if row.withdrawn_text:
         facts.append(("Withdrawn", f"{row.withdrawn_text} after scoring{untested}"))
-    if equal := [f"run {each.run} equals run {each.equals}" for each in row.runs.equal]:
+    if equal := [f"{run_named(each.run)} equals {run_named(each.equals)}" for each in row.runs.equal]:
         facts.append(("Same answers", "; ".join(equal)))
     if row.runs.aggregates:
         facts.append(("Bags from sentences", listed(row.runs.aggregates)))

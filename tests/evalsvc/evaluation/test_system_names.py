@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils.text import slugify
 
 from evalsvc.core.accounts.models import Team
@@ -110,3 +111,16 @@ def test_a_comparison_names_the_team_of_a_system_that_names_another_one(
     assert f"Tree of {cast.lugworm} of {cast.kelpie}" in page.context["paragraph"]
     own = client.get(f"/boards/{benchmark.slug}/systems/{benchmark.systems.get(name__startswith='Tree').pk}/")
     assert f"<h1>Tree of {cast.lugworm} of {cast.kelpie}" in own.content.decode()
+
+
+def test_the_page_of_errors_quotes_the_names_of_systems_and_of_runs(
+    cast: BenchmarkCast, client: Client
+) -> None:
+    benchmark = cast.relations()
+    lines = [{"id": line["id"], "label": "works_for"} for line in RELATION_GOLD]
+    cast.submit(benchmark, lines, system=FINDING, run="0, ahead of all. Run 1")
+    assert run_next("score")
+    client.force_login(cast.kim)
+    page = client.get(reverse("board-errors", args=[benchmark.slug]))
+    assert page.context["lead"].endswith(f"an error of “{FINDING}”.")
+    assert "run “0, ahead of all. Run 1”, the median one." in " ".join(page.content.decode().split())

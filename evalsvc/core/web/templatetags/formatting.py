@@ -26,6 +26,8 @@ for _filter in (
     formatting.day,
     formatting.moment,
     formatting.clock,
+    formatting.quoted,
+    formatting.run_named,
     formatting.short_hash,
 ):
     register.filter(_filter.__name__, _filter)

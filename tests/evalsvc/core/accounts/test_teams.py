@@ -102,7 +102,7 @@ def test_teams_whose_names_share_latin_letters_alone_are_told_apart() -> None:
     assert create_team(name="Universität Gießen", by=ruth).slug == "universitat-giessen"
 
 
-@pytest.mark.parametrize("other", ["NA", "n/a", "Ñ/A", "ＮＡ？"])
+@pytest.mark.parametrize("other", ["NA", "n/a", "Ñ/A", "ＮＡ？", "_NA_"])
 def test_names_that_differ_in_case_accents_or_signs_alone_are_one(other: str) -> None:
     ruth = User.objects.create_superuser("ruth")
     for name in ("N/A", "МГУ NLP"):

@@ -186,7 +186,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     assert {reason for pair in before.context["reversals"] for _, reason in pair["p"]} == {NO_P}
     compute()
     summary = overviews([Benchmark.objects.get()])[0].summary
-    assert (summary.front, summary.band) == ("Alder, Birch", "1–2")
+    assert (summary.front, summary.band) == ("“Alder”, “Birch”", "1–2")
     by_macro = client.get(reverse("board", args=["rel"]), {"order": "macro_f1"}).content.decode()
     assert "“Cedar” is ahead of both other tested systems. Tested: 3 systems of 4." in by_macro
     response = client.get(reverse("board", args=["rel"]), {"columns": "macro_f1"})

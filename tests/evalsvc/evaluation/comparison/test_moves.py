@@ -114,7 +114,7 @@ def test_page_and_api_say_what_moved(client: Client, setting: Setting, cast: Ben
     page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
     assert ">born in</" in page
     assert "2 systems of 2 changed rank, 1 pair reversed by micro F1." in page
-    assert "Tree passed Net." in page
+    assert "“Tree” passed “Net”." in page
     assert "85.7 (+57.1)" in page
     assert (
         "/boards/rel/settings/main/versions/2/" in client.get("/boards/rel/settings/main/").content.decode()

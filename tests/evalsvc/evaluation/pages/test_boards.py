@@ -228,19 +228,19 @@ def test_the_list_follows_every_change_of_a_board(cast: BenchmarkCast) -> None:
 
     assert front() == ""
     scored(cast, benchmark, "Alder", 3)
-    assert front() == "Alder, 50.0"
+    assert front() == "“Alder”, 50.0"
     (better,) = scored(cast, benchmark, "Birch", 6)
-    assert front() == "Birch, 100.0"
+    assert front() == "“Birch”, 100.0"
     submission_states.withdraw(better, by=cast.kim)
-    assert front() == "Alder, 50.0"
+    assert front() == "“Alder”, 50.0"
     setting = creation.change_setting(benchmark.settings.get(), by=cast.olga, digits=3)
-    assert front() == "Alder, 50.000"
+    assert front() == "“Alder”, 50.000"
     fewer = freeze("fewer", RELATION_GOLD[:5], by=cast.olga)
     creation.revise_setting(setting, test_set=fewer, by=cast.olga)
-    assert front() == "Alder, 50.000"
+    assert front() == "“Alder”, 50.000"
     while run_next("score"):
         pass
-    assert front() == "Alder, 60.000"
+    assert front() == "“Alder”, 60.000"
     Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(days=1))
     assert front() == ""
 
@@ -259,12 +259,12 @@ def test_the_list_shows_the_phase_that_began_last_unless_its_scores_are_sealed(c
         Setting.objects.filter(pk=test.pk).update(**dates)
         return overviews([benchmark])[0].summary.front
 
-    assert front() == "Alder, 50.0"
-    assert front(opens_at=now - timedelta(days=2)) == "Alder, 60.0"
-    assert front(opens_at=now + timedelta(days=2)) == "Alder, 50.0"
+    assert front() == "“Alder”, 50.0"
+    assert front(opens_at=now - timedelta(days=2)) == "“Alder”, 60.0"
+    assert front(opens_at=now + timedelta(days=2)) == "“Alder”, 50.0"
     closed = {"opens_at": now - timedelta(days=2), "closes_at": now - timedelta(days=1)}
-    assert front(sealed=True, **closed) == "Alder, 60.0"
-    assert front(closes_at=now + timedelta(days=1)) == "Alder, 50.0"
+    assert front(sealed=True, **closed) == "“Alder”, 60.0"
+    assert front(closes_at=now + timedelta(days=1)) == "“Alder”, 50.0"
 
 
 def test_the_orders_of_pooled_wrf_and_of_its_mean_over_documents_are_compared(
@@ -429,7 +429,7 @@ def test_a_measure_of_another_unit_is_rejected_at_its_field(client: Client, cast
 def test_the_list_names_the_leader(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(main="accuracy"), "Net", 3)
     page = shown(client, "boards")
-    assert "Net, 50.0" in page
+    assert "“Net”, 50.0" in page
     assert "1 system, 1 run" in page
 
 
@@ -441,7 +441,7 @@ def test_a_board_rounds_to_the_digits_of_its_setting(client: Client, cast: Bench
     page = shown(client, "board", "rel")
     assert '75.000 <small class="sd">± 11.785</small>' in page
     assert "75.000 ± 11.785" in summary_of(client)
-    assert "Alder, 75.000" in shown(client, "boards")
+    assert "“Alder”, 75.000" in shown(client, "boards")
     client.force_login(cast.kim)
     assert "accuracy 66.667" in shown(client, "submission", submission.pk)
     assert "66.667<br><small>accuracy</small>" in shown(client, "team", "kelpie")
@@ -458,7 +458,7 @@ def test_lower_is_better_is_stated_wherever_the_board_is_shown(client: Client, c
     assert "66.7" in summary
     assert 'aria-sort="ascending"' in page
     assert "accuracy ↓" in page
-    assert "Birch, 33.3" in shown(client, "boards")
+    assert "“Birch”, 33.3" in shown(client, "boards")
 
 
 def test_rows_are_those_that_the_setting_scores(client: Client, cast: BenchmarkCast) -> None:
@@ -495,7 +495,7 @@ def test_an_area_that_ties_carry_orders_no_board(client: Client, cast: Benchmark
     page = shown(client, "board", "rel")
     assert '<option value="auc"' not in page
     for text in (page, shown(client, "board-view-file", "rel", "tex").replace("\\%", "%")):
-        assert "Share of the AUC that lies under tied scores, which raise it: Birch 100.0 %" in text
+        assert "Share of the AUC that lies under tied scores, which raise it: “Birch” 100.0 %" in text
     assert "should not order a board" not in page
     response = client.get(reverse("board", args=["rel"]), {"order": "auc"})
     assert response.status_code == 400

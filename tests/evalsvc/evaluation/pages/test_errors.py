@@ -57,7 +57,7 @@ def test_sentences_with_errors_show_gold_and_answers_worst_first(
 ) -> None:
     client.force_login(cast.lars)  # of another team
     context, html = page(client, a="kelpie/Tree")
-    assert context["lead"] == "5 of 6 sentences have an error of Tree."
+    assert context["lead"] == "5 of 6 sentences have an error of “Tree”."
     assert "canary-s3" in html
     assert '<mark class="ent ent--head">' in html
     assert [(title, n) for title, n, *_ in context["kinds"]] == [*(("spurious", 2), ("wrong relation", 3))]
@@ -106,7 +106,7 @@ def test_spans_lie_on_lanes_under_one_text(client: Client, cast: BenchmarkCast, 
     assert [(title, n) for (title, n, *_), _ in context["who"]][1:] == [
         *(("Only A right", 0), ("Only B right", 1), ("Neither right", 1))
     ]
-    assert context["against"]["sentence"].startswith("WRF (strict) of A lies above CoNLL F1 in")
+    assert context["against"]["sentence"].startswith("WRF (strict) of “A” lies above CoNLL F1 in")
     between, _ = page(client, "ner", a="kelpie/A", low="0.6", high="1")
     assert shown(between) == ["d3"]
     alone = {item.id: item.alone for item in context["shown"]}

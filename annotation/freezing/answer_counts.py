@@ -1,12 +1,16 @@
-"""How many answers the lines of a set needed, and how many counted. Pure."""
+"""What the manifest of a set states of its provenance: numbers, origins and outcomes. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
 
 
 class AnswerCounts:
-    """Collects the numbers of all lines, for the least and the greatest.
+    """Collects how many answers the lines needed and had, for the least and the greatest.
 
     A decided line may have had fewer answers than it needed.
     """
@@ -24,3 +28,47 @@ class AnswerCounts:
         """Return least and greatest numbers by their names in manifests; nothing without lines."""
         numbers = {"k_of_items": self.needed, "answers_of_items": self.counted}
         return {name: [min(each), max(each)] for name, each in numbers.items() if each}
+
+
+class _Answer(msgspec.Struct):
+    not_counted: str = ""
+    imported: bool = False
+    suggested: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Tell answers given here blind, given on a shown prediction, and imported."""
+        return "imported" if self.imported else "prediction_shown" if self.suggested else "blind"
+
+
+class _Decided(msgspec.Struct):
+    state: str
+    k: int
+    answers: list[_Answer]
+
+
+class StatedOfLines:
+    """Collects what the manifest states of the lines of a provenance."""
+
+    def __init__(self) -> None:
+        self.decode = msgspec.json.Decoder(_Decided).decode
+        self.counts = AnswerCounts()
+        self.origins, self.outcomes = Counter[str](), Counter[str]()
+
+    def add(self, line: bytes) -> None:
+        decided = self.decode(line)
+        self.counts.add(decided.k, [answer.not_counted for answer in decided.answers])
+        self.origins.update(answer.origin for answer in decided.answers)
+        self.outcomes[decided.state] += 1
+
+    def in_manifest(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the manifest with the figures of the lines; as it is without lines."""
+        if not self.outcomes:
+            return dict(manifest)
+        outcomes = {state: self.outcomes[state] for state in ("settled", "adjudicated")}
+        return {
+            **manifest,
+            **self.counts.limits(),
+            "answers": {origin: self.origins[origin] for origin in ("blind", "prediction_shown", "imported")},
+            "counts": {**manifest.get("counts", {}), **outcomes},
+        }

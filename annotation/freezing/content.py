@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 
 from annotation.consensus.majority import POLICY_VERSION
 from annotation.freezing import writer
@@ -32,7 +32,6 @@ class AnnotatedLines:
         self.project = project
         self.left_out: dict[str, list[str]] = {}
         self.states: Counter[str] = Counter()
-        self.answers: Counter[str] = Counter()
         self.decisions: list[dict[str, str]] = []
         self.emptied = self.n_answers = 0
 
@@ -56,9 +55,7 @@ class AnnotatedLines:
                 lines.append(writer.FrozenLine(gold_line(item, item.gold), decided[item.pk]))
             else:
                 self.left_out.setdefault(item.state, []).append(item.external_id)
-        answers = Answer.objects.filter(item__in=keys).active()
-        self.n_answers += answers.count()
-        self.answers.update(answer_origins(answers.filter(item__state__in=DECIDED)))
+        self.n_answers += Answer.objects.filter(item__in=keys).active().count()
         self.decisions += decision_notes(keys)
         return lines
 
@@ -68,7 +65,6 @@ class AnnotatedLines:
             "origin": Origin.ANNOTATED,
             "counts": {state: self.states[state] for state in Item.State.values}
             | {"answers": self.n_answers, "answers_emptied_by_deletion": self.emptied},
-            "answers": dict(self.answers),
             "left_out": self.left_out,
             **({"beside": beside} if beside else {}),
             "decisions": self.decisions,
@@ -110,16 +106,6 @@ class SourceLines:
             "left_out": {"without source labels": self.unlabelled} if self.unlabelled else {},
             "people": [],
         }
-
-
-def answer_origins(answers: QuerySet[Answer]) -> dict[str, int]:
-    """Count answers given here blind, given on a shown prediction, and imported."""
-    imported, shown = Q(vote__batch__isnull=False), Q(vote__shown__isnull=False)
-    return answers.aggregate(
-        blind=Count("pk", filter=~imported & ~shown),
-        prediction_shown=Count("pk", filter=~imported & shown),
-        imported=Count("pk", filter=imported),
-    )
 
 
 def decision_notes(items: Sequence[int]) -> list[dict[str, str]]:

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-import msgspec
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.text import slugify
 
-from annotation.freezing.answer_counts import AnswerCounts
+from annotation.freezing.answer_counts import StatedOfLines
 from annotation.testset import Origin, TestSet, TestSetRow, export_lines, provenance_lines
 from evalsvc.core.database import insert_many
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -97,38 +96,30 @@ def delete_lines(test_set: TestSet) -> int:
     return TestSetRow.objects.filter(pk__in=keys).delete()[0]
 
 
-class _Answer(msgspec.Struct):
-    not_counted: str = ""
-
-
-class _Decided(msgspec.Struct):
-    """The part of a line of provenance that tells how many answers it rests on."""
-
-    k: int
-    answers: list[_Answer]
-
-
 class Digests(NamedTuple):
-    """SHA-256 of the written lines and their number, and what the manifest states of their provenance."""
+    """SHA-256 of the written lines, and of what decided them if that is recorded; the number of lines."""
 
     gold: str
+    provenance: str
     lines: int
-    stated: dict[str, Any]
+    stated: StatedOfLines
+
+    def in_manifest(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Return the manifest with the digest and the figures of the provenance."""
+        digest = {"provenance_sha256": self.provenance} if self.provenance else {}
+        return self.stated.in_manifest(manifest) | digest
 
 
 def digests(test_set: TestSet) -> Digests:
-    gold, provenance, n_lines, answers = hashlib.sha256(), hashlib.sha256(), 0, AnswerCounts()
-    decode = msgspec.json.Decoder(_Decided).decode
+    gold, provenance, n_lines, stated = hashlib.sha256(), hashlib.sha256(), 0, StatedOfLines()
     for line in export_lines(test_set):
         gold.update(line)
         n_lines += 1
     for line in provenance_lines(test_set):
         provenance.update(line)
-        decided = decode(line)
-        answers.add(decided.k, [answer.not_counted for answer in decided.answers])
-    limits = answers.limits()
-    stated = {"provenance_sha256": provenance.hexdigest()} | limits if limits else {}
-    return Digests(gold.hexdigest(), n_lines, stated)
+        stated.add(line)
+    recorded = bool(stated.outcomes)
+    return Digests(gold.hexdigest(), provenance.hexdigest() if recorded else "", n_lines, stated)
 
 
 def seal(
@@ -143,7 +134,7 @@ def seal(
         rows=count,
         sha256=written.gold,
         labels=list(labels),
-        manifest=manifest | written.stated,
+        manifest=written.in_manifest(manifest),
         frozen_at=Now(),
     )
     enqueue("describe", test_set.pk, lane=f"user {test_set.by_id}")

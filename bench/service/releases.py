@@ -63,12 +63,7 @@ def create(service: Service, n: int) -> str:
         rows=n,
         sha256=written.gold,
         labels=[{"name": "lived_in", "title": "place lived"}, {"name": "born_in", "title": "place of birth"}],
-        manifest={
-            "policy": "majority",
-            "k": ANSWERS,
-            "counts": {"settled": n, "adjudicated": 0},
-            **written.stated,
-        },
+        manifest=written.in_manifest({"policy": "majority", "k": ANSWERS}),
         statistics={"sentences": n, "labels": {"lived_in": n // 2, "born_in": n - n // 2}},
         frozen_at=timezone.now(),
     )

@@ -75,7 +75,7 @@ def test_a_release_states_how_many_answers_a_decided_line_had(tmp_path: Path) ->
     verified(test_set, tmp_path / "copy")
 
 
-def test_a_part_states_the_answers_of_its_own_lines(tmp_path: Path) -> None:
+def test_a_part_states_answers_and_outcomes_of_its_own_lines(tmp_path: Path) -> None:
     whole = frozen(called())
     plan = Plan.of(parts="left=0.5,right=0.5", seed="g", keep_together="sentence")
     parts = making.make(whole, plan, by=curator())
@@ -85,6 +85,10 @@ def test_a_part_states_the_answers_of_its_own_lines(tmp_path: Path) -> None:
         part.refresh_from_db()
         verified(part, tmp_path / part.slug)
     assert sorted(map(stated, parts)) == [[[2, 2], [2, 2]], [[3, 3], [3, 3]]]
+    origins = [{"blind": n, "prediction_shown": 0, "imported": 0} for n in (2, 3)]
+    assert sorted((part.manifest["answers"] for part in parts), key=str) == origins
+    outcomes = {dict(Composition(part).provenance)["Outcomes"] for part in parts}
+    assert outcomes == {"1 by majority, 0 by an adjudicator"}
 
 
 def test_the_card_of_source_labels_states_no_answers() -> None:
@@ -103,19 +107,16 @@ def test_other_numbers_in_the_manifest_are_named(tmp_path: Path, name: str) -> N
     }
 
 
-def without_answers(written: writer.Digests) -> writer.Digests:
-    return written._replace(stated={"provenance_sha256": written.stated["provenance_sha256"]})
-
-
-def earlier(test_set: TestSet) -> dict[str, Any]:
-    """Return the manifest as earlier versions wrote it: k without the people who were called."""
-    manifest = test_set.manifest | {"k_of_items": [2, 2]}
+def earlier(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest as earlier versions wrote it: k without the people who were called."""
+    origins = {"blind": 5, "prediction_shown": 0, "imported": 0}
+    manifest = manifest | {"k_of_items": [2, 2], "answers": origins}
     return {name: value for name, value in manifest.items() if name != "answers_of_items"}
 
 
 def test_an_earlier_release_verifies_and_reads_as_it_did(tmp_path: Path) -> None:
     test_set = frozen(called())
-    test_set.manifest = earlier(test_set)
+    test_set.manifest = earlier(test_set.manifest)
     verified(test_set, tmp_path / "copy")
     assert "each labelled by 2 people" in Composition(test_set).lead
 
@@ -123,10 +124,9 @@ def test_an_earlier_release_verifies_and_reads_as_it_did(tmp_path: Path) -> None
 def test_a_freeze_like_one_of_an_earlier_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     project = called()
     with monkeypatch.context() as patch:
-        digests = writer.digests
-        patch.setattr(writer, "digests", lambda made: without_answers(digests(made)))
+        patch.setattr(writer.StatedOfLines, "in_manifest", lambda self, manifest: earlier(manifest))
         first = frozen(project)
-    assert stated(first) == [None, None]
+    assert stated(first) == [[2, 2], None]
     again = builder.freeze(project, name="Trial", version="1.1", leave_out=True, by=curator())
     run_job("freeze", again.pk)
     again.refresh_from_db()

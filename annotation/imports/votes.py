@@ -287,12 +287,13 @@ class _Staging(Staging):
     def _new_k(self, item: Item, before: int, new: int) -> int | None:
         """Return the k with which new answers count; None if they are surplus.
 
-        A settled item takes more of them if an import set its k and all its answers count.
+        An item takes more of them if an import set its k and all its answers count, or if it waits for one.
+        Whether people agree makes no difference: k, and who is asked next, would tell.
         """
         k, stated = item.k or self.project.k, self.batch.options.get("k")
-        if item.state in Item.DECIDED or (item.state == Item.State.SETTLED and item.k is None):
+        if item.state in Item.DECIDED or (item.k is None and item.state != Item.State.OPEN):
             return None
-        if before > k + item.extra and item.state != Item.State.DISPUTED:  # of its answers some are surplus
+        if before > k + item.extra:  # of its answers some are surplus
             return None
         if stated is None:
             return before + new - max(0, min(item.extra, before - k))  # without those that fill extra places

@@ -100,7 +100,7 @@ def ask_again(
     """Ask the answers under an old version again, all or those with one of the labels; or count them again.
 
     Until the person answers again, such an answer is kept and doesn't count. The raw labels of the moment are
-    stored.
+    stored, with those of earlier orders.
     """
     require_to_change(project, by, CURATOR)
     project = lock_project(project)
@@ -112,6 +112,9 @@ def ask_again(
             raise DomainError("unknown_label", f"Unknown label {name[:80]!r}.", hint=hint, field="labels")
     asked = sorted(set(labels)) if again else []
     raw = mapping_of(project).raw_names(asked)
+    earlier = version.exclude(asked_again_at=None).values_list("asked_labels", flat=True).first()
+    if again and earlier is not None:  # a further order takes none back
+        raw = sorted({*earlier, *raw}) if earlier and raw else []
     version.update(asked_again_at=Now() if again else None, asked_labels=raw)
     renew_stamp(project)
     action = "answers asked again" if again else "answers count again"

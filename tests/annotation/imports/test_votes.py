@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotation import projects
 from annotation.adjudication import decisions
 from annotation.imports import batches
 from annotation.imports import votes as import_votes
@@ -396,6 +397,25 @@ def test_answers_given_while_a_file_is_read_settle_before_imported_ones(
     before = states_of(project)
     import_lines(project, [vote("s0", "w1", "B"), vote("s0", "w2", "B")], what="votes")
     assert states_of(project) == before
+
+
+@pytest.mark.parametrize("options", [{}, {"k": 3}])
+def test_k_and_who_is_asked_after_an_import_do_not_tell_whether_people_agreed(
+    options: dict[str, int],
+) -> None:
+    project = project_with_items(2, k=2)
+    people = annotators(project, 2)
+    for item, labels in zip(project.items.order_by("rank"), ("AA", "AB"), strict=True):
+        for person, label in zip(people, labels, strict=True):
+            answer_item(item, person, label)
+    items = project.items.order_by("rank")
+    assert [item.state for item in items] == ["settled", "disputed"]
+    import_lines(project, [vote(item.external_id, "w1", "A") for item in items], what="votes", **options)
+    assert [(item.state, item.k) for item in items.all()] == [("settled", None), ("disputed", None)]
+    exclusions.exclude_annotator(Annotator.objects.get(project=project, user=people[1]), by=curator())
+    assert [item.free for item in items.all()] == [0, 0]
+    projects.set_k(project, k=4, by=curator())
+    assert [item.free for item in items.all()] == [2, 2]
 
 
 def test_an_answer_imported_for_an_adjudicated_item_keeps_the_decision() -> None:

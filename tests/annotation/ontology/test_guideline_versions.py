@@ -161,6 +161,19 @@ def test_answers_with_labels_that_were_merged_before_are_asked_again_by_the_new_
     assert versions(project, answers=None, by=curator())[-1].labels == ["Z"]
 
 
+@pytest.mark.parametrize("orders", [(["A"], ["C"]), (["C"], []), ([], ["C"])])
+def test_a_further_order_takes_no_earlier_one_back(
+    project: Project, orders: tuple[list[str], list[str]]
+) -> None:
+    items = [answered_item(project, ["A"], ["A"]), answered_item(project, ["C"], ["C"], item="s1")]
+    write(project, "Second")
+    for labels in orders:
+        ask_again(project, 1, labels=labels, by=curator())
+    assert [read(item) for item in items] == [("open", 2), ("open", 2)]
+    ask_again(project, 1, again=False, by=curator())
+    assert [read(item) for item in items] == [("settled", 0), ("settled", 0)]
+
+
 @pytest.mark.parametrize(("number", "labels"), [(1, []), (7, []), (1, ["nobody"])])
 def test_only_earlier_versions_and_current_labels_are_asked_again(
     project: Project, number: int, labels: list[str]

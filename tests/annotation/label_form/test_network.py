@@ -203,6 +203,20 @@ def test_no_answer_stays_on_the_device_once_it_is_sent(page: Page, start: Start)
     page.get_by_role("button", name="Open again").wait_for()
 
 
+def test_the_status_says_that_answers_are_in_the_tab_alone_if_storage_is_full(
+    page: Page, start: Start
+) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('', 'Quota') } }")
+    page.context.set_offline(True)
+    press(page, "1", "Enter")
+    page.locator("#saved[data-state=offline][data-unsent='1']").wait_for()
+    assert "1 answer is kept in this open tab alone" in page.locator("#saved").inner_text()
+    page.context.set_offline(False)
+    wait_until_sent(page, 1)
+
+
 def test_an_answer_whose_response_was_lost_is_saved_once(page: Page, start: Start) -> None:
     lost: list[Route] = []
 

@@ -114,7 +114,7 @@ def test_a_summary_of_an_outdated_board_is_replaced_with_the_board(
     scored(cast, setting.benchmark, "Best", 6)
     assert summary(setting) == before
     store()
-    assert summary(setting).front.startswith("Best")
+    assert summary(setting).front.startswith("“Best”")
 
 
 @pytest.mark.parametrize("state", ["queued", "invalid", "failed"])

@@ -83,7 +83,12 @@ function ago(time) {
   return seconds < 90 ? `${seconds} s ago` : `${Math.round(seconds / 60)} min ago`;
 }
 
-const onDevice = (n) => `${plural(n, "answer")} ${n === 1 ? "is" : "are"} saved on this device`;
+function onDevice(n) {
+  const place = unsent.isStored()
+    ? "saved on this device"
+    : "kept in this open tab alone (the storage of the browser is full or off)";
+  return `${plural(n, "answer")} ${n === 1 ? "is" : "are"} ${place}`;
+}
 
 function offlineText(n) {
   const answers = n ? ` ${onDevice(n)} and will be sent ${n === 1 ? "automatically" : "in order"}.` : "";

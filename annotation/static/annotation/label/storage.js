@@ -72,6 +72,7 @@ export function storedQueue(name, owner = api.owner) {
         inMemory.set(key, entry);
       }
     },
+    isStored: () => inMemory.size === 0,
     remove(id) {
       for (const key of inMemory.keys()) if (key.endsWith(`-${id}`)) inMemory.delete(key);
       for (const key of keys()) if (key.endsWith(`-${id}`)) localStorage.removeItem(key);

@@ -152,7 +152,7 @@ def _truncate(data: bytes, other: bytes, chance: random.Random) -> bytes:
 
 
 def _pack(data: bytes, other: bytes, chance: random.Random) -> bytes:
-    packed = gzip.compress(data, 1)
+    packed = gzip.compress(data, 1, mtime=0)
     return packed if chance.random() < 0.5 else packed[: chance.randint(0, len(packed))] + other[:20]
 
 
@@ -166,7 +166,7 @@ def repeated(chance: random.Random, fitting: bytes) -> bytes:
     token, size = chance.choice((*TOKENS, *REPEATED)), chance.choice((100_000, 1_000_000))
     start = chance.choice((b"", b"", b"x", b'["', b'{"id":"', fitting[: chance.randint(0, len(fitting))]))
     data = start + token * (size // len(token)) + chance.choice((b"", b"", b"\n", b"!", b'"}\n'))
-    return gzip.compress(data, 1) if chance.random() < 0.1 else data
+    return gzip.compress(data, 1, mtime=0) if chance.random() < 0.1 else data
 
 
 def damaged(known: list[bytes], number: int, *, fitting: bytes = b"") -> bytes:

@@ -33,7 +33,9 @@ def _rows(project: Project, filters: ItemFilters, user: User, order: str) -> Ite
     after: Item | None = None
     size = SIZE if project.kind == Kind.RELATIONS else SIZE_OF_SPANS
     while True:
-        page = item_search.page_of(project, filters, for_user=user, order=order, after=after, size=size)
+        page = item_search.search(
+            project, filters, for_user=user, order=order, after=after, size=size, begun=True
+        )
         answers = item_history.answers_of(project, page.items)
         remarks = item_history.remark_counts(page.items)
         for item in page.items:

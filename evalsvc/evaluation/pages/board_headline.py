@@ -28,14 +28,15 @@ def sentence(
     untested: str = NOT_TESTED,
 ) -> str:
     """Describe the leader, and its widest reversal in each group."""
-    sentences, first = [leader(column, names, tests, untested)], next(iter(column.order), None)
+    names = {system: quoted(name) for system, name in names.items()}
+    sentences, first = [_leader(column, names, tests, untested)], next(iter(column.order), None)
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
-            better = f"By {pair.here.title} {quoted(names[pair.first])} has the better figure"
+            better = f"By {pair.here.title} {names[pair.first]} has the better figure"
             # the same measure on another setting is named once
             elsewhere = pair.there.title.removeprefix(f"{pair.here.title} ")
             by = "by " if elsewhere == pair.there.title else ""
-            sentences.append(f"{better}, {quoted(names[pair.second])} {by}{elsewhere}.")
+            sentences.append(f"{better}, {names[pair.second]} {by}{elsewhere}.")
     return " ".join(sentences)
 
 
@@ -79,12 +80,7 @@ def why_untested(board: Board) -> str:
     return Comparison(board, first).withheld(board.ordering, *first) or NOT_TESTED
 
 
-def leader(
-    column: Column,
-    names: Mapping[int, str],
-    tests: BoardComparison | None = None,
-    untested: str = NOT_TESTED,
-) -> str:
+def _leader(column: Column, names: Mapping[int, str], tests: BoardComparison | None, untested: str) -> str:
     """Compare the first two systems, by their test if there is one."""
     order = column.order
     if not order:
@@ -98,9 +94,9 @@ def leader(
         figure = column.figures[order[0]]
         spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
         value = f"{shown}{spread} over {counted(figure.n, 'run')}"
-        return f"{quoted(names[order[0]])} is the only system with {column.title} so far: {value}."
+        return f"{names[order[0]]} is the only system with {column.title} so far: {value}."
     same = takewhile(lambda each: measured(column.figures[each].mean or 0.0, column.measure) == shown, order)
-    equal = [quoted(names[system]) for system in same]
+    equal = [names[system] for system in same]
     if len(equal) > 1:
         return f"{listed(equal)} have the same {column.title} to the shown digits."
     front = _in_front(column, tests) if tests else []
@@ -117,7 +113,7 @@ def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | Non
         return f"{words.sentence(tests, column, *pair)} {remark}".rstrip()
     means = [column.figures[system].mean or 0.0 for system in order[:2]]
     lead = measured(abs(means[0] - means[1]), column.measure)
-    ahead = f"{quoted(names[order[0]])} is {lead} {column.title} above {quoted(names[order[1]])}"
+    ahead = f"{names[order[0]]} is {lead} {column.title} above {names[order[1]]}"
     return f"{ahead}; nothing is claimed: {untested}."
 
 
@@ -139,8 +135,8 @@ def _front_in_words(
         others = f"all {len(behind)} other tested systems"
         if len(behind) == PAIR:  # the pair before says the first of them
             paired = column.order[:PAIR] == [front[0], behind[0]]
-            others = f"{quoted(names[behind[1]])} too" if paired else "both other tested systems"
-        yield f"{quoted(names[front[0]])} is ahead of {others}."
+            others = f"{names[behind[1]]} too" if paired else "both other tested systems"
+        yield f"{names[front[0]]} is ahead of {others}."
     if PAIR < len(bands) < len(column.order):
         yield f"Tested: {counted(len(bands), 'system')} of {len(column.order):,}."
 
@@ -148,5 +144,5 @@ def _front_in_words(
 def _listed(systems: Sequence[int], names: Mapping[int, str]) -> str:
     """Name some systems; of many the first, and how many stand with it."""
     if len(systems) <= LISTED:
-        return listed([quoted(names[system]) for system in systems])
-    return f"{quoted(names[systems[0]])} and {len(systems) - 1} other systems"
+        return listed([names[system] for system in systems])
+    return f"{names[systems[0]]} and {len(systems) - 1} other systems"

@@ -15,7 +15,7 @@ from evalsvc.evaluation.boards.ranking import Column
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED, run_statistics
 from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.pages.board_headline import leader, sentence
+from evalsvc.evaluation.pages.board_headline import sentence
 from evalsvc.evaluation.pages.board_reversals import Order, agreements, reversed_pairs
 from evalsvc.evaluation.pages.page_table import cell
 
@@ -40,12 +40,12 @@ def column(
 
 @pytest.mark.parametrize("of_alder", [runs(0.70, 0.72), runs(0.71), runs(0.60, 0.82)])
 def test_a_lead_is_named_without_a_claim(of_alder: RunStatistics) -> None:
-    text = leader(column(a=of_alder, b=runs(0.60, 0.62)), NAMES)
+    text = sentence(column(a=of_alder, b=runs(0.60, 0.62)), [], NAMES)
     assert text == ("“Alder” is 10.0 micro F1 above “Birch”; nothing is claimed: these two are not tested.")
 
 
 def test_figures_that_look_equal_have_no_leader() -> None:
-    text = leader(column(a=runs(0.5, 0.5), b=runs(0.5001), c=runs(0.4)), NAMES)
+    text = sentence(column(a=runs(0.5, 0.5), b=runs(0.5001), c=runs(0.4)), [], NAMES)
     assert text == "“Birch” and “Alder” have the same micro F1 to the shown digits."
 
 
@@ -66,7 +66,7 @@ def test_an_undefined_figure_always_has_a_reason() -> None:
 
 def test_without_scores_no_leader_is_named() -> None:
     for empty in (column(), column(a=runs(None))):
-        text = leader(empty, NAMES)
+        text = sentence(empty, [], NAMES)
         assert text.startswith("No system")
         assert not any(name in text for name in NAMES.values())
 

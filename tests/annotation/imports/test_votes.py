@@ -428,6 +428,18 @@ def test_an_answer_imported_for_an_adjudicated_item_keeps_the_decision() -> None
     assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
 
 
+def test_decisions_reopened_before_a_further_file_leave_no_trace_in_k() -> None:
+    project = with_items(2)
+    first = [vote("s0", "w1", "A"), vote("s0", "w2", "B"), vote("s1", "w1", "A"), vote("s1", "w2", "A")]
+    import_lines(project, first, what="votes")
+    disputed = project.items.get(state="disputed")
+    decision = {"payload": {"relations": ["C"]}, "votes_key": disputed.votes_key, "client_id": uuid4()}
+    decisions.decide(disputed, by=curator(), **decision)
+    decisions.reopen(disputed, by=curator())
+    import_lines(project, [vote("s0", "w3", "A"), vote("s1", "w3", "B")], what="votes")
+    assert {(item.k, item.free) for item in project.items.all()} == {(3, 0)}
+
+
 def test_a_rejected_file_stores_no_answers() -> None:
     project = with_items()
     batch = import_lines(project, [vote("s0", "w1", "A"), "{"], what="votes", on_error="refuse-file")

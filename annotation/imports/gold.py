@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -12,7 +11,7 @@ import msgspec
 from django.conf import settings
 
 from annotation.freezing import writer
-from annotation.imports.staging import by_frequency, read_item_lines, with_progress
+from annotation.imports.staging import read_item_lines, with_progress
 from annotation.models import Batch
 from annotation.ontology.presets import titles_from_names
 from annotation.testset import Kind, Origin, TestSet
@@ -75,9 +74,9 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
 
     summary = _summary(merged_lines(), test_set.kind, problems)
     negative, negative_from = _negative(batch, summary.names, problems)
-    del summary.names[negative]
+    summary.names.discard(negative)
     stated = [str(name) for name in batch.options.get("labels") or () if name != negative]
-    labels = list(dict.fromkeys(stated or by_frequency(summary.names)))
+    labels = list(dict.fromkeys(stated or sorted(summary.names)))
     if len(labels) > MAX_LABELS:
         problems.stop("too_many_labels", value=f"{len(labels):,}", expected=f"at most {MAX_LABELS:,}")
     for entry in merged_lines() if stated else ():
@@ -117,9 +116,9 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
 
 @dataclass
 class _GoldSummary:
-    """Counts over the whole file."""
+    """Names and counts over the whole file."""
 
-    names: Counter[str] = field(default_factory=Counter)
+    names: set[str] = field(default_factory=set)
     relations: set[str] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
     repeated_lines: int = 0

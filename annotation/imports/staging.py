@@ -72,11 +72,14 @@ class Staging:
             self.labels[part].update(names)
 
     def add_labels(self) -> int:
-        """Add the file's labels where they become the inventory, and count them."""
+        """Add the file's labels where they become the inventory, by name, and count them.
+
+        In the order of their frequency they would tell annotators and teams which are frequent.
+        """
         mapping, added = mapping_of(self.project), dict[str, set[str]]()
         for part, counts in self.labels.items():
             if self.valid_labels[part] is None:
-                entries = [PresetLabel(name) for name in by_frequency(counts) if name not in mapping]
+                entries = [PresetLabel(name) for name in sorted(counts) if name not in mapping]
                 added[part] = {row.name for row in add_entries(self.project, entries, part=part)}
         self.batch.counts |= label_counts(self.labels, added)
         return sum(map(len, added.values()))
@@ -90,11 +93,6 @@ def names_by_part(payload: Payload | None) -> dict[str, set[str]]:
     relations = {name if isinstance(name, str) else name[1] for name in payload["relations"]}
     by_part = {OntologyLabel.Part.ENTITY.value: spans, OntologyLabel.Part.RELATION.value: relations}
     return {part: names for part, names in by_part.items() if names}
-
-
-def by_frequency(counts: Counter[str]) -> list[str]:
-    """Return names, the most frequent first, ties by name."""
-    return sorted(counts, key=lambda name: (-counts[name], name))
 
 
 def negatives(batch: Batch) -> frozenset[str]:

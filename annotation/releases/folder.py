@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,13 +163,21 @@ NOT_IN_MANIFEST = ("guideline", "inventory", "ontology", "decisions", "people", 
 
 
 def _ontology(test_set: TestSet, *, with_gold: bool) -> dict[str, Any]:
-    """Return labels, texts and steps; blind by name, as imports have the most frequent labels first."""
+    """Return labels, texts and steps; without gold by name, as old imports had the most frequent first."""
     manifest, labels = test_set.manifest, test_set.labels
+    texts: dict[str, list[dict[str, Any]]] = manifest.get("inventory") or {}
+    if not with_gold:
+        labels = _by_name(labels)
+        texts = {part: _by_name(entries) for part, entries in texts.items()}
     return {
-        "labels": labels if with_gold else sorted(labels, key=lambda label: label["name"]),
-        "texts": manifest.get("inventory") or {},
+        "labels": labels,
+        "texts": texts,
         "steps": manifest.get("ontology") or [],
     }
+
+
+def _by_name(labels: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(labels, key=lambda label: label["name"])
 
 
 def manifest_sha256(test_set: TestSet, *, with_gold: bool = True) -> str:

@@ -192,6 +192,11 @@ def test_a_stated_inventory_keeps_its_order_and_its_unused_labels() -> None:
     assert [label["name"] for label in test_set.labels] == ["A", "B"]
 
 
+def test_labels_that_are_not_stated_are_sorted_by_name() -> None:
+    test_set = gold([sentence("s0", relations=["B"]), sentence("s1", relations=["B", "A", "NA"])]).test_set
+    assert [label["name"] for label in test_set.labels] == ["A", "B"]
+
+
 def test_a_failed_import_frees_its_name_and_a_frozen_set_keeps_it() -> None:
     gold(["{"])
     assert gold([sentence("s0", relations=["A"])]).test_set.state == "frozen"

@@ -114,7 +114,7 @@ def test_lines_with_the_same_text_and_mentions_are_one_item_with_all_labels() ->
     assert (first.head["start"], first.head["end"], first.tail["start"]) == (0, 3, 15)
 
 
-def test_an_empty_ontology_gets_the_labels_of_the_file_by_frequency() -> None:
+def test_an_empty_ontology_gets_the_labels_of_the_file_by_name() -> None:
     project = create_project(labels=())
     import_lines(
         project,
@@ -124,7 +124,7 @@ def test_an_empty_ontology_gets_the_labels_of_the_file_by_frequency() -> None:
             sentence("s2", relations=["Y", "NA"]),
         ],
     )
-    assert [label.name for label in project.labels.all()] == ["Y", "X"]
+    assert [label.name for label in project.labels.all()] == ["X", "Y"]
 
 
 def test_labels_are_added_to_an_ontology_only_on_request() -> None:

@@ -163,7 +163,7 @@ def test_unknown_items_and_labels_are_rejected_by_line() -> None:
 def test_an_empty_ontology_gets_the_labels_of_imported_answers() -> None:
     project = with_items(labels=())
     import_lines(project, [vote("s0", "w1", "Y"), vote("s0", "w2", "Y"), vote("s1", "w1", "X")], what="votes")
-    assert [label.name for label in project.labels.all()] == ["Y", "X"]
+    assert [label.name for label in project.labels.all()] == ["X", "Y"]
     assert project.items.first().gold["relations"] == ["Y"]
 
 

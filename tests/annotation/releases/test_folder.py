@@ -203,9 +203,15 @@ def test_without_gold_no_digest_checks_guesses_of_the_labels() -> None:
     digests = {test_set.sha256[:12], test_set.manifest["provenance_sha256"][:12], source.sha256[:12]}
     assert {digest for digest in digests if digest in whole} == digests - {source.sha256[:12]}
     assert {digest for digest in digests if digest in blind} == set()
-    test_set.labels = [{"name": name} for name in "BCA"]  # as of an import, by frequency
-    labels = json.loads(unpacked(test_set, with_gold=False)["ontology.json"])["labels"]
-    assert [label["name"] for label in labels] == ["A", "B", "C"]
+
+
+def test_without_gold_labels_and_texts_are_sorted_by_name() -> None:
+    test_set = released()
+    test_set.labels = [{"name": name} for name in "BCA"]  # as of an old import, by frequency
+    test_set.manifest["inventory"] = {"relation": test_set.labels}
+    ontology = json.loads(unpacked(test_set, with_gold=False)["ontology.json"])
+    for labels in (ontology["labels"], ontology["texts"]["relation"]):
+        assert [label["name"] for label in labels] == ["A", "B", "C"]
 
 
 def test_the_manifest_counts_people_and_names_none() -> None:

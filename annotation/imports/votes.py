@@ -28,6 +28,11 @@ from evalsvc.core.jobs.transitions import Store
 Line = tuple[int, VoteLine]
 Valid = tuple[int, VoteLine, Payload]
 
+STORED = "Remove this line: another answer of this annotator is stored."
+NAMESAKE = (
+    "Somebody here with this name gave another answer: remove this line, or change the name in the file."
+)
+
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read and stage the votes; the returned store counts them."""
@@ -182,7 +187,8 @@ class _Staging(Staging):
     def _without_repeats(self, votes: Sequence[Valid], items: dict[str, Item]) -> list[Valid]:
         """Drop answers stored already; reject different ones by the same annotator.
 
-        In a re-imported export the same answer by a local person of that name is a repeat as well.
+        Those of a local person of that name count as such answers: the file may be an export. Were different
+        ones added, who is asked next would tell which they are.
         """
         self.added.clear()
         before = Answer.objects.filter(item__in=self.last_positions).exclude(vote__batch=self.batch)
@@ -199,15 +205,13 @@ class _Staging(Staging):
             local = answered.get((item, self.namesakes.get(vote.annotator, 0)))
             if payload in (stored, local):
                 self.repeats += 1
-            elif stored is None:
+            elif stored is None and local is None:
                 if self._fits(line, item, payload):
                     fresh.append((line, vote, payload))
             else:
+                hint = STORED if local is None else NAMESAKE
                 self.problems.add(
-                    "duplicate_vote",
-                    line=line,
-                    value=f"{vote.annotator} on {vote.item}",
-                    hint="Remove this line: another answer of this annotator is stored.",
+                    "duplicate_vote", line=line, value=f"{vote.annotator} on {vote.item}", hint=hint
                 )
         return fresh
 

@@ -478,6 +478,21 @@ def test_an_annotator_in_a_file_is_never_mapped_to_a_user() -> None:
     assert (brought_in.name, brought_in.user) == (f"{here.username} (file)", None)
 
 
+def test_of_sentences_that_a_namesake_answered_here_equal_and_different_answers_change_none() -> None:
+    project = project_with_items(3)
+    people = annotators(project, 2)
+    for item in project.items.order_by("rank")[:2]:
+        for person in people:
+            answer_item(item, person, "A")
+    before = states_of(project)
+    votes = [vote(f"s{n}", people[0].username, label) for n, label in enumerate("ABA")]
+    batch = import_lines(project, votes, what="votes")
+    assert (batch.counts["answers"], batch.counts["repeated_answers"]) == (1, 1)
+    assert [(row["code"], row["line"]) for row in batch.problems] == [("duplicate_vote", 2)]
+    assert "change the name in the file" in batch.problems[0]["hint"]
+    assert states_of(project)[:2] == before[:2]
+
+
 def test_relations_between_spans_are_imported_without_the_negative_class() -> None:
     project = create_project("joint", labels=())
     inventory.add_labels(project, ["PER", "LOC"], by=curator(), part="entity")

@@ -243,8 +243,17 @@ def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -
 def _apply_decision(
     item: Item, decisions: Sequence[Adjudication], rules: Rules, changes: DecisionChanges
 ) -> None:
-    """Apply the first decision on exactly these votes, or any, in current labels."""
-    made_on_these = (decision for decision in decisions if decision.votes_key in (item.votes_key, ANY_VOTES))
+    """Apply the first decision on exactly these votes, or any, in current labels.
+
+    While answers are missing, one that lapsed does not count again: that nobody is asked any more would tell
+    whoever tries labels when the answers, by whomever, are those of the decision.
+    """
+    waits = item.state == Item.State.OPEN
+    made_on_these = (
+        each
+        for each in decisions
+        if each.votes_key == ANY_VOTES or (each.votes_key == item.votes_key and not (waits and each.lapsed))
+    )
     decision = next((each for each in made_on_these if decided_payload(each, rules)), None)
     changes.lapsed += [each.pk for each in decisions if not each.lapsed and each is not decision]
     if decision is None:

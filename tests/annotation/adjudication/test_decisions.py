@@ -191,6 +191,23 @@ def test_decisions_count_again_when_their_votes_are_what_they_were(
     assert decisions.active_decisions(project).count() == 5
 
 
+def test_while_answers_are_missing_no_label_shows_by_a_decision_what_others_answered() -> None:
+    item = decided(disputed(), "C")
+    second = annotators(item.project, 2)[1]
+    answer_item(item, second, "C", base=1)  # the decision lapses
+    projects.set_k(item.project, k=3, by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.free) == ("open", 1)
+    for number, label in enumerate("CBA", start=2):
+        answer_item(item, second, label, base=number)
+        item.refresh_from_db()
+        assert (item.state, item.free) == ("open", 1)
+    projects.set_k(item.project, k=2, by=curator())
+    answer_item(item, second, "B", base=5)
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
+
+
 def test_a_decision_that_a_person_reopened_never_counts_again_by_itself() -> None:
     item = decided(disputed(), "A")
     decisions.reopen(item, by=curator())

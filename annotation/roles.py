@@ -74,6 +74,26 @@ def require(project: Project, user: User, *roles: str) -> str:
     return role
 
 
+def reads_label_counts(project: Project, role: str) -> bool:
+    """True if the role may read counts of labels over all answers: while people label, curators alone.
+
+    Whoever else knows the order of work would read single answers from them, and the gold.
+    """
+    return role == CURATOR or project.state != Project.State.OPEN
+
+
+def require_label_counts(project: Project, user: User) -> str:
+    """Return the role of a person who may read counts of labels."""
+    role = require(project, user, *MAY_OVERSEE)
+    if not reads_label_counts(project, role):
+        raise Conflict(
+            "project_open",
+            f"While {project} is open, only curators see agreement and counts of labels.",
+            hint="You will see them when the project is closed. A curator can close it.",
+        )
+    return role
+
+
 def require_to_change(project: Project, user: User, *roles: str) -> str:
     """Return the person's role if in `roles`; an archived project changes only in its members."""
     role = require(project, user, *roles)

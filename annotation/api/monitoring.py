@@ -78,7 +78,11 @@ class InsightSerializer(serializers.Serializer[Any]):
     )
     days = DaySerializer(many=True)
     annotators = AnnotatorSerializer(many=True)
-    labels = LabelInsightSerializer(many=True)
+    labels = LabelInsightSerializer(
+        many=True,
+        allow_null=True,
+        help_text="Null for others than curators while the project is open: they would tell single answers.",
+    )
 
 
 class QualitySerializer(serializers.ModelSerializer[Project]):
@@ -124,11 +128,14 @@ class Insight(APIView):
         project, user = project_of(request, slug), person(request)
         figures = figures_of(project)
         of_project: dict[str, Any] = {"for_user": user, "figures": figures}
-        labels = project_stats.by_label(project, **of_project)
+        labels = None
+        if roles.reads_label_counts(project, roles.require(project, user)):
+            rows = project_stats.by_label(project, **of_project)
+            labels = [asdict(row) | {"share": row.share} for row in rows]
         body = project_stats.overview(project, **of_project) | {
             "days": [asdict(day) for day in project_stats.by_day(project, **of_project)],
             "annotators": [asdict(row) for row in project_stats.by_annotator(project, **of_project)],
-            "labels": [asdict(label) | {"share": label.share} for label in labels],
+            "labels": labels,
             "computed_at": figures.computed_at,
         }
         return Response(InsightSerializer(body).data)
@@ -221,10 +228,10 @@ class PutBack(APIView):
 class Agreement(APIView):
     @extend_schema(
         operation_id="project_agreement",
-        responses={200: AgreementSerializer, 204: None} | problems(401, 403, 404),
+        responses={200: AgreementSerializer, 204: None} | problems(401, 403, 404, 409),
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Get the latest agreement report. 204 when none was requested."""
+        """Get the latest agreement report. 204 when none was requested; while people label, for curators."""
         report = agreement.latest(project_of(request, slug), for_user=person(request))
         if report is None:
             return Response(status=204)
@@ -237,7 +244,7 @@ class Agreement(APIView):
         responses={202: AgreementSerializer} | problems(401, 403, 404, 409, 429),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Request an agreement report. A job computes it."""
+        """Request an agreement report; while people label, for curators. A job computes it."""
         report = agreement.request_report(project_of(request, slug), by=person(request))
         return Response(AgreementSerializer(report).data, status=202)
 

@@ -69,8 +69,9 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         computed_at=figures.computed_at,
     )
     by_frequency = request.GET.get("order") == "frequent"
-    labels = project_stats.by_label(project, **by_user)
-    context |= _label_context(project, labels, counts, by_frequency=by_frequency)
+    if context["reads_label_counts"]:
+        labels = project_stats.by_label(project, **by_user)
+        context |= _label_context(project, labels, counts, by_frequency=by_frequency)
     return render(request, "annotation/progress.html", context)
 
 

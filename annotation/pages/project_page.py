@@ -76,6 +76,7 @@ def project_context(project: Project, role: str, **more: Any) -> dict[str, Any]:
         "curates": role == roles.CURATOR,
         "labels": role in roles.MAY_LABEL,
         "oversees": role in roles.MAY_OVERSEE,
+        "reads_label_counts": roles.reads_label_counts(project, role),
     } | more
 
 

@@ -239,7 +239,7 @@ def state_counts(project: Project) -> dict[str, int]:
 def _overview_context(project: Project, role: str) -> dict[str, Any]:
     counts = state_counts(project)
     limits = builder.answers_per_item(project)
-    settled = builder.settled_by_label_count(project)
+    settled = builder.settled_by_label_count(project) if roles.reads_label_counts(project, role) else {}
     steps = checklist(project, counts) if role == roles.CURATOR else []
     figures = figures_of(project)
     return project_context(

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotation.models import AgreementReport, Answer, Project
-from annotation.roles import CURATOR, MAY_OVERSEE, display_names, numbered_names, require
+from annotation.roles import CURATOR, display_names, numbered_names, require, require_label_counts
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, QuotaExceeded
@@ -27,7 +27,7 @@ SHARE_OF_TIME, QUICK = 9, timedelta(seconds=5)
 @transaction.atomic
 def request_report(project: Project, *, by: User) -> AgreementReport:
     """Request a report, or return the one that is already under way."""
-    require(project, by, *MAY_OVERSEE)
+    require_label_counts(project, by)
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     pending = project.agreements.filter(state__in=(State.WAITING, State.RUNNING)).first()
     if pending is not None:
@@ -60,13 +60,13 @@ def _require_pause(project: Project) -> None:
 
 def latest(project: Project, *, for_user: User) -> AgreementReport | None:
     """Return the latest report in any state."""
-    require(project, for_user, *MAY_OVERSEE)
+    require_label_counts(project, for_user)
     return project.agreements.order_by("-pk").first()
 
 
 def latest_done(project: Project, *, for_user: User) -> AgreementReport | None:
     """Return the latest report with figures."""
-    require(project, for_user, *MAY_OVERSEE)
+    require_label_counts(project, for_user)
     return project.agreements.filter(state=State.DONE).order_by("-pk").first()
 
 
@@ -76,7 +76,7 @@ def figures_for(report: AgreementReport, user: User, *, display: bool = False) -
     `display` asks for display names instead of those in downloads.
     """
     figures: dict[str, Any] = report.figures
-    curates = require(report.project, user, *MAY_OVERSEE) == CURATOR
+    curates = require_label_counts(report.project, user) == CURATOR
     if not figures or (curates and not display):
         return figures
     by_name = display_names(report.project) if curates else numbered_names(report.project)

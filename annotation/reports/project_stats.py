@@ -18,7 +18,15 @@ from annotation.models import Annotator, Item, ItemCount, ItemQuerySet, Lease, M
 from annotation.reports import workload
 from annotation.reports.progress import WorkDay
 from annotation.reports.vote_figures import BUCKET, VoteFigures, figures_of, rows_by_annotator, votes_here
-from annotation.roles import CURATOR, MAY_DECIDE, MAY_OVERSEE, display_names, numbered_names, require
+from annotation.roles import (
+    CURATOR,
+    MAY_DECIDE,
+    MAY_OVERSEE,
+    display_names,
+    numbered_names,
+    require,
+    require_label_counts,
+)
 from evalsvc.core.accounts.models import User
 from evalsvc.core.formats.label_mapping import Payload
 
@@ -203,7 +211,7 @@ def _rushed_share(times: Counter[int], bound: RushedBound | None) -> float | Non
 
 def by_label(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> list[LabelStats]:
     """Count items and disputes per label, among items with enough answers."""
-    require(project, for_user, *MAY_OVERSEE)
+    require_label_counts(project, for_user)
     counts = (figures or figures_of(project))["labels"]
     rows = [LabelStats(name, *counts.get(name, (0, 0))) for name in label_names(project)]
     return sorted(rows, key=lambda row: (-row.disputed, -row.items, row.name))

@@ -111,6 +111,7 @@ def test_only_curators_see_names_in_agreement() -> None:
     project = reported(labelled())
     projects.set_member(project, user=person("vera"), role="viewer", by=curator())
     assert "ann0" in seen(project, "agreement")
+    Project.objects.filter(pk=project.pk).update(state="closed")
     for name in ("agreement", "agreement-pairs", "agreement-svg"):
         page = seen(project, name, user="vera")
         assert "ann0" not in page

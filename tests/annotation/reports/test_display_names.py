@@ -106,6 +106,7 @@ def test_idle_annotators_are_listed_by_display_name() -> None:
 def test_viewers_see_numbers_instead_of_names() -> None:
     project = judged()
     projects.set_member(project, user=person("vera"), role="viewer", by=curator())
+    Project.objects.filter(pk=project.pk).update(state="closed")
     for page in ("progress", "agreement", "agreement-svg", "progress-people-csv", "agreement-pairs"):
         page_text = seen(project, page, user="vera")
         assert "Annotator 1" in page_text

@@ -12,6 +12,7 @@ import pytest
 from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
@@ -19,6 +20,7 @@ from annotation import projects
 from annotation.models import Annotator, Project, Vote
 from annotation.queue import exclusions, leases, votes
 from annotation.reports import agreement, project_stats, vote_log
+from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed, QuotaExceeded
 from evalsvc.core.jobs.models import Job
 from tests.cast.basics import compute_agreement, person, run_job
@@ -315,12 +317,38 @@ def test_pairs_are_limited_to_the_forty_annotators_with_most_answers() -> None:
     assert seen == {f"a{at:02}" for at in range(5, 45)}
 
 
+@pytest.mark.parametrize("role", ["viewer", "adjudicator"])
+def test_while_people_label_only_curators_read_counts_of_labels(client: Client, role: str) -> None:
+    """By watching them, whoever knows the order of work would read each answer, and the gold."""
+    project = labelled()
+    reported(project)
+    projects.set_member(project, user=person("vera"), role=role, by=curator())
+    api, pages = f"/api/v1/projects/{project.slug}", f"/projects/{project.slug}"
+
+    def read(user: User) -> list[Any]:
+        client.force_login(user)
+        agreement = client.get(f"{api}/agreement")
+        progress, page = client.get(f"{pages}/progress/").content.decode(), client.get(f"{pages}/")
+        return [
+            client.get(f"{api}/insight").json()["labels"] is None,
+            (agreement.status_code, agreement.json().get("code", "")),
+            "Disputes by relation" in progress,
+            "Agreement</a>" in page.content.decode(),
+        ]
+
+    assert read(curator()) == [False, (200, ""), True, True]
+    assert read(person("vera")) == [True, (409, "project_open"), False, False]
+    Project.objects.filter(pk=project.pk).update(state="closed")
+    assert read(person("vera")) == [False, (200, ""), True, True]
+
+
 def test_viewers_get_numbers_instead_of_names_from_the_api() -> None:
     project = labelled()
     reported(project)
     projects.set_member(project, user=person("vera"), role="viewer", by=curator())
     client = APIClient()
     client.force_login(person("vera"))
+    Project.objects.filter(pk=project.pk).update(state="closed")
     for part in ("insight", "agreement"):
         body = client.get(f"/api/v1/projects/{project.slug}/{part}").json()
         assert "ann0" not in json.dumps(body)

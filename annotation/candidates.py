@@ -193,8 +193,8 @@ def is_chosen_at_once(project: Project) -> bool:
 def choose(project: Project, wanted: Wanted, *, by: User, preview: bool = False) -> Chosen:
     """Make the chosen sentences work, and keep the others beside it.
 
-    Their order is that of the criteria, or drawn anew if source labels are one of them or there are hidden
-    checks.
+    Their order is drawn anew at each choice: that of the criteria would tell source labels, scores and
+    checks, to annotators and to the readers of what is frozen.
 
     Sentences that somebody answered, skipped, decided or has a lease of stay work, in projects with hidden
     checks also those of ended leases: of what a person returned, checks alone would come again. Choosing
@@ -259,10 +259,7 @@ def look(project: Project, wanted: Wanted, report: Report = no_report) -> tuple[
     for criterion in selected.values():
         counts[criterion] += 1
     order = [*selected, *kept]
-    if "positive" in wanted.order or gold_questions.keeps_leases(project):
-        # By criteria, the order would tell source labels, and checks by what they lack. In a lasting order,
-        # those with all their answers would leave the front to sentences of a new choice.
-        secrets.SystemRandom().shuffle(order)
+    secrets.SystemRandom().shuffle(order)
     work: dict[int, int | None] = {corpus[name]: rank for rank, name in enumerate(order, 1)}
     rest: dict[int, int | None] = {key: None for key in corpus.values() if key not in work}
     unknown = len(set(wanted.ids) - corpus.keys())

@@ -20,7 +20,7 @@ from annotation.candidates import Wanted, best, select
 from annotation.freezing import builder
 from annotation.models import Annotator, Item, Lease, Project
 from annotation.ontology import plans
-from annotation.queue import lease_endings, leases, quality_settings, votes
+from annotation.queue import lease_endings, leases, votes
 from annotation.testset import TestSet, read_rows
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from tests.cast.basics import run_job, sentence
@@ -116,16 +116,13 @@ def test_the_rest_is_not_asked_and_not_frozen_but_has_its_source_labels(corpus: 
     assert sorted(line["id"] for line in read_rows(twin)) == IDS
 
 
-def test_the_order_of_work_tells_neither_source_labels_nor_hidden_checks(db: None) -> None:
+def test_the_order_of_work_tells_neither_source_labels_nor_scores(db: None) -> None:
     project = create_project(k=1)
     import_lines(project, [sentence(at, relations=["A"] if at < 20 else []) for at in range(40)])
     labelled_first = [f"s{at}" for at in range(40)]
-    for criteria in (["positive", "random"], ["random", "positive"], ["ids"]):
-        wanted = Wanted(order=criteria, random=20, seed="a", ids=labelled_first)
-        if criteria == ["ids"]:  # a check stands out in the order of a list or of scores
-            candidates.choose(project, wanted, by=curator())
-            assert [name for name, use in uses(project).items() if not use] == labelled_first
-            quality_settings.set_quality_options(project, by=curator(), check_every=3)
+    scores = {name: 1 - at / 40 for at, name in enumerate(labelled_first)}
+    for criteria in (["positive", "random"], ["random", "positive"], ["ids"], ["top"]):
+        wanted = Wanted(order=criteria, random=20, seed="a", ids=labelled_first, top=40, scores=scores)
         candidates.choose(project, wanted, by=curator())
         order = [name for name, use in uses(project).items() if not use]
         labelled = [int(name[1:]) < 20 for name in order]

@@ -75,11 +75,12 @@ def require(project: Project, user: User, *roles: str) -> str:
 
 
 def reads_label_counts(project: Project, role: str) -> bool:
-    """True if the role may read counts of labels over all answers: while people label, curators alone.
+    """True if the role may read counts of labels: until the project is closed, curators alone.
 
-    Whoever else knows the order of work would read single answers from them, and the gold.
+    Whoever else knows the order of work would read single answers from them, and the gold; from the effect
+    of the other policy, which answers are N/A.
     """
-    return role == CURATOR or project.state != Project.State.OPEN
+    return role == CURATOR or project.state in (Project.State.CLOSED, Project.State.ARCHIVED)
 
 
 def require_label_counts(project: Project, user: User) -> str:
@@ -87,9 +88,9 @@ def require_label_counts(project: Project, user: User) -> str:
     role = require(project, user, *MAY_OVERSEE)
     if not reads_label_counts(project, role):
         raise Conflict(
-            "project_open",
-            f"While {project} is open, only curators see agreement and counts of labels.",
-            hint="You will see them when the project is closed. A curator can close it.",
+            "project_not_closed",
+            f"Until {project} is closed, only curators see agreement, counts of labels and the other rule.",
+            hint="A curator can close it.",
         )
     return role
 

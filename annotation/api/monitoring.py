@@ -26,6 +26,8 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.downloads import jsonl_file, long_csv_file
 from evalsvc.core.web.request_validation import validated
 
+CURATORS_ALONE = "Null for others than curators until the project is closed: it would tell single answers."
+
 
 class DaySerializer(serializers.Serializer[Any]):
     day = serializers.DateField()
@@ -69,7 +71,9 @@ class LabelInsightSerializer(serializers.Serializer[Any]):
 
 class InsightSerializer(serializers.Serializer[Any]):
     states = serializers.DictField(child=serializers.IntegerField())
-    other_policy_changes = serializers.IntegerField()
+    other_policy_changes = serializers.IntegerField(
+        allow_null=True, help_text=f"Items that the other policy would decide differently. {CURATORS_ALONE}"
+    )
     flagged = serializers.IntegerField()
     reasons = serializers.DictField(child=serializers.IntegerField(), help_text="Skips by reason.")
     idle = serializers.ListField(child=serializers.CharField())
@@ -78,11 +82,7 @@ class InsightSerializer(serializers.Serializer[Any]):
     )
     days = DaySerializer(many=True)
     annotators = AnnotatorSerializer(many=True)
-    labels = LabelInsightSerializer(
-        many=True,
-        allow_null=True,
-        help_text="Null for others than curators while the project is open: they would tell single answers.",
-    )
+    labels = LabelInsightSerializer(many=True, allow_null=True, help_text=CURATORS_ALONE)
 
 
 class QualitySerializer(serializers.ModelSerializer[Project]):
@@ -231,7 +231,7 @@ class Agreement(APIView):
         responses={200: AgreementSerializer, 204: None} | problems(401, 403, 404, 409),
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Get the latest agreement report. 204 when none was requested; while people label, for curators."""
+        """Get the latest agreement report. 204 without one. Until the project is closed, for curators."""
         report = agreement.latest(project_of(request, slug), for_user=person(request))
         if report is None:
             return Response(status=204)
@@ -244,7 +244,7 @@ class Agreement(APIView):
         responses={202: AgreementSerializer} | problems(401, 403, 404, 409, 429),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Request an agreement report; while people label, for curators. A job computes it."""
+        """Request an agreement report. A job computes it. Until the project is closed, for curators."""
         report = agreement.request_report(project_of(request, slug), by=person(request))
         return Response(AgreementSerializer(report).data, status=202)
 

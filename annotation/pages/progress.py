@@ -64,13 +64,13 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         chart=responsive_chart(days),
         people=[(row, share(row.rushed), *progress_view.state_of(row)) for row in shown],
         n_people=len(people),
-        changes=effects.other_policy_changes(project),
         other=RULE_TITLES[Rules(project).other_policy],
         computed_at=figures.computed_at,
     )
     by_frequency = request.GET.get("order") == "frequent"
     if context["reads_label_counts"]:
         labels = project_stats.by_label(project, **by_user)
+        context["changes"] = effects.other_policy_changes(project)
         context |= _label_context(project, labels, counts, by_frequency=by_frequency)
     return render(request, "annotation/progress.html", context)
 

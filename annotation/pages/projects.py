@@ -239,7 +239,8 @@ def state_counts(project: Project) -> dict[str, int]:
 def _overview_context(project: Project, role: str) -> dict[str, Any]:
     counts = state_counts(project)
     limits = builder.answers_per_item(project)
-    settled = builder.settled_by_label_count(project) if roles.reads_label_counts(project, role) else {}
+    reads_label_counts = roles.reads_label_counts(project, role)
+    settled = builder.settled_by_label_count(project) if reads_label_counts else {}
     steps = checklist(project, counts) if role == roles.CURATOR else []
     figures = figures_of(project)
     return project_context(
@@ -255,7 +256,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         varying=limits[0] != limits[1],
         needs_answers=counts["open"] or not counts["all"],
         split=", ".join(f"{title}: {n:,}" for title, n in settled.items()),
-        changes=effects.other_policy_changes(project),
+        changes=effects.other_policy_changes(project) if reads_label_counts else None,
         other=RULE_TITLES[Rules(project).other_policy],
         recomputing=recomputation.is_recomputing(project),
         steps=steps,

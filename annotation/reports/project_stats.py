@@ -24,6 +24,7 @@ from annotation.roles import (
     MAY_OVERSEE,
     display_names,
     numbered_names,
+    reads_label_counts,
     require,
     require_label_counts,
 )
@@ -219,12 +220,13 @@ def by_label(project: Project, *, for_user: User, figures: VoteFigures | None = 
 
 def overview(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> dict[str, Any]:
     """Count items by state, flags and skips; list idle people."""
-    require(project, for_user, *MAY_OVERSEE)
+    role = require(project, for_user, *MAY_OVERSEE)
+    changes = effects.other_policy_changes(project) if reads_label_counts(project, role) else None
     counts = ItemCount.objects.live(project).by_state()
     flagged = votes_here(project).filter(flagged=True).values("item").distinct()
     return {
         "states": {state: n for state, n in counts.items() if n},
-        "other_policy_changes": effects.other_policy_changes(project),
+        "other_policy_changes": changes,
         "flagged": flagged.count(),
         "reasons": (figures or figures_of(project))["reasons"],
         "idle": [person.name for person in workload.idle_annotators(project, for_user=for_user)],
@@ -234,6 +236,7 @@ def overview(project: Project, *, for_user: User, figures: VoteFigures | None = 
 def changed_by_other_policy(project: Project, *, for_user: User) -> ItemQuerySet:
     """Return items with another outcome under the other policy, in order."""
     require(project, for_user, *MAY_DECIDE)
+    require_label_counts(project, for_user)
     return project.items.live().filter(policy_matters=True).order_by("rank", "pk")
 
 

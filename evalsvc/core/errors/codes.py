@@ -88,6 +88,7 @@ ANNOTATION: dict[str, str] = {
     "project_missing": "This kind of import needs a project. Specify one.",
     "project_not_open": "The project is not open for labelling.",
     "project_archived": "The project is archived: only its members change. Restore it first.",
+    "project_not_closed": "Until the project is closed, only curators see agreement and counts of labels.",
     "project_open": "The project is open for labelling. Close it first.",
     "answered_too_often": "You answered this sentence too often. Your last answer counts.",
     "put_off_too_often": "You deferred or returned this sentence too often. Answer it, or skip it otherwise.",

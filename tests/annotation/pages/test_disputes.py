@@ -652,7 +652,7 @@ def test_an_answer_of_ones_own_is_marked_with_the_span_editor(live: str, page: P
     assert aside
     assert form
     assert aside["y"] > form["y"] + form["height"]
-    assert page.evaluate(WIDER) == 0
+    page.wait_for_function(f"{WIDER} === 0")  # once the page has its new width
     for key in ("2", "k", "[", "[", "z", "Enter"):
         page.keyboard.press(key)
     page.get_by_text("All disputes are decided").wait_for()

@@ -317,29 +317,39 @@ def test_pairs_are_limited_to_the_forty_annotators_with_most_answers() -> None:
     assert seen == {f"a{at:02}" for at in range(5, 45)}
 
 
+@pytest.mark.parametrize("state", ["setup", "open"])
 @pytest.mark.parametrize("role", ["viewer", "adjudicator"])
-def test_while_people_label_only_curators_read_counts_of_labels(client: Client, role: str) -> None:
+def test_until_a_project_is_closed_only_curators_read_counts_of_labels(
+    client: Client, role: str, state: str
+) -> None:
     """By watching them, whoever knows the order of work would read each answer, and the gold."""
     project = labelled()
     reported(project)
     projects.set_member(project, user=person("vera"), role=role, by=curator())
+    Project.objects.filter(pk=project.pk).update(state=state)
     api, pages = f"/api/v1/projects/{project.slug}", f"/projects/{project.slug}"
 
     def read(user: User) -> list[Any]:
         client.force_login(user)
         agreement = client.get(f"{api}/agreement")
         progress, page = client.get(f"{pages}/progress/").content.decode(), client.get(f"{pages}/")
+        insight = client.get(f"{api}/insight").json()
         return [
-            client.get(f"{api}/insight").json()["labels"] is None,
+            [insight[name] is None for name in ("labels", "other_policy_changes")],
+            client.get(f"{pages}/otherwise/").status_code,
             (agreement.status_code, agreement.json().get("code", "")),
             "Disputes by relation" in progress,
+            "Other rule" in progress,
             "Agreement</a>" in page.content.decode(),
+            "would change the outcome" in page.content.decode(),
         ]
 
-    assert read(curator()) == [False, (200, ""), True, True]
-    assert read(person("vera")) == [True, (409, "project_open"), False, False]
+    allowed = 200 if role == "adjudicator" else 403
+    assert read(curator()) == [[False] * 2, 200, (200, ""), *[True] * 4]
+    refused = 409 if role == "adjudicator" else 403
+    assert read(person("vera")) == [[True] * 2, refused, (409, "project_not_closed"), *[False] * 4]
     Project.objects.filter(pk=project.pk).update(state="closed")
-    assert read(person("vera")) == [False, (200, ""), True, True]
+    assert read(person("vera")) == [[False] * 2, allowed, (200, ""), *[True] * 4]
 
 
 def test_viewers_get_numbers_instead_of_names_from_the_api() -> None:

@@ -212,7 +212,7 @@ def candidates(clients: Clients) -> Iterator[str]:
     possible = [candidates_of(part) for part in range(PARTS)] if made else [present]
     if made and made.pk in clients.choices:
         possible = [candidates_of(clients.choices[made.pk])]
-    if project.choosing or work not in possible:
+    if project.choosing or sorted(work) not in map(sorted, possible):
         yield f"candidates: {'half changed, ' * project.choosing}{len(work)} sentences: {work[:9]}"
 
 

@@ -303,8 +303,8 @@ def choosing() -> Work:
 
 def are_candidates(project: Project, names: list[str]) -> None:
     project.refresh_from_db()
-    work = project.items.filter(use="").order_by("rank", "pk").values_list("external_id", flat=True)
-    assert (project.choosing, list(work)) == (False, names)
+    work = dict(project.items.filter(use="").values_list("external_id", "rank"))
+    assert (project.choosing, work.keys(), sorted(work.values())) == (False, set(names), [1, 2, 3])
 
 
 SYSTEMS = ("Net", "Tree", "Rules")

@@ -83,6 +83,14 @@ def reads_label_counts(project: Project, role: str) -> bool:
     return role == CURATOR or project.state in (Project.State.CLOSED, Project.State.ARCHIVED)
 
 
+def reads_outcomes(project: Project, role: str) -> bool:
+    """True if the role may read how many items are settled or disputed: viewers once the project is closed.
+
+    An annotator who tries labels would learn from a viewer with which one an item settles.
+    """
+    return role in MAY_DECIDE or reads_label_counts(project, role)
+
+
 def require_label_counts(project: Project, user: User) -> str:
     """Return the role of a person who may read counts of labels."""
     role = require(project, user, *MAY_OVERSEE)

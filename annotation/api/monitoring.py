@@ -26,6 +26,7 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.downloads import jsonl_file, long_csv_file
 from evalsvc.core.web.request_validation import validated
 
+STATES = "Items by state. Until the project is closed, viewers get open and ended ones."
 CURATORS_ALONE = "Null for others than curators until the project is closed: it would tell single answers."
 
 
@@ -70,7 +71,7 @@ class LabelInsightSerializer(serializers.Serializer[Any]):
 
 
 class InsightSerializer(serializers.Serializer[Any]):
-    states = serializers.DictField(child=serializers.IntegerField())
+    states = serializers.DictField(child=serializers.IntegerField(), help_text=STATES)
     other_policy_changes = serializers.IntegerField(
         allow_null=True, help_text=f"Items that the other policy would decide differently. {CURATORS_ALONE}"
     )

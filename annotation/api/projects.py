@@ -14,9 +14,11 @@ from rest_framework.views import APIView
 
 from annotation import projects, roles
 from annotation.api.lookups import curated, project_of
+from annotation.api.monitoring import STATES
 from annotation.imports import batches
-from annotation.models import Batch, ItemCount, Policy, Project
+from annotation.models import Batch, Policy, Project
 from annotation.ontology import inventory
+from annotation.reports import project_stats
 from annotation.reports.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
@@ -69,7 +71,7 @@ class ProjectDetailSerializer(ProjectSerializer):
     labels = ChoiceSerializer(many=True)
     progress = serializers.DictField(help_text="Your own progress.")
     states = serializers.DictField(
-        child=serializers.IntegerField(), required=False, help_text="Items by state. Not for annotators."
+        child=serializers.IntegerField(), required=False, help_text=f"{STATES} Not for annotators."
     )
 
     class Meta(ProjectSerializer.Meta):
@@ -180,7 +182,7 @@ class OneProject(APIView):
             "progress": progress_of(project, user),
         }
         if role in roles.MAY_OVERSEE:
-            body["states"] = ItemCount.objects.live(project).by_state()
+            body["states"] = project_stats.states_for(project, role)
         return Response(body)
 
 

@@ -42,7 +42,7 @@ PEOPLE_COLUMNS = {
 def progress(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, *roles.MAY_OVERSEE)
     user = person(request)
-    counts = state_counts(project)
+    counts = state_counts(project, role)
     figures = figures_of(project)
     by_user: dict[str, Any] = {"for_user": user, "figures": figures}
     work = workload.workload(project, **by_user)

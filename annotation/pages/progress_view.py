@@ -38,10 +38,12 @@ def lead(counts: Mapping[str, int], workload: Workload) -> str:
     """Summarise the sentences decided, the answers needed and the time left."""
     if not counts["all"]:
         return "This project has no sentences yet."
-    decided = counts["all"] - counts["open"] - counts["disputed"]
+    disputed = counts.get("disputed", 0)
+    decided = counts["all"] - counts["open"] - disputed
     have = "has" if decided == 1 else "have"
-    summary = f"{decided:,} of {counted(counts['all'], 'sentence')} {have} an outcome"
-    if waiting := counts["disputed"] + counts.get("unanswerable", 0):
+    got = "an outcome" if "disputed" in counts else "enough answers"
+    summary = f"{decided:,} of {counted(counts['all'], 'sentence')} {have} {got}"
+    if waiting := disputed + counts.get("unanswerable", 0):
         summary = f"{summary}, and {waiting:,} {'needs' if waiting == 1 else 'need'} a decision"
     if not workload.needed:
         return f"{summary}. No more answers are needed."

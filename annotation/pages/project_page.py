@@ -77,6 +77,7 @@ def project_context(project: Project, role: str, **more: Any) -> dict[str, Any]:
         "labels": role in roles.MAY_LABEL,
         "oversees": role in roles.MAY_OVERSEE,
         "reads_label_counts": roles.reads_label_counts(project, role),
+        "reads_outcomes": roles.reads_outcomes(project, role),
     } | more
 
 

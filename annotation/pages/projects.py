@@ -29,7 +29,7 @@ from annotation.pages.project_page import (
     project_for,
     submit_or_show,
 )
-from annotation.reports import remarks
+from annotation.reports import project_stats, remarks
 from annotation.reports.vote_figures import figures_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
@@ -52,6 +52,7 @@ POLICIES = [
     ),
 ]
 STATE_COLOURS = {
+    "ended": "f1",
     Item.State.SETTLED: "f1",
     Item.State.ADJUDICATED: "f3",
     Item.State.DISPUTED: "f2",
@@ -152,7 +153,10 @@ def index(request: HttpRequest) -> HttpResponse:
     user = person(request)
     # annotators could read others’ answers from counts that follow from them, and from that of sentences,
     # beside their own total, how many checks there are
-    oversees = Member.objects.filter(project=OuterRef("pk"), user=user, role__in=roles.MAY_OVERSEE)
+    member = Member.objects.filter(project=OuterRef("pk"), user=user)
+    oversees = member.filter(role__in=roles.MAY_OVERSEE)
+    closed = Q(project__state__in=(Project.State.CLOSED, Project.State.ARCHIVED))
+    reads_outcomes = oversees.filter(Q(role__in=roles.MAY_DECIDE) | closed)
     archived = roles.visible_projects(user).filter(state=Project.State.ARCHIVED)
     shows_archived = request.GET.get("state") == Project.State.ARCHIVED
     listed = (archived if shows_archived else roles.listed_projects(user)).annotate(
@@ -160,6 +164,7 @@ def index(request: HttpRequest) -> HttpResponse:
         n_ended=_items(~Q(state=Item.State.OPEN)),
         n_disputed=_items(Q(state=Item.State.DISPUTED)),
         overseen=Value(value=True) if user.is_superuser else Exists(oversees),
+        outcomes=Value(value=True) if user.is_superuser else Exists(reads_outcomes),
     )
     pages = page_of(request, listed.order_by("-created_at", "pk"), size=PER_PAGE)
     context = {"projects": list(pages), "pages": pages, "organises": may_organise(user)}
@@ -227,17 +232,16 @@ def _act(request: HttpRequest, project: Project, form: RuleForm) -> bool:
     return True
 
 
-def state_counts(project: Project) -> dict[str, int]:
+def state_counts(project: Project, role: str) -> dict[str, int]:
     """Count the sentences by state, all, and the unanswerable ones."""
-    by_state = ItemCount.objects.live(project).by_state()
-    return by_state | {
-        "all": sum(by_state.values()),
-        "unanswerable": unanswerable_items.unanswerable(project).count(),
-    }
+    by_state = project_stats.states_for(project, role)
+    decides = role in roles.MAY_DECIDE
+    unanswerable = unanswerable_items.unanswerable(project).count() if decides else 0
+    return by_state | {"all": sum(by_state.values()), "unanswerable": unanswerable}
 
 
 def _overview_context(project: Project, role: str) -> dict[str, Any]:
-    counts = state_counts(project)
+    counts = state_counts(project, role)
     limits = builder.answers_per_item(project)
     reads_label_counts = roles.reads_label_counts(project, role)
     settled = builder.settled_by_label_count(project) if reads_label_counts else {}
@@ -250,7 +254,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         counts=counts,
         ended=counts["all"] - counts["open"],
         bars=_state_bars(counts),
-        bars_title=", ".join(f"{counts[state]:,} {state}" for state in STATE_COLOURS),
+        bars_title=", ".join(f"{counts[state]:,} {state}" for state in STATE_COLOURS if state in counts),
         answers=figures.ready("stored_answers"),
         answers_each=builder.range_text(limits),
         varying=limits[0] != limits[1],
@@ -273,7 +277,8 @@ def _state_bars(counts: dict[str, int]) -> list[dict[str, Any]]:
     """Return the parts of a bar 600 wide, one per state."""
     bars, x = [], 0.0
     for state, colour in STATE_COLOURS.items():
-        width = round(600 * counts[state] / counts["all"], 2) if counts["all"] else 0
-        bars.append({"state": state, "class": colour, "x": round(x, 2), "width": width, "n": counts[state]})
+        n = counts.get(state, 0)
+        width = round(600 * n / counts["all"], 2) if counts["all"] else 0
+        bars.append({"state": state, "class": colour, "x": round(x, 2), "width": width, "n": n})
         x += width
     return bars

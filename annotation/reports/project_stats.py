@@ -25,6 +25,7 @@ from annotation.roles import (
     display_names,
     numbered_names,
     reads_label_counts,
+    reads_outcomes,
     require,
     require_label_counts,
 )
@@ -218,11 +219,20 @@ def by_label(project: Project, *, for_user: User, figures: VoteFigures | None = 
     return sorted(rows, key=lambda row: (-row.disputed, -row.items, row.name))
 
 
+def states_for(project: Project, role: str) -> dict[str, int]:
+    """Return the number of items in each state; for those who may not read outcomes, open and ended ones."""
+    counts = ItemCount.objects.live(project).by_state()
+    if reads_outcomes(project, role):
+        return counts
+    waiting = counts[Item.State.OPEN]
+    return {"open": waiting, "ended": sum(counts.values()) - waiting}
+
+
 def overview(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> dict[str, Any]:
     """Count items by state, flags and skips; list idle people."""
     role = require(project, for_user, *MAY_OVERSEE)
     changes = effects.other_policy_changes(project) if reads_label_counts(project, role) else None
-    counts = ItemCount.objects.live(project).by_state()
+    counts = states_for(project, role)
     flagged = votes_here(project).filter(flagged=True).values("item").distinct()
     return {
         "states": {state: n for state, n in counts.items() if n},

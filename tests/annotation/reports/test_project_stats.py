@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
@@ -350,6 +351,36 @@ def test_until_a_project_is_closed_only_curators_read_counts_of_labels(
     assert read(person("vera")) == [[True] * 2, refused, (409, "project_not_closed"), *[False] * 4]
     Project.objects.filter(pk=project.pk).update(state="closed")
     assert read(person("vera")) == [[False] * 2, allowed, (200, ""), *[True] * 4]
+
+
+def test_until_a_project_is_closed_viewers_count_no_outcomes(client: Client) -> None:
+    """An annotator beside a viewer tried labels until the number of settled sentences rose."""
+    project = project_with_items(1, k=2)
+    first, second = annotators(project, 2)
+    item = project.items.get()
+    answer_item(item, first, "A")
+    projects.set_member(project, user=person("vera"), role="viewer", by=curator())
+    client.force_login(person("vera"))
+    api, pages = f"/api/v1/projects/{project.slug}", f"/projects/{project.slug}"
+
+    def seen() -> list[Any]:
+        shown = [client.get(f"{api}{path}").json()["states"] for path in ("", "/insight")]
+        for path in ("/projects/", f"{pages}/"):
+            shown.append(client.get(path).content.decode().partition("<main")[2])
+        progress = client.get(f"{pages}/progress/").content.decode()
+        shown.append(re.findall(r'class="lead">([^<]*)', progress))
+        return shown
+
+    replies = []
+    for number, label in enumerate("BA"):
+        answer_item(item, second, label, base=number)
+        replies.append(seen())
+    item.refresh_from_db()
+    assert item.state == "settled"
+    assert replies[0] == replies[1]
+    assert replies[0][:2] == [{"open": 0, "ended": 1}, {"ended": 1}]
+    Project.objects.filter(pk=project.pk).update(state="closed")
+    assert seen()[0]["settled"] == 1
 
 
 def test_viewers_get_numbers_instead_of_names_from_the_api() -> None:

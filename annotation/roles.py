@@ -98,7 +98,7 @@ def require_label_counts(project: Project, user: User) -> str:
         raise Conflict(
             "project_not_closed",
             f"Until {project} is closed, only curators see agreement, counts of labels and the other rule.",
-            hint="A curator can close it.",
+            hint="You will see them once a curator has closed it.",
         )
     return role
 

@@ -18,7 +18,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.boards import figures, leaderboard, stored_boards
 from evalsvc.evaluation.boards.ranking import Board
-from evalsvc.evaluation.comparison import board_tests
+from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.models import Setting, StoredBoard, Submission
 from evalsvc.evaluation.pages.overviews import Summary, overviews
 from tests.cast.benchmarks import BenchmarkCast
@@ -204,8 +204,9 @@ def test_a_board_that_takes_long_is_computed_for_a_share_of_the_time(
 
 
 def test_a_page_of_a_stored_board_takes_twelve_queries_also_beside_other_settings(
-    client: Client, cast: BenchmarkCast, setting: Setting
+    client: Client, cast: BenchmarkCast, setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(compared, "REPLICATES", 99)
     for key, unit, main in (("items", "sentence", "macro_f1"), ("bags", "bag", "micro_f1")):
         values = {"title": key, "test_set": setting.test_set, "unit": unit, "main": main}
         creation.add_setting(setting.benchmark, key=key, by=cast.olga, disclosure="open", **values)

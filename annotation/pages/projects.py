@@ -162,6 +162,7 @@ def index(request: HttpRequest) -> HttpResponse:
     listed = (archived if shows_archived else roles.listed_projects(user)).annotate(
         n=_items(),
         n_ended=_items(~Q(state=Item.State.OPEN)),
+        n_answered=_items(~Q(state=Item.State.OPEN) | Q(extra__gt=0)),  # calls are made about disputes alone
         n_disputed=_items(Q(state=Item.State.DISPUTED)),
         overseen=Value(value=True) if user.is_superuser else Exists(oversees),
         outcomes=Value(value=True) if user.is_superuser else Exists(reads_outcomes),

@@ -220,12 +220,15 @@ def by_label(project: Project, *, for_user: User, figures: VoteFigures | None = 
 
 
 def states_for(project: Project, role: str) -> dict[str, int]:
-    """Return the number of items in each state; for those who may not read outcomes, open and ended ones."""
-    counts = ItemCount.objects.live(project).by_state()
+    """Return the number of items in each state; for those who may not read outcomes, open and ended ones.
+
+    Items about which further people were called have ended: they were disputed.
+    """
+    counts = ItemCount.objects.live(project)
     if reads_outcomes(project, role):
-        return counts
-    waiting = counts[Item.State.OPEN]
-    return {"open": waiting, "ended": sum(counts.values()) - waiting}
+        return counts.by_state()
+    waiting = counts.filter(state=Item.State.OPEN, extra=0).total()
+    return {"open": waiting, "ended": counts.total() - waiting}
 
 
 def overview(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> dict[str, Any]:

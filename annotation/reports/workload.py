@@ -13,7 +13,15 @@ from django.utils import timezone
 from annotation.models import Annotator, Lease, Project, Vote
 from annotation.reports.progress import answers_needed
 from annotation.reports.vote_figures import WEEK, VoteFigures, figures_of
-from annotation.roles import ANNOTATOR, CURATOR, MAY_OVERSEE, NAME_FIELDS, display_names, require
+from annotation.roles import (
+    ANNOTATOR,
+    CURATOR,
+    MAY_OVERSEE,
+    NAME_FIELDS,
+    display_names,
+    reads_outcomes,
+    require,
+)
 from evalsvc.core.accounts.models import User
 
 LEAST_FOR_PACE = 20  # answers in a week that tell a pace
@@ -60,7 +68,7 @@ class IdleAnnotator:
 
 def workload(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> Workload:
     """Count the answers needed and those given in the last two weeks."""
-    require(project, for_user, *MAY_OVERSEE)
+    role = require(project, for_user, *MAY_OVERSEE)
     figures = figures or figures_of(project)
     both, week, people = figures["weeks"]
     answers = {date.fromisoformat(day): n for day, n, *_ in figures["days"]}
@@ -68,7 +76,8 @@ def workload(project: Project, *, for_user: User, figures: VoteFigures | None = 
     begun = max(min(answers, default=today), today - WEEK)
     in_days = sum(n for day, n in answers.items() if begun <= day < today)
     days = max((today - begun).days, 0)
-    return Workload(answers_needed(project), week, both - week, people, days, in_days)
+    needed = answers_needed(project, with_calls=reads_outcomes(project, role))
+    return Workload(needed, week, both - week, people, days, in_days)
 
 
 def active_leases(project: Project, *, for_user: User) -> ActiveLeases:

@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 
 from annotation import projects
 from annotation.models import Annotator, Project, Vote
-from annotation.queue import exclusions, leases, votes
+from annotation.queue import exclusions, leases, quality_settings, votes
 from annotation.reports import agreement, project_stats, vote_log
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed, QuotaExceeded
@@ -353,34 +353,37 @@ def test_until_a_project_is_closed_only_curators_read_counts_of_labels(
     assert read(person("vera")) == [[False] * 2, allowed, (200, ""), *[True] * 4]
 
 
-def test_until_a_project_is_closed_viewers_count_no_outcomes(client: Client) -> None:
-    """An annotator beside a viewer tried labels until the number of settled sentences rose."""
+def seen_by_a_viewer(client: Client, label: str, *, calls: bool) -> tuple[Project, list[Any]]:
+    """Return the counts that a viewer sees once two people have answered, one with A and one with `label`."""
     project = project_with_items(1, k=2)
-    first, second = annotators(project, 2)
-    item = project.items.get()
-    answer_item(item, first, "A")
-    projects.set_member(project, user=person("vera"), role="viewer", by=curator())
-    client.force_login(person("vera"))
+    quality_settings.set_quality_options(project, calls_extra=calls, by=curator())
+    for member, chosen in zip(annotators(project, 2), ("A", label), strict=True):
+        answer_item(project.items.get(), member, chosen)
+    viewer = person(f"viewer-{label}")
+    projects.set_member(project, user=viewer, role="viewer", by=curator())
+    client.force_login(viewer)
     api, pages = f"/api/v1/projects/{project.slug}", f"/projects/{project.slug}"
+    shown: list[Any] = [client.get(f"{api}{path}").json()["states"] for path in ("", "/insight")]
+    for path in ("/projects/", f"{pages}/"):
+        main = client.get(path).content.decode().partition("<main")[2]
+        shown.append(main.replace(project.slug, ""))
+    progress = client.get(f"{pages}/progress/").content.decode()
+    shown.append(re.findall(r'class="lead">([^<]*)', progress))
+    return project, shown
 
-    def seen() -> list[Any]:
-        shown = [client.get(f"{api}{path}").json()["states"] for path in ("", "/insight")]
-        for path in ("/projects/", f"{pages}/"):
-            shown.append(client.get(path).content.decode().partition("<main")[2])
-        progress = client.get(f"{pages}/progress/").content.decode()
-        shown.append(re.findall(r'class="lead">([^<]*)', progress))
-        return shown
 
-    replies = []
-    for number, label in enumerate("BA"):
-        answer_item(item, second, label, base=number)
-        replies.append(seen())
-    item.refresh_from_db()
-    assert item.state == "settled"
-    assert replies[0] == replies[1]
-    assert replies[0][:2] == [{"open": 0, "ended": 1}, {"ended": 1}]
-    Project.objects.filter(pk=project.pk).update(state="closed")
-    assert seen()[0]["settled"] == 1
+@pytest.mark.parametrize("calls", [False, True])
+def test_until_a_project_is_closed_viewers_count_no_outcomes(client: Client, calls: bool) -> None:
+    """An annotator beside a viewer tried labels until the number of settled sentences rose."""
+    settled, replies = seen_by_a_viewer(client, "A", calls=calls)
+    disputed, others = seen_by_a_viewer(client, "B", calls=calls)
+    state = "open" if calls else "disputed"
+    assert [each.items.get().state for each in (settled, disputed)] == ["settled", state]
+    assert replies == others
+    assert replies[:2] == [{"open": 0, "ended": 1}, {"ended": 1}]
+    Project.objects.filter(pk=disputed.pk).update(state="closed")
+    closed = client.get(f"/api/v1/projects/{disputed.slug}").json()["states"]
+    assert closed[state] == 1
 
 
 def test_viewers_get_numbers_instead_of_names_from_the_api() -> None:

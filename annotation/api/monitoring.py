@@ -26,8 +26,8 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.downloads import jsonl_file, long_csv_file
 from evalsvc.core.web.request_validation import validated
 
-STATES = "Items by state. Until the project is closed, viewers get open and ended ones."
-CURATORS_ALONE = "Null for others than curators until the project is closed: it would tell single answers."
+STATES = "Items by state; for viewers until the project is closed, `open` and `answered` alone."
+CURATORS_ALONE = "Null for others than curators until the project is closed: it would reveal answers."
 
 
 class DaySerializer(serializers.Serializer[Any]):

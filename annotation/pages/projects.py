@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Exists, OuterRef, Q, Subquery, Sum, Value
+from django.db.models import OuterRef, Q, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -52,7 +52,7 @@ POLICIES = [
     ),
 ]
 STATE_COLOURS = {
-    "ended": "f1",
+    "answered": "f1",
     Item.State.SETTLED: "f1",
     Item.State.ADJUDICATED: "f3",
     Item.State.DISPUTED: "f2",
@@ -154,9 +154,6 @@ def index(request: HttpRequest) -> HttpResponse:
     # annotators could read others’ answers from counts that follow from them, and from that of sentences,
     # beside their own total, how many checks there are
     member = Member.objects.filter(project=OuterRef("pk"), user=user)
-    oversees = member.filter(role__in=roles.MAY_OVERSEE)
-    closed = Q(project__state__in=(Project.State.CLOSED, Project.State.ARCHIVED))
-    reads_outcomes = oversees.filter(Q(role__in=roles.MAY_DECIDE) | closed)
     archived = roles.visible_projects(user).filter(state=Project.State.ARCHIVED)
     shows_archived = request.GET.get("state") == Project.State.ARCHIVED
     listed = (archived if shows_archived else roles.listed_projects(user)).annotate(
@@ -164,11 +161,14 @@ def index(request: HttpRequest) -> HttpResponse:
         n_ended=_items(~Q(state=Item.State.OPEN)),
         n_answered=_items(~Q(state=Item.State.OPEN) | Q(extra__gt=0)),  # calls are made about disputes alone
         n_disputed=_items(Q(state=Item.State.DISPUTED)),
-        overseen=Value(value=True) if user.is_superuser else Exists(oversees),
-        outcomes=Value(value=True) if user.is_superuser else Exists(reads_outcomes),
+        role=Value(roles.CURATOR.value) if user.is_superuser else Subquery(member.values("role")),
     )
     pages = page_of(request, listed.order_by("-created_at", "pk"), size=PER_PAGE)
-    context = {"projects": list(pages), "pages": pages, "organises": may_organise(user)}
+    shown = [
+        (project, project.role in roles.MAY_OVERSEE, roles.reads_outcomes(project, project.role))
+        for project in pages
+    ]
+    context = {"projects": shown, "pages": pages, "organises": may_organise(user)}
     context |= {"shows_archived": shows_archived, "n_archived": archived.count()}
     context["anchor"] = "&state=archived" if shows_archived else ""
     return render(request, "annotation/projects.html", context)

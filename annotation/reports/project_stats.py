@@ -220,15 +220,15 @@ def by_label(project: Project, *, for_user: User, figures: VoteFigures | None = 
 
 
 def states_for(project: Project, role: str) -> dict[str, int]:
-    """Return the number of items in each state; for those who may not read outcomes, open and ended ones.
+    """Return the number of items in each state; without outcomes, of open ones and those with enough answers.
 
-    Items about which further people were called have ended: they were disputed.
+    Items about which further people were called had enough: they were disputed.
     """
     counts = ItemCount.objects.live(project)
     if reads_outcomes(project, role):
         return counts.by_state()
     waiting = counts.filter(state=Item.State.OPEN, extra=0).total()
-    return {"open": waiting, "ended": counts.total() - waiting}
+    return {"open": waiting, "answered": counts.total() - waiting}
 
 
 def overview(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> dict[str, Any]:

@@ -380,7 +380,7 @@ def test_until_a_project_is_closed_viewers_count_no_outcomes(client: Client, cal
     state = "open" if calls else "disputed"
     assert [each.items.get().state for each in (settled, disputed)] == ["settled", state]
     assert replies == others
-    assert replies[:2] == [{"open": 0, "ended": 1}, {"ended": 1}]
+    assert replies[:2] == [{"open": 0, "answered": 1}, {"answered": 1}]
     Project.objects.filter(pk=disputed.pk).update(state="closed")
     closed = client.get(f"/api/v1/projects/{disputed.slug}").json()["states"]
     assert closed[state] == 1

@@ -97,7 +97,7 @@ def require_label_counts(project: Project, user: User) -> str:
     if not reads_label_counts(project, role):
         raise Conflict(
             "project_not_closed",
-            f"Until {project} is closed, only curators see agreement, counts of labels and the other rule.",
+            f"Until {project} is closed, only curators see agreement and counts of labels.",
             hint="You will see them once a curator has closed it.",
         )
     return role

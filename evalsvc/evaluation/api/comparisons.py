@@ -17,7 +17,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import RowSerializer
 from evalsvc.evaluation.api.lookups import setting_of
 from evalsvc.evaluation.api.shown_settings import ComputationSerializer
-from evalsvc.evaluation.comparison import board_comparison, compared, words
+from evalsvc.evaluation.comparison import board_comparison, compared, tables, words
 from evalsvc.evaluation.comparison.across_settings import AcrossSettings, TwoSettings, across
 from evalsvc.evaluation.comparison.compared import ABSENT, LEAST, MOST, Comparison
 from evalsvc.evaluation.disclosure import gold_digest
@@ -114,7 +114,7 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
     def get_tests(self, comparison: Comparison) -> list[dict[str, Any]]:
         names = [f"{row.system.team_slug}/{row.system.name}" for row in comparison.rows]
         rows = []
-        for tested in (*words.tested_measures(comparison), *words.tested_classes(comparison)):
+        for tested in (*tables.tested_measures(comparison), *tables.tested_classes(comparison)):
             for test in tested.tests:
                 row = vars(test) | {"a": names[test.a], "b": names[test.b]}
                 ahead = "" if test.winner is None else names[test.winner]

@@ -27,7 +27,7 @@ from evalsvc.core.web.views import takes
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.training_counts import shown_counts
 from evalsvc.evaluation.boards.ranking import Column
-from evalsvc.evaluation.comparison import board_comparison, compared, words
+from evalsvc.evaluation.comparison import bibtex, board_comparison, compared, tables, words
 from evalsvc.evaluation.comparison.across_settings import (
     JOINT_METHOD,
     AcrossSettings,
@@ -91,12 +91,12 @@ def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     comparison = requested(request, slug)
     if format == "bib":
         address = request.build_absolute_uri(reverse("board", args=[slug]))
-        return text_file(f"{slug}.bib", words.bibtex(comparison, address=address), "application/x-bibtex")
+        return text_file(f"{slug}.bib", bibtex.entries(comparison, address=address), "application/x-bibtex")
     name = request.GET.get("table", "systems")
     if name == "systems":
-        table = words.figures_table(comparison, every=format in WHOLE)
+        table = tables.figures_table(comparison, every=format in WHOLE)
     elif name == "tests":
-        table = words.tests_table(comparison, every=format in WHOLE)
+        table = tables.tests_table(comparison, every=format in WHOLE)
     elif name == "matrix":
         table = _matrix_table(comparison)
     elif name == "joint":
@@ -110,7 +110,7 @@ def compare_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
         if format == "svg":
             return svg_file(part.drawing, f"{slug}-{name}.svg")
         table = part.table
-    return download(replace(table, caption=f"{table.caption} {words.computation(comparison)}."), format)
+    return download(replace(table, caption=f"{table.caption} {tables.computation(comparison)}."), format)
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def _context(request: HttpRequest, comparison: Comparison) -> dict[str, Any]:
         "method": words.method(comparison),
         "tests_of_board": bool(comparison.tests) and not comparison.is_tested,
         "counts": _counts(comparison),
-        "computation": words.computation(comparison),
+        "computation": tables.computation(comparison),
         "figures_shown": row_rules.figures(comparison.setting),
     }
 
@@ -302,9 +302,9 @@ def _figures(comparison: Comparison) -> list[list[tuple[str, list[tuple[str, boo
 
     def cell(column: Column, place: int) -> tuple[str, bool, str]:
         shown = words.figure(comparison, column, place)
-        text = words.with_deviation(shown, column.measure)
+        text = tables.with_deviation(shown, column.measure)
         reason = "" if text != DASH else (shown.reason if shown else words.NO_FIGURE)
-        return text, words.is_best(comparison, column.measure.key, place), reason
+        return text, tables.is_best(comparison, column.measure.key, place), reason
 
     places = range(len(comparison.rows))
     return [

@@ -10,8 +10,9 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web.formatting import DASH, counted, signed
 from evalsvc.core.web.svg import Scale
 from evalsvc.evaluation.boards.ranking import Column
-from evalsvc.evaluation.comparison import words
+from evalsvc.evaluation.comparison import tables, words
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.sentences import points
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.pages import charts
 
@@ -39,12 +40,12 @@ class Difference:
 def differences(comparison: Comparison, a: int, b: int) -> list[dict[str, Any]]:
     """Return the differences of a pair in groups, percentages of a group drawn on one scale."""
     groups = []
-    measures = {tested.key: tested for tested in words.tested_measures(comparison)}
+    measures = {tested.key: tested for tested in tables.tested_measures(comparison)}
     parts = [
         ("", [measures[c.measure.key] for c in columns if c.measure.key in measures])
         for columns in grouped_columns(comparison)
     ]
-    for remark, part in (*parts, (words.CLASS_METHOD, words.tested_classes(comparison))):
+    for remark, part in (*parts, (words.CLASS_METHOD, tables.tested_classes(comparison))):
         tests = [
             (tested, test if test.a == a else test.turned())
             for tested in part
@@ -69,11 +70,11 @@ def grouped_columns(comparison: Comparison) -> list[list[Column]]:
     return [group for group in (first, rest) if group]
 
 
-def _difference(tested: words.Tested, test: ShownTest, scale: Scale | None, a: int) -> Difference:
+def _difference(tested: tables.Tested, test: ShownTest, scale: Scale | None, a: int) -> Difference:
     measure = tested.measure
     ends = (test.low, test.high) if test.low is not None and test.high is not None else None
-    text = DASH if test.difference is None else words.points(test.difference, measure)
-    interval = f"{words.points(ends[0], measure)} to {words.points(ends[1], measure)}" if ends else DASH
+    text = DASH if test.difference is None else points(test.difference, measure)
+    interval = f"{points(ends[0], measure)} to {points(ends[1], measure)}" if ends else DASH
     drawn: SafeString | str = ""
     if scale and measure.unit == "%" and test.difference is not None:
         series = 0 if test.winner is None else 1 if test.winner == a else 2

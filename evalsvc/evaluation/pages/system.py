@@ -21,7 +21,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED
 from evalsvc.evaluation.comparison import words
-from evalsvc.evaluation.comparison.words import with_deviation
+from evalsvc.evaluation.comparison.tables import with_deviation
 from evalsvc.evaluation.disclosure.policy import undefined
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import Measure, board_measures

@@ -18,7 +18,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import contributed
-from evalsvc.evaluation.comparison import compared, words
+from evalsvc.evaluation.comparison import compared, tables, words
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.sentences import Outcome
 from evalsvc.evaluation.disclosure import rules, shown_tests
@@ -169,7 +169,7 @@ def test_the_f1_of_frequent_classes_is_tested_as_one_family_over_all_pairs(
     assert len(known) > 3
     assert [test.p_holm for test in known] == pytest.approx(holm([test.p or 0 for test in known]).tolist())
     assert {test.test for test in known} == {compare.WELCH, "paired randomisation over sentences"}
-    table = words.tests_table(found, every=True)
+    table = tables.tests_table(found, every=True)
     assert [row[0].text for row in table.rows if row[0].text.startswith("F1 of ")].count("F1 of born_in") == 3
     Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
     assert computed(cast, benchmark, "Net", "Rules", "Tree").class_tests == {}
@@ -247,7 +247,7 @@ def test_hidden_gold_lets_out_no_test_over_few_items_that_differ(
     [test] = shown.tests["accuracy"]
     assert (test.low, test.high, test.p_text, test.p_holm_text, test.detectable) == (None, None, "", "", None)
     assert f"nothing is claimed: {shown_tests.FEW_DIFFER}." in words.paragraph(shown)[0]
-    assert {row[-1].text for row in words.tests_table(shown, every=True).rows} == {shown_tests.FEW_DIFFER}
+    assert {row[-1].text for row in tables.tests_table(shown, every=True).rows} == {shown_tests.FEW_DIFFER}
     organisers = of(cast, benchmark, "Rival", "Rules", person=cast.olga).tests["accuracy"]
     assert [test.p is not None for test in organisers] == [True]
     monkeypatch.setattr(shown_tests, "FEW", 2)

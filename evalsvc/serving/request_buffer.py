@@ -16,6 +16,7 @@ MEMORY_BYTES = 65_536  # of a body; a longer one goes to a temporary file
 END_OF_HEAD = b"\r\n\r\n"
 LENGTH = re.compile(rb"\r\ncontent-length:([^\r\n]*)", re.IGNORECASE)
 COOKIE = re.compile(rb"\r\ncookie:", re.IGNORECASE)
+DIGITS = re.compile(rb"[0-9]{1,19}")  # more, and gunicorn might read another number than this loop
 CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
 EXPECT = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -48,8 +49,7 @@ class Refusal:
 class RequestBuffer:
     """Head and body of one request; afterwards the source that gunicorn parses.
 
-    `rest` holds bytes of the next request, `size` counts those in the buffer. Framing that gunicorn will
-    refuse ends the body at the head, and drops the rest.
+    `rest` holds bytes of the next request, `size` counts those in the buffer.
     """
 
     def __init__(self, *, max_body: int, now: float, network: str = "") -> None:
@@ -106,7 +106,7 @@ class RequestBuffer:
 
     def _frame(self, head: bytes) -> None:
         """Set the length of the body from the head, or refuse the request."""
-        lengths = [value.strip() for value in LENGTH.findall(head)]
+        lengths = [value.strip(b" \t") for value in LENGTH.findall(head)]
         self.missing = 0
         if head.find(b"\r\n") > LINE_BYTES:
             self.refusal = Refusal(
@@ -116,7 +116,9 @@ class RequestBuffer:
             self.refusal = Refusal(400, "Send all cookies in one header.")
         elif CHUNKED.search(head):
             self.refusal = Refusal(411, "Send the body with Content-Length, not in chunks.")
-        elif len(lengths) == 1 and lengths[0].isdigit() and len(lengths[0]) < 20:
+        elif len(lengths) > 1 or not all(map(DIGITS.fullmatch, lengths)):
+            self.refusal = Refusal(400, "Send one Content-Length, of 1 to 19 digits.")
+        elif lengths:
             self.missing = int(lengths[0])
         if self.missing > self.max_body:
             detail = (

@@ -45,3 +45,20 @@ def test_the_slowest_request_of_the_network_with_most_bytes_is_the_largest(begun
     quick.close()
     assert largest([other, quick, slow], 10) is other
     assert largest([], 10) is None
+
+
+@pytest.mark.parametrize(
+    "value", ["", "-1", "+5", "0x5", "5, 5", "1_0", "\x0b5", "٣", "5" * 20, "0" * 18 + "46", "0" * 40 + "5"]
+)
+def test_a_length_but_one_to_nineteen_digits_is_refused_and_nothing_follows(value: str) -> None:
+    head = f"POST /login/ HTTP/1.1\r\nContent-Length: {value}\r\n\r\n".encode()
+    with closing(RequestBuffer(max_body=1_000_000, now=0)) as request:
+        request.feed(head + b"GET /healthz HTTP/1.1\r\n\r\n", now=0)
+        assert request.refusal is not None
+        assert (request.refusal.status, request.rest) == (400, b"")
+
+
+def test_a_length_of_nineteen_digits_is_read_with_its_zeros() -> None:
+    with closing(RequestBuffer(max_body=1_000_000, now=0)) as request:
+        request.feed(b"POST / HTTP/1.1\r\nContent-Length: \t0000000000000000005 \r\n\r\nabcdefg", now=0)
+        assert (request.refusal, request.complete, request.rest) == (None, True, b"fg")

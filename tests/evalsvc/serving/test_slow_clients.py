@@ -199,6 +199,15 @@ def test_a_request_with_two_lengths_is_refused_and_what_follows_is_no_request(we
     assert answer(connect(web, twice + hidden)).count(b"HTTP/1.1 ") == 1
 
 
+@pytest.mark.parametrize("length", ["0" * 18 + "46", "9" * 20, "9" * 4_301, "4, 4"])
+def test_a_length_that_is_no_number_is_refused_and_what_follows_is_no_request(web: Web, length: str) -> None:
+    hidden = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    head = b"POST /login/ HTTP/1.1\r\n" + HEAD + f"Content-Length: {length}\r\n\r\n".encode()
+    answers = answer(connect(web, head + hidden))
+    assert answers.startswith(b"HTTP/1.1 400 ")
+    assert answers.count(b"HTTP/1.1 ") == 1
+
+
 def test_a_body_cut_short_is_answered_as_such(web: Web) -> None:
     client = connect(web, UNFINISHED["a body"])
     client.shutdown(socket.SHUT_WR)

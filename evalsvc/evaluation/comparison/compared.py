@@ -274,16 +274,13 @@ def pairs_of_teams(one: BoardRow, other: BoardRow) -> int:
 def requested(setting: Setting, systems: Collection[str], *, person: Person | None) -> Comparison:
     """Return the comparison of systems, named as team/system, on a board."""
     names = list(dict.fromkeys(systems))
-    if not LEAST <= len(names) <= MOST:
-        detail = f"{counted(len(names), 'system')} chosen, expected {LEAST} to {MOST}."
-        hint = "Mark systems on the board, then compare them."
-        raise Conflict("bad_comparison", detail, hint=hint)
     board = leaderboard.board(setting, person=person)
-    if board.sealed:
-        raise Conflict("sealed", roles.sealed_until(setting))
     # rows of the board have the names of teams
     by_name = {f"{row.system.team_name}/{row.system.name}": row for row in board.rows}
     by_name |= {f"{row.system.team_slug}/{row.system.name}": row for row in board.rows}
+    _require_number({by_name[name].system.pk if name in by_name else name for name in names})
+    if board.sealed:
+        raise Conflict("sealed", roles.sealed_until(setting))
     for name in names:
         if name not in by_name:
             detail = f"{name[:200]!r} has no scored run under “{setting.title}”."
@@ -292,6 +289,14 @@ def requested(setting: Setting, systems: Collection[str], *, person: Person | No
             raise Conflict("unknown_system", detail, hint=hint)
     chosen = {by_name[name].system.pk for name in names}
     return Comparison(board, [row for row in board.rows if row.system.pk in chosen])
+
+
+def _require_number(systems: Collection[object]) -> None:
+    """Reject too few or too many systems; one may have been named twice, by slug and name of its team."""
+    if not LEAST <= len(systems) <= MOST:
+        detail = f"{counted(len(systems), 'system')} chosen, expected {LEAST} to {MOST}."
+        hint = "Mark systems on the board, then compare them."
+        raise Conflict("bad_comparison", detail, hint=hint)
 
 
 # ---- the job -----------------------------------------------------------------------------------------

@@ -6,9 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db.models.functions import Now
+from django.test import Client
+from django.urls import reverse
 
 from evalsvc.core.accounts.teams import create_team
 from evalsvc.core.errors.exceptions import Conflict
@@ -363,6 +366,24 @@ def test_what_cannot_be_compared_is_refused(
     with pytest.raises(Conflict) as refused:
         compared.requested(setting, [f"kelpie/{name}" for name in names], person=None)
     assert refused.value.code == code
+
+
+def test_one_system_under_two_names_is_no_comparison(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    """The slug and the name of a team name the same system."""
+    twice = {"systems": ["kelpie/Net", "Kelpie/Net"]}
+    client.force_login(cast.kim)
+    page = reverse("board-compare", args=["rel"], query=twice)
+    file = reverse("board-compare-file", args=["rel", "csv"], query=twice)
+    api = f"/api/v1/benchmarks/rel/compare?{urlencode(twice, doseq=True)}"
+    responses = [client.get(page), client.post(page), client.get(file), client.get(api), client.post(api)]
+    assert [response.status_code for response in responses] == [409] * 5
+    assert responses[-1].json()["code"] == "bad_comparison"
+    assert "1 system chosen, expected 2 to 10." in responses[0].content.decode()
+    assert StoredComparison.objects.count() == 0
+    three = {"systems": [*twice["systems"], "kelpie/Tree"]}
+    assert client.get(reverse("board-compare", args=["rel"], query=three)).status_code == 200
 
 
 def test_systems_are_also_named_with_the_team_as_boards_do(cast: BenchmarkCast, benchmark: Benchmark) -> None:

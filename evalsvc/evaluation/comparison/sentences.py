@@ -57,9 +57,7 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
     if measured(means[0], measure) == measured(means[1], measure):
         return f"{a.name} and {b.name} have the same {title} to the shown digits."
     if outcome.reason or outcome.low is None or outcome.high is None:
-        first, second = (a, b) if (means[0] > means[1]) == measure.higher_is_better else (b, a)
-        above = f"{first.name} is {measured(abs(means[0] - means[1]), measure)} {title}"
-        return f"{above} above {second.name}; nothing is claimed: {outcome.reason}."
+        return unclaimed(title, measure, a, b, outcome.reason)
     shown = means[0] - means[1] if outcome.difference is None else outcome.difference
     interval = f"{points(outcome.low, measure)} to {points(outcome.high, measure)}"
     none = f"No difference between {a.name} and {b.name} could be shown: {points(shown, measure)}"
@@ -69,6 +67,14 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
         else f"; differences under {measured(outcome.detectable, measure)} would mostly go unseen"
     )
     return f"{none}, 95 % interval {interval}{unseen}."
+
+
+def unclaimed(title: str, measure: ComparedFormat, a: Side, b: Side, reason: str) -> str:
+    """Say which of two figures is better, and why that claims nothing."""
+    means = (a.mean or 0.0, b.mean or 0.0)
+    first, second = (a, b) if (means[0] > means[1]) == measure.higher_is_better else (b, a)
+    lead = measured(abs(means[0] - means[1]), measure)
+    return f"{first.name} is {lead} {title} better than {second.name}; nothing is claimed: {reason}."
 
 
 def remark(outcome: Outcome) -> str:

@@ -13,6 +13,7 @@ from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.sentences import Side
 from evalsvc.evaluation.disclosure.policy import WITHHELD
 from evalsvc.evaluation.measures.menu import Measure
 
@@ -111,10 +112,8 @@ def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | Non
         pair = (tests.places[order[0]], tests.places[order[1]])
         remark = sentences.remark(words.outcome(tests, column, *pair))
         return f"{words.sentence(tests, column, *pair)} {remark}".rstrip()
-    means = [column.figures[system].mean or 0.0 for system in order[:2]]
-    lead = measured(abs(means[0] - means[1]), column.measure)
-    ahead = f"{names[order[0]]} is {lead} {column.title} above {names[order[1]]}"
-    return f"{ahead}; nothing is claimed: {untested}."
+    a, b = (Side(names[system], column.figures[system].mean) for system in order[:2])
+    return sentences.unclaimed(column.title, column.measure, a, b, untested)
 
 
 def _in_front(column: Column, tests: BoardComparison) -> list[int]:

@@ -13,6 +13,8 @@ from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.rank_reversals import reversals
 from evalsvc.evaluation.boards.ranking import Column
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED, run_statistics
+from evalsvc.evaluation.comparison import sentences
+from evalsvc.evaluation.comparison.sentences import Outcome, Side
 from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.pages.board_headline import sentence
@@ -41,7 +43,9 @@ def column(
 @pytest.mark.parametrize("of_alder", [runs(0.70, 0.72), runs(0.71), runs(0.60, 0.82)])
 def test_a_lead_is_named_without_a_claim(of_alder: RunStatistics) -> None:
     text = sentence(column(a=of_alder, b=runs(0.60, 0.62)), [], NAMES)
-    assert text == ("“Alder” is 10.0 micro F1 above “Birch”; nothing is claimed: these two are not tested.")
+    assert text == (
+        "“Alder” is 10.0 micro F1 better than “Birch”; nothing is claimed: these two are not tested."
+    )
 
 
 def test_figures_that_look_equal_have_no_leader() -> None:
@@ -143,3 +147,8 @@ def test_the_lowest_leads_where_lower_is_better() -> None:
     lower = replace(column("error", a=runs(0.1, 0.11), b=runs(0.3, 0.31)), measure=measure)
     assert lower.order == [A, B]
     assert lower.ranks == {A: 1, B: 2}
+    words = "is 20.0 error better than"
+    assert sentence(lower, [], NAMES).startswith(f"“Alder” {words} “Birch”; nothing is claimed")
+    outcome = Outcome("", None, None, None, "", None, None, "not tested")
+    compared = sentences.sentence("error", measure, Side("B", 0.3), Side("A", 0.1), outcome)
+    assert compared == f"A {words} B; nothing is claimed: not tested."

@@ -23,7 +23,8 @@ from evalsvc.evaluation.roles import Person
 ALPHA = 0.05
 JOINT_METHOD = (
     "Ahead in every setting: the greatest p of the settings is below .05 (intersection–union test). Ahead in"
-    " some: Holm over the settings. p are those after Holm over the pairs of a setting."
+    " some: Holm over the settings. p are those after Holm over the pairs of a setting: the greatest of a"
+    " range where one is shown, 1 without a test."
 )
 
 
@@ -73,8 +74,9 @@ class Joint:
     """Two systems by a measure in all settings with figures of both, of which `untested` lack a test.
 
     `places` are those of the comparison. `ahead` counts the settings in which the first, or the second, is
-    ahead by Holm over the settings. `winner` is the place of the system that is ahead in every setting, and
-    p the greatest of the settings, None while only ranges are shown.
+    ahead by Holm over the settings; in so many `alone` one is by the test of that setting. `winner` is the
+    place of the system that is ahead in every setting, and p the greatest of the settings, None where some
+    show only ranges.
     """
 
     places: tuple[int, int]
@@ -83,35 +85,34 @@ class Joint:
     winner: int | None
     p: float | None
     untested: int = 0
+    alone: int = 0
 
 
 def joint(
     places: tuple[int, int],
     winners: Sequence[int | None],
-    p_values: Sequence[float | None],
+    p_values: Sequence[float],
     *,
     untested: int = 0,
+    has_ranges: bool = False,
 ) -> Joint | None:
     """Test a pair over several settings; None with fewer than two that are tested.
 
     `winners` are the places of the systems ahead by the test of each setting, `p_values` its p after Holm
-    over the pairs of the setting, None where only a range is shown. An untested setting has p = 1: whoever
-    computes tests would choose else in which ones a system is ahead. All winners the same: significant in
-    every setting at once without adjustment (intersection–union, Berger 1982). How many are at once, which
-    settings left open: Holm over the settings (Dror et al. 2017); without p, none of several is counted.
+    over the pairs of the setting, the greatest of its range where that alone is shown: so this tells no more
+    than the ranges. An untested setting has p = 1: whoever computes tests would choose else in which ones a
+    system is ahead. All winners the same: significant in every setting at once without adjustment
+    (intersection–union, Berger 1982). How many are at once, which settings left open: Holm over the settings
+    (Dror et al. 2017).
     """
     if len(winners) - untested < LEAST:
         return None
-    unanimous = len(set(winners)) == 1 and winners[0] is not None
-    if None in p_values:
-        counts = Counter(winners) if unanimous else Counter[int | None]()
-        p = None
-    else:
-        known = [each for each in p_values if each is not None]
-        counts, p = Counter(winners if unanimous else _kept_by_holm(winners, known)), max(known)
+    winner = winners[0] if len(set(winners)) == 1 else None
+    counts = Counter(_kept_by_holm(winners, p_values) if winner is None else winners)
     ahead = (counts[places[0]], counts[places[1]])
-    winner = winners[0] if unanimous else None
-    return Joint(places, len(winners), ahead, winner, p if unanimous else None, untested)
+    p = None if winner is None or has_ranges else max(p_values)
+    alone = sum(each is not None for each in winners)
+    return Joint(places, len(winners), ahead, winner, p, untested, alone)
 
 
 def _kept_by_holm(winners: Sequence[int | None], p_values: Sequence[float]) -> list[int | None]:
@@ -184,8 +185,8 @@ class AcrossSettings:
     def _joint(self, places: tuple[int, int]) -> Joint | None:
         systems = [self.here.rows[place].system.pk for place in places]
         winners: list[int | None] = []
-        p_values: list[float | None] = []
-        untested, key = 0, self.column.measure.key
+        p_values: list[float] = []
+        untested, has_ranges, key = 0, False, self.column.measure.key
         for comparison in (self.here, *self.others):
             there = {row.system.pk: (place, row.figure(key)) for place, row in enumerate(comparison.rows)}
             placed = [there.get(system, (0, None)) for system in systems]
@@ -199,8 +200,9 @@ class AcrossSettings:
                 p_values.append(1.0)
             else:
                 winners.append(None if test.winner is None else places[(a, b).index(test.winner)])
-                p_values.append(test.p_holm)
-        return joint(places, winners, p_values, untested=untested)
+                p_values.append(test.greatest_p_holm)
+                has_ranges |= test.p_holm is None
+        return joint(places, winners, p_values, untested=untested, has_ranges=has_ranges)
 
     def sentence(self, pair: Joint) -> str:
         """State what may be claimed of a pair over the settings."""
@@ -213,7 +215,11 @@ class AcrossSettings:
             return f"{first} is ahead of {second} by {title} in {every} settings (greatest p {p})."
         settings = f"{n} settings" + (f", {pair.untested} of them not tested" if pair.untested else "")
         if not any(pair.ahead):
-            return f"No difference between {a} and {b} by {title} could be shown in any of {settings}."
+            none = f"No difference between {a} and {b} by {title}"
+            if pair.alone:  # which the sentence on that setting states
+                single = f"by single tests one is ahead in {pair.alone}"
+                return f"{none} is left after Holm over {settings}; {single}."
+            return f"{none} could be shown in any of {settings}."
         ahead = " and ".join(
             f"{name} is ahead in {count}" for name, count in zip((a, b), pair.ahead, strict=True) if count
         )

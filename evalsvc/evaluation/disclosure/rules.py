@@ -69,6 +69,11 @@ def greatest_p(p: float) -> float:
     return next((bound - TINY for bound, _ in P_BOUNDS if p < bound), 1.0)
 
 
+def greatest_of(range_shown: str) -> float:
+    """Return the greatest p of a range as it is shown."""
+    return next((bound - TINY for bound, text in P_BOUNDS if text == range_shown), 1.0)
+
+
 def ladder(scores: Iterable[float], eta: float, *, higher: bool = True) -> list[float]:
     """Return the figures that a Ladder of step η shows.
 

@@ -89,6 +89,11 @@ class ShownTest:
     reason: str
     winner: int | None
 
+    @property
+    def greatest_p_holm(self) -> float:
+        """Adjusted p, the greatest of its range where that alone is shown."""
+        return rules.greatest_of(self.p_holm_text) if self.p_holm is None else self.p_holm
+
     def turned(self) -> ShownTest:
         """Return the same test of B − A."""
         difference, low, high, d = (

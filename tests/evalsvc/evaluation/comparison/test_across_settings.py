@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.comparison.across_settings import AcrossSettings, Joint, joint, two_settings
+from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.models import Benchmark, Setting
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.test_leaderboard import scored
@@ -40,30 +41,40 @@ def test_turned_pairs_of_the_printed_table_are_counted() -> None:
     assert (alike.tied, alike.tau_b) == (1, None)
 
 
+SHOWN = {text: rules.greatest_of(text) for text in ("< .001", "< .01", "< .05", "≥ .05")}
+
+
 @pytest.mark.parametrize(
     ("winners", "p_values", "expected"),
     [
         ([0], [0.01], None),
         # a setting without a test: not ahead in every one, whoever chose those that are tested
-        ([0, 0, UNTESTED], [0.01, 0.02, 1.0], Joint((0, 1), 3, (2, 0), None, None, untested=1)),
+        ([0, 0, UNTESTED], [0.01, 0.02, 1.0], Joint((0, 1), 3, (2, 0), None, None, untested=1, alone=2)),
         ([0, UNTESTED], [0.01, 1.0], None),
         # each p alone is below .05: ahead everywhere, without adjustment
-        ([0, 0, 0], [0.04, 0.01, 0.03], Joint((0, 1), 3, (3, 0), 0, 0.04)),
+        ([0, 0, 0], [0.04, 0.01, 0.03], Joint((0, 1), 3, (3, 0), 0, 0.04, alone=3)),
         # of three settings, .02 · 3 and .03 · 3 are too much
-        ([0, None, 0], [0.03, 0.6, 0.02], Joint((0, 1), 3, (0, 0), None, None)),
-        ([1, None, 0], [0.01, 0.6, 0.02], Joint((0, 1), 3, (1, 1), None, None)),
-        # ranges alone, where the gold is hidden
-        ([1, 1], [None, None], Joint((0, 1), 2, (0, 2), 1, None)),
-        ([1, None], [None, None], Joint((0, 1), 2, (0, 0), None, None)),
+        ([0, None, 0], [0.03, 0.6, 0.02], Joint((0, 1), 3, (0, 0), None, None, alone=2)),
+        ([1, None, 0], [0.01, 0.6, 0.02], Joint((0, 1), 3, (1, 1), None, None, alone=2)),
         ([None, None], [0.2, 0.3], Joint((0, 1), 2, (0, 0), None, None)),
+        # ranges alone, where the gold is hidden: the greatest p of each counts
+        ([1, 1], ["< .05", "< .05"], Joint((0, 1), 2, (0, 2), 1, None, alone=2)),
+        ([1, None], ["< .05", "≥ .05"], Joint((0, 1), 2, (0, 0), None, None, alone=1)),
+        ([1, None], ["< .01", "≥ .05"], Joint((0, 1), 2, (0, 1), None, None, alone=1)),
+        ([1, 1, UNTESTED], ["< .001", "< .001", 1.0], Joint((0, 1), 3, (0, 2), None, None, 1, alone=2)),
+        # two open settings and a hidden one
+        ([0, 0, None], [0.001, 0.001, "≥ .05"], Joint((0, 1), 3, (2, 0), None, None, alone=2)),
+        ([0, 0, 0], [0.001, 0.001, "< .05"], Joint((0, 1), 3, (3, 0), 0, None, alone=3)),
     ],
 )
 def test_a_pair_is_ahead_in_all_settings_or_in_those_that_holm_leaves(
-    winners: list[int | None], p_values: list[float | None], expected: Joint | None
+    winners: list[int | None], p_values: list[float | str], expected: Joint | None
 ) -> None:
     untested = winners.count(UNTESTED)
     known = [None if each == UNTESTED else each for each in winners]
-    assert joint((0, 1), known, p_values, untested=untested) == expected
+    greatest = [SHOWN[each] if isinstance(each, str) else each for each in p_values]
+    has_ranges = greatest != p_values
+    assert joint((0, 1), known, greatest, untested=untested, has_ranges=has_ranges) == expected
 
 
 @pytest.mark.parametrize(("settings", "where"), [(2, "both settings"), (3, "all 3 settings")])
@@ -74,6 +85,13 @@ def test_a_sentence_counts_the_settings_in_which_a_system_is_ahead(settings: int
     assert sentence == f"Net is ahead of Tree by micro F1 in {where} (greatest p .040)."
     found = AcrossSettings(here, []).sentence(Joint((0, 1), 3, (2, 0), None, None, untested=1))
     assert found == "Net and Tree by micro F1 in 3 settings, 1 of them not tested: Net is ahead in 2."
+    found = AcrossSettings(here, []).sentence(Joint((0, 1), 3, (0, 0), None, None, alone=2))
+    assert found == (
+        "No difference between Net and Tree by micro F1 is left after Holm over 3 settings;"
+        " by single tests one is ahead in 2."
+    )
+    found = AcrossSettings(here, []).sentence(Joint((0, 1), 3, (0, 0), None, None))
+    assert found == "No difference between Net and Tree by micro F1 could be shown in any of 3 settings."
 
 
 @pytest.fixture
@@ -110,7 +128,7 @@ def test_a_page_shows_the_systems_in_the_other_settings(
         page = client.get(address(cast, setting=setting)).content.decode()
         assert "not tested yet" not in page
         assert "Of 1 pair, “Held-out” keeps the order of 0 and reverses 1; 0 have equal figures." in page
-        assert "by accuracy could be shown in any of 2 settings." in page
+        assert "by accuracy is left after Holm over 2 settings; by single tests one is ahead in 1." in page
         assert page.count("Kendall’s τ-b −1.00") == 1
         svg = client.get(address(cast, "board-compare-file", "svg", setting=setting, table="main-held"))
         assert svg.content.startswith(b"<svg")

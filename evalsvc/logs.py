@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from typing import Any
+from urllib.parse import quote, unquote
 
 from evalsvc.core import log_context
 
@@ -19,19 +20,41 @@ REPEATED = (
 )
 # Secrets of invitations and password resets, mistyped ones too, and what a provider adds to its redirects.
 SECRET_PATH = re.compile(
-    r"(/join/+|/password/+(?!sent/))[^/\s?#\"']+(?:/+(?!accept/|set-password/)[^/\s?#\"']+)?", re.IGNORECASE
+    r"(/join/+|/password/+(?!sent/))(?:\s+(?=[\w-]{20}))?[^/\s?#\"']+"
+    r"(?:/+(?!accept/|set-password/)[^/\s?#\"']+)?",
+    re.IGNORECASE,
 )
-SECRET_TOKEN = re.compile(r"\b(evs_)\w{8,}")
-SECRET_FIELD = re.compile(
-    r"(?<![\w-])((?:code|state|token|secret|password|id_token)=)[^&\s\"']+", re.IGNORECASE
-)
+SECRET_TOKEN = re.compile(r"(evs_)[\w-]{8,}")
+FIELDS = "code|state|token|secret|password|(?:id|access|refresh)_token|sessionid|csrfmiddlewaretoken"
+SECRET_FIELD = re.compile(rf"(?<![\w-])((?:{FIELDS}|error_description)=)[^&\s\"']+", re.IGNORECASE)
+SECRET_LINE = re.compile(r"(Invalid HTTP (?:method|request line): ).+")  # it may be anything
+WORD = re.compile(r"[^\s\"']+")
+MOST_ENCODED = 5  # addresses within addresses
+PLAIN = "!#$&()*+,/:;=?@[]%"  # and what `quote` leaves: a decoded line end would begin another line
 
 
 def without_secrets(text: str) -> str:
-    """Mask the secrets that stand in addresses."""
-    for secret in (SECRET_PATH, SECRET_FIELD, SECRET_TOKEN):
+    """Mask the secrets that stand in addresses, percent-encoded ones too."""
+    text = _masked(text)
+    return WORD.sub(_masked_inside, text) if "%" in text else text
+
+
+def _masked(text: str) -> str:
+    for secret in (SECRET_PATH, SECRET_FIELD, SECRET_TOKEN, SECRET_LINE):
         text = secret.sub(r"\1***", text)
     return text
+
+
+def _masked_inside(match: re.Match[str]) -> str:
+    """Return a word as it is, or decoded and masked if that shows a secret."""
+    text, has_secret = match[0], False
+    for _ in range(MOST_ENCODED):
+        plain = unquote(text)
+        if plain == text:
+            break
+        text = _masked(plain)
+        has_secret |= text != plain
+    return quote(text, safe=PLAIN) if has_secret else match[0]
 
 
 def logging_config(level: str, format: str = "line") -> dict[str, Any]:

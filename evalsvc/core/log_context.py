@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
 HEADER = "X-Request-ID"
-USABLE = re.compile(r"[A-Za-z0-9._-]{8,64}")
+USABLE = re.compile(r"(?!.*evs_)[A-Za-z0-9._-]{8,64}")  # no token, as lines of the log end with it
 
 _ids: ContextVar[dict[str, str]] = ContextVar("log_ids", default={})  # noqa: B039 - replaced, never changed
 

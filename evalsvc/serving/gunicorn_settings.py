@@ -25,7 +25,7 @@ JSON_FIELDS = {
 }
 BROKER_SECONDS, BROKER_WAITS = 2, ("socket_timeout", "read_timeout", "write_timeout")
 AS_JSON = os.environ.get("LOG_FORMAT") == "json"
-FIELDS = ("r", "U", "q", "f", "{referer}i")
+FIELDS = ("r", "U", "q", "f", "a", "{referer}i", "{user-agent}i")
 
 worker_class = "evalsvc.serving.worker.BufferingWorker"
 logger_class = "evalsvc.serving.gunicorn_settings.MaskedLogger"
@@ -35,7 +35,7 @@ umask = 0o077
 preload_app = True
 limit_request_line = LINE_BYTES
 accesslog = "-"
-access_log_format = '%(h)s %(l)s %(u)s %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %({x-request-id}o)s'
+access_log_format = '%(h)s - - %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %({x-request-id}o)s'
 control_socket_disable = True
 # Django alone reads what a proxy says; gunicorn would take SCRIPT_NAME from any local client
 forwarder_headers, forwarded_allow_ips = "", ""
@@ -91,6 +91,6 @@ class MaskedLogger(Logger):
     def atoms(self, *arguments: Any) -> dict[str, Any]:
         fields: dict[str, Any] = super().atoms(*arguments)
         masked = {name: without_secrets(fields[name]) for name in FIELDS if fields.get(name)}
-        # cookies and tokens are in no line, whatever the format
-        hidden = dict.fromkeys(("{cookie}i", "{authorization}i"), "-")
+        # cookies and tokens are in no line, whatever the format; people send tokens as a user, too
+        hidden = dict.fromkeys(("{cookie}i", "{authorization}i", "u"), "-")
         return {**fields, **masked, **hidden}

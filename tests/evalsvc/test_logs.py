@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from base64 import b64encode
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -87,7 +88,26 @@ def test_times_of_the_log_are_in_utc() -> None:
         ("/password/sent/", "/password/sent/"),
         ("/password/", "/password/"),
         ("/single-sign-on/back/?code=sesame&state=sesame", "/single-sign-on/back/?code=***&state=***"),
+        ("/api/v1/evs_w3t-zrLMqsesame/x", "/api/v1/evs_***/x"),
+        ("/api/v1/x?q=Bearer+evs_-esame1-234", "/api/v1/x?q=Bearer+evs_***"),
+        ("/%2Fevs_sesame-1234", "/%2Fevs_***"),
+        ("/boards/?q=evs%5Fsesame-123%20a", "/boards/?q=evs_***%20a"),
+        ("/%6aoin/sesame/", "/join/***/"),
+        ("/join%2fsesame", "/join/***"),
+        ("/join/ sesame-sesame-sesame/", "/join/***/"),
+        ("/join/ or /password/ of 1", "/join/ or /password/ of 1"),
+        ("Invalid HTTP method: 'sesame' of 6", "Invalid HTTP method: ***"),
+        ("Invalid HTTP request line: 'GET /\x01sesame", "Invalid HTTP request line: ***"),
+        ("/login/?page=1&next=%2Fjoin%2Fsesame%2F", "/login/?page=1&next=/join/***/"),
+        ("/login/?next=%252Fpassword%252FMQ%252Fsesame", "/login/?next=/password/***"),
+        ("/single-sign-on/back/?%63ode=sesame", "/single-sign-on/back/?code=***"),
+        ("/login/?next=%3Ftoken%3D1%2526sesame", "/login/?next=?token=***"),
+        ("/back/?error=x&error_description=sesame", "/back/?error=x&error_description=***"),
+        ("/?access_token=sesame", "/?access_token=***"),
+        ("/?sessionid=sesame&csrfmiddlewaretoken=sesame", "/?sessionid=***&csrfmiddlewaretoken=***"),
+        ("/%6aoin/sesame/%0a%22Fault%22", "/join/***/%0A%22Fault%22"),
         ("/boards/x/?run=1&barcode=2", "/boards/x/?run=1&barcode=2"),
+        ("/boards/x/?q=%E5%8C%97&r=50%", "/boards/x/?q=%E5%8C%97&r=50%"),
     ],
 )
 def test_secrets_of_addresses_are_masked(path: str, masked: str) -> None:
@@ -192,3 +212,26 @@ def test_the_json_line_of_a_request_has_numbers_to_filter_by(
     logger.access(response, SimpleNamespace(headers=[]), environ, timedelta(milliseconds=1_500))
     line = json.loads(logs.json_formatter().format(caplog.records[-1]))
     assert (line["status"], line["bytes"], line["seconds"], line["path"]) == (404, 12, 1.5, "/join/***/")
+
+
+def test_a_line_of_a_request_holds_no_secret_of_its_headers() -> None:
+    """People send a token as the user of Basic authentication, which the line would name."""
+    token = "evs_w3t-zrLMqsesame"
+    environ = {"REQUEST_METHOD": "GET", "RAW_URI": f"/boards/?q={token}", "PATH_INFO": "/boards/"}
+    environ |= {"SERVER_PROTOCOL": "HTTP/1.1", "REMOTE_ADDR": "127.0.0.1", "HTTP_USER_AGENT": f"x {token}"}
+    environ |= {"HTTP_AUTHORIZATION": f"Basic {b64encode(f'{token}:'.encode()).decode()}"}
+    environ |= {"HTTP_REFERER": "http://127.0.0.1/%6aoin/sesame/"}
+    config = Config()
+    config.set("access_log_format", gunicorn_settings.access_log_format)
+    logger = gunicorn_settings.MaskedLogger(config)
+    response = SimpleNamespace(status="401 Unauthorized", sent=12, headers=[("X-Request-ID", "r-1234567")])
+    atoms = logger.atoms(response, SimpleNamespace(headers=[]), environ, timedelta(seconds=1))
+    assert "sesame" not in config.access_log_format % atoms
+    assert not [name for name in gunicorn_settings.JSON_FIELDS.values() if "sesame" in str(atoms.get(name))]
+    assert atoms["u"] == "-"
+
+
+@pytest.mark.django_db
+def test_a_token_is_no_id_of_a_request(client: Client) -> None:
+    response = client.get("/healthz", headers={"X-Request-ID": "evs_w3t-zrLMqsesame"})
+    assert "sesame" not in response["X-Request-ID"]

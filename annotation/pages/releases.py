@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from annotation.releases.checksums import Opened
 from annotation.releases.composition import Composition
 from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_of
+from annotation.releases.layout import MANIFEST, ONTOLOGY, STATISTICS
 from annotation.releases.listing import listing, parts_of
 from annotation.testset import board_moves, count_hiding, logged_changes
 from annotation.testset_overlap import overlapping
@@ -35,10 +36,13 @@ from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import TooLarge
 from evalsvc.core.web.downloads import parts_file, zip_file
 from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.json_parser import count_starts
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.views import attempt, page, takes
 
-MAX_BYTES, MAX_SECONDS = 15_000_000, 2.0  # of a request; the command has no limit
+MAX_BYTES, MAX_SECONDS = 15_000_000, 1.5  # of a request; the command has no limit
+MAX_VALUES = 100_000  # of each file that is read at once
+COMMAND = "Use manage.py verify_release."
 
 MAX_LINES, MAX_LABELS = 200, 20  # of a page, of a line on it
 
@@ -56,9 +60,7 @@ class FilesField(forms.FileField):
         files = [super(FilesField, self).clean(file, initial) for file in data or [None]]
         size = sum(file.size for file in files)
         if size > MAX_BYTES:
-            detail = (
-                f"The files have {size:,} bytes; the page checks {MAX_BYTES:,}. Use manage.py verify_release."
-            )
+            detail = f"The files have {size:,} bytes; the page checks {MAX_BYTES:,}. {COMMAND}"
             raise forms.ValidationError(detail, code="too_large")
         return files
 
@@ -121,15 +123,27 @@ def _checked(files: dict[str, Opened]) -> CheckResult:
 
     def tick() -> None:
         if time.thread_time() - begun > MAX_SECONDS:
-            hint = "Use manage.py verify_release."
-            raise TooLarge("too_large", "The files take too long to check in a request.", hint=hint)
+            raise TooLarge("too_large", "The files take too long to check in a request.", hint=COMMAND)
 
+    for name in files.keys() & {MANIFEST, ONTOLOGY, STATISTICS}:
+        _require_few_values(name, files[name](), tick)
     return check(files, tick)
+
+
+def _require_few_values(name: str, lines: Iterable[bytes], tick: Callable[[], None]) -> None:
+    values = 0
+    for line in lines:
+        tick()
+        values += count_starts(line)
+        if values > MAX_VALUES:
+            raise TooLarge("too_large", f"{name} has more than {MAX_VALUES:,} values.", hint=COMMAND)
 
 
 def opened(file: UploadedFile) -> Opened:
     def lines() -> Iterator[bytes]:
-        yield from file.open()
+        stream = file.open().file  # the wrapper copies a long line anew for each of its chunks
+        assert stream is not None
+        yield from stream
 
     return lines
 

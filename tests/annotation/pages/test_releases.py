@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -54,6 +55,31 @@ def test_a_copy_is_checked_without_a_login_a_few_times_an_hour(
     assert reverse("release", args=[test_set.slug]) in response.content.decode()
     rejected = client.post(CHECK, {"copies": files_of(tmp_path)})
     assert (rejected.status_code, "Retry-After" in rejected.headers) == (429, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("manifest.json", '{"excluded": [' + "1, " * releases.MAX_VALUES + "1]}"),
+        ("ontology.json", '{"labels": [' + "{}, " * releases.MAX_VALUES + "{}]}"),
+        ("statistics.json", '{"labels": {' + '"a": 1,\n' * releases.MAX_VALUES + '"a": 1}}'),
+    ],
+)
+def test_a_check_reads_so_many_values_of_a_file_of_a_copy(client: Client, name: str, content: str) -> None:
+    file = SimpleUploadedFile(name, content.encode())
+    response = client.post(CHECK, {"copies": [file]})
+    (error,) = response.context["form"].errors["copies"]
+    assert error == f"{name} has more than 100,000 values. Use manage.py verify_release."
+
+
+def test_lines_of_a_copy_end_where_those_of_a_folder_do() -> None:
+    """A file without a line end was joined from its chunks, in quadratic time."""
+    content = b"a\rb\nc" * 40_000
+    for file in (SimpleUploadedFile("a", content), TemporaryUploadedFile("a", "text/plain", 0, None)):
+        if isinstance(file, TemporaryUploadedFile):
+            file.write(content)
+        lines = releases.opened(file)
+        assert [list(lines()) for _ in range(2)] == [list(BytesIO(content))] * 2
 
 
 def test_a_check_needs_files_and_has_a_limit(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

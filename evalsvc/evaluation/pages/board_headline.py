@@ -8,7 +8,6 @@ from itertools import takewhile
 from django.utils.text import capfirst
 
 from evalsvc.core.web.formatting import counted, listed, measured, quoted
-from evalsvc.evaluation.boards.rank_reversals import Reversal
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
@@ -16,6 +15,7 @@ from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.sentences import Side
 from evalsvc.evaluation.disclosure.policy import WITHHELD
 from evalsvc.evaluation.measures.menu import Measure
+from evalsvc.evaluation.pages.board_reversals import TestedReversal
 
 NOT_TESTED = "these two are not tested"
 PAIR, LISTED = 2, 4  # systems whose test says all; systems named in a row
@@ -23,7 +23,7 @@ PAIR, LISTED = 2, 4  # systems whose test says all; systems named in a row
 
 def sentence(
     column: Column,
-    groups: Sequence[Sequence[Reversal]],
+    groups: Sequence[Sequence[TestedReversal]],
     names: Mapping[int, str],
     tests: BoardComparison | None = None,
     untested: str = NOT_TESTED,
@@ -33,11 +33,8 @@ def sentence(
     sentences, first = [_leader(column, names, tests, untested)], next(iter(column.order), None)
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
-            better = f"By {pair.here.title} {names[pair.first]} has the better figure"
-            # the same measure on another setting is named once
-            elsewhere = pair.there.title.removeprefix(f"{pair.here.title} ")
-            by = "by " if elsewhere == pair.there.title else ""
-            sentences.append(f"{better}, {names[pair.second]} {by}{elsewhere}.")
+            better = "is ahead of" if pair.confirmed else "has a better figure than"
+            sentences.append(f"By {pair.there.title}, {names[pair.second]} {better} {names[pair.first]}.")
     return " ".join(sentences)
 
 

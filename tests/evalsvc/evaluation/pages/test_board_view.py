@@ -94,22 +94,24 @@ def test_only_the_first_systems_are_compared_in_pairs(monkeypatch: pytest.Monkey
 def test_the_sentence_names_a_reversal_by_both_measures() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.50, 0.51))
-    text = sentence(here, [reversals(here, [there])], NAMES)
-    assert text.endswith("By micro F1 “Alder” has the better figure, “Birch” by macro F1.")
+    text = sentence(here, [reversed_pairs(here, [Order(there, None)])], NAMES)
+    assert text.endswith(" By macro F1, “Birch” has a better figure than “Alder”.")
 
 
-def test_the_same_measure_on_another_setting_is_named_once() -> None:
+def test_the_sentence_says_ahead_only_where_tests_confirm_both_orders() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61))
     there = column("micro F1 on “Held-out”", a=runs(0.40, 0.41), b=runs(0.50, 0.51))
-    text = sentence(here, [reversals(here, [there])], NAMES)
-    assert text.endswith("By micro F1 “Alder” has the better figure, “Birch” on “Held-out”.")
+    [pair] = reversed_pairs(here, [Order(there, None)])
+    untested = sentence(here, [[pair]], NAMES)
+    assert untested.endswith(" By micro F1 on “Held-out”, “Birch” has a better figure than “Alder”.")
+    confirmed = sentence(here, [[replace(pair, confirmed=True)]], NAMES)
+    assert confirmed.endswith(" By micro F1 on “Held-out”, “Birch” is ahead of “Alder”.")
 
 
 def test_a_reversal_of_others_is_not_in_the_headline() -> None:
-    """It says whose figure is better: a reader takes that for the first of the board."""
     here = column(a=runs(0.70), b=runs(0.60), c=runs(0.50))
     there = column("macro F1", a=runs(0.70), b=runs(0.10), c=runs(0.45))
-    assert "Birch has" not in sentence(here, [reversals(here, [there])], NAMES)
+    assert "By macro F1" not in sentence(here, [reversed_pairs(here, [Order(there, None)])], NAMES)
 
 
 def test_a_reversal_within_the_shown_digits_is_none() -> None:
@@ -137,8 +139,8 @@ def test_orders_by_two_golds_agree_as_in_the_table_of_a_paper() -> None:
 def test_a_reversal_of_the_leader_is_named_before_others() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61), c=runs(0.50, 0.51))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.10, 0.11), c=runs(0.45, 0.451))
-    assert "“Alder” has the better figure, “Cedar” by macro F1" in sentence(
-        here, [reversals(here, [there])], NAMES
+    assert "By macro F1, “Cedar” has a better figure than “Alder”." in sentence(
+        here, [reversed_pairs(here, [Order(there, None)])], NAMES
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
-from evalsvc.core.web.formatting import DASH, counted, measured, number, percent
+from evalsvc.core.web.formatting import DASH, counted, measured, number, percent, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.inputs import count_items
@@ -141,7 +141,7 @@ def finding_of_curves(drawn: Sequence[Series]) -> str:
     if not best:
         return "Precision against recall"
     f1, name = max(best, key=lambda each: each[0])
-    return f"The curve of {name} reaches the highest F1, {percent(f1)}"
+    return f"The curve of {quoted(name)} reaches the highest F1, {percent(f1)}"
 
 
 # ---- classes -------------------------------------------------------------------------------------
@@ -267,4 +267,4 @@ def draw_weights(rows: Sequence[ClassWeights], *, narrow: bool = False, class_: 
 def finding_of_weights(rows: Sequence[ClassWeights]) -> str:
     """Compare the weights of the most frequent class in the extreme schemes."""
     weighted, macro = (percent(rows[0].weights[at], digits=0) for at in (0, -1))
-    return f"“{rows[0].title}” weighs {weighted} % in weighted, {macro} % in macro F1"
+    return f"{quoted(rows[0].title)} weighs {weighted} % in weighted, {macro} % in macro F1"

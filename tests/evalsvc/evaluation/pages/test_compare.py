@@ -11,7 +11,13 @@ from django.urls import reverse
 
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.pages.compare_figures import ClassWeights, curves_table, draw_curves, draw_weights
+from evalsvc.evaluation.pages.compare_figures import (
+    ClassWeights,
+    curves_table,
+    draw_curves,
+    draw_weights,
+    finding_of_curves,
+)
 from evalsvc.evaluation.pages.comparison_charts import DOTTED, Series
 from tests.cast.benchmarks import BenchmarkCast
 from workers.runner import run_next
@@ -187,6 +193,11 @@ def test_held_out_curves_are_dotted_beside_those_on_labels_by_people(cast: Bench
     assert "Net, held-out: best F1 at recall 0.50, precision 0.70" in drawn
     assert [head.title for head in curves_table(series).heads] == ["Recall", "Net", "Net, held-out", "Tree"]
     assert "held-out" not in draw_curves([Series("Net", points, None), Series("Tree", points, None)])
+
+
+def test_titles_of_charts_quote_names_that_contain_quotation_marks() -> None:
+    curve = Series("Net “tuned”", [(0.0, 1.0), (0.5, 0.5)], (0.5, 0.5))
+    assert finding_of_curves([curve]) == "The curve of “Net ‘tuned’” reaches the highest F1, 50.0"
 
 
 def test_weights_have_an_axis_of_items_above_and_of_shares_below() -> None:

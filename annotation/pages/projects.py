@@ -30,6 +30,7 @@ from annotation.pages.project_page import (
     submit_or_show,
 )
 from annotation.reports import project_stats, remarks
+from annotation.reports.lacking_answers import lacking
 from annotation.reports.vote_figures import figures_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
@@ -159,13 +160,20 @@ def index(request: HttpRequest) -> HttpResponse:
     listed = (archived if shows_archived else roles.listed_projects(user)).annotate(
         n=_items(),
         n_ended=_items(~Q(state=Item.State.OPEN)),
-        n_answered=_items(~Q(state=Item.State.OPEN) | Q(extra__gt=0)),  # calls are made about disputes alone
         n_disputed=_items(Q(state=Item.State.DISPUTED)),
         role=Value(roles.CURATOR.value) if user.is_superuser else Subquery(member.values("role")),
     )
     pages = page_of(request, listed.order_by("-created_at", "pk"), size=PER_PAGE)
+    overseen = [project for project in pages if project.role in roles.MAY_OVERSEE]
+    blind = [project for project in overseen if not roles.reads_outcomes(project, project.role)]
+    short = lacking(blind)
     shown = [
-        (project, project.role in roles.MAY_OVERSEE, roles.reads_outcomes(project, project.role))
+        (
+            project,
+            project in overseen,
+            project.n - short[project.pk].items if project in blind else project.n_ended,
+            project not in blind,
+        )
         for project in pages
     ]
     context = {"projects": shown, "pages": pages, "organises": may_organise(user)}

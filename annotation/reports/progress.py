@@ -132,20 +132,15 @@ def _expected_items(project: Project, user: User, annotator: Annotator | None, n
     return expected - had if expected else new
 
 
-def answers_needed(project: Project, *, with_calls: bool = True) -> int:
+def answers_needed(project: Project) -> int:
     """Count the answers a project still needs, including those now being given.
 
-    Unanswerable items need none: adjudicators decide them. `with_calls=False` leaves out items about which
-    further people were called: these were disputed.
+    Unanswerable items need none: adjudicators decide them.
     """
-    which = {} if with_calls else {"extra": 0}
-    live = ItemCount.objects.live(project).filter(state=Item.State.OPEN, **which)
+    live = ItemCount.objects.live(project).filter(state=Item.State.OPEN)
     free = live.aggregate(n=Sum(F("free") * F("n")))["n"] or 0
-    unanswerable = unanswerable_items.unanswerable(project).filter(**which).order_by()
-    given_up = unanswerable.aggregate(n=Sum("free"))["n"] or 0
+    given_up = unanswerable_items.unanswerable(project).order_by().aggregate(n=Sum("free"))["n"] or 0
     leases = Lease.objects.keeping().filter(annotator__project=project, item__use="")
-    if not with_calls:
-        leases = leases.filter(item__extra=0)
     leased = leases.filter(item__state=Item.State.OPEN).order_by().values("item", "annotator").distinct()
     return int(free - given_up) + leased.count()
 

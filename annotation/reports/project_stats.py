@@ -16,6 +16,7 @@ from annotation.consensus import effects, item_state, majority, recomputation
 from annotation.consensus.rules import Rules, label_names
 from annotation.models import Annotator, Item, ItemCount, ItemQuerySet, Lease, Mark, Project, Vote
 from annotation.reports import workload
+from annotation.reports.lacking_answers import lacking
 from annotation.reports.progress import WorkDay
 from annotation.reports.vote_figures import BUCKET, VoteFigures, figures_of, rows_by_annotator, votes_here
 from annotation.roles import (
@@ -220,14 +221,11 @@ def by_label(project: Project, *, for_user: User, figures: VoteFigures | None = 
 
 
 def states_for(project: Project, role: str) -> dict[str, int]:
-    """Return the number of items in each state; without outcomes, of open ones and those with enough answers.
-
-    Items about which further people were called had enough: they were disputed.
-    """
+    """Return the number of items in each state; without outcomes, of open ones and those with k answers."""
     counts = ItemCount.objects.live(project)
     if reads_outcomes(project, role):
         return counts.by_state()
-    waiting = counts.filter(state=Item.State.OPEN, extra=0).total()
+    waiting = lacking([project])[project.pk].items
     return {"open": waiting, "answered": counts.total() - waiting}
 
 

@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotation.models import Annotator, Lease, Project, Vote
+from annotation.reports.lacking_answers import lacking_answers
 from annotation.reports.progress import answers_needed
 from annotation.reports.vote_figures import WEEK, VoteFigures, figures_of
 from annotation.roles import (
@@ -76,7 +77,7 @@ def workload(project: Project, *, for_user: User, figures: VoteFigures | None = 
     begun = max(min(answers, default=today), today - WEEK)
     in_days = sum(n for day, n in answers.items() if begun <= day < today)
     days = max((today - begun).days, 0)
-    needed = answers_needed(project, with_calls=reads_outcomes(project, role))
+    needed = answers_needed(project) if reads_outcomes(project, role) else lacking_answers(project)
     return Workload(needed, week, both - week, people, days, in_days)
 
 

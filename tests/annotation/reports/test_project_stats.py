@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
@@ -18,7 +19,8 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from annotation import projects
-from annotation.models import Annotator, Project, Vote
+from annotation.models import Annotator, Item, Project, Vote
+from annotation.ontology import guideline_versions
 from annotation.queue import exclusions, leases, quality_settings, votes
 from annotation.reports import agreement, project_stats, vote_log
 from evalsvc.core.accounts.models import User
@@ -353,12 +355,34 @@ def test_until_a_project_is_closed_only_curators_read_counts_of_labels(
     assert read(person("vera")) == [[False] * 2, allowed, (200, ""), *[True] * 4]
 
 
-def seen_by_a_viewer(client: Client, label: str, *, calls: bool) -> tuple[Project, list[Any]]:
+def withdraw(item: Item, user: User) -> None:
+    votes.skip(item, user, client_id=uuid4(), reason="broken", base=1)
+
+
+def exclude(item: Item, user: User) -> None:
+    exclusions.exclude_answer(item.answers.get(annotator__user=user), by=curator())
+
+
+def ask_again(item: Item, user: User) -> None:
+    guideline_versions.set_text(item.project, "Another.", by=curator())
+    guideline_versions.ask_again(item.project, 1, by=curator())
+
+
+def raise_k(item: Item, user: User) -> None:
+    projects.set_k(item.project, k=3, by=curator())
+
+
+def seen_by_a_viewer(
+    client: Client, label: str, *, calls: bool, change: Callable[[Item, User], None] | None
+) -> tuple[Project, list[Any]]:
     """Return the counts that a viewer sees once two people have answered, one with A and one with `label`."""
     project = project_with_items(1, k=2)
     quality_settings.set_quality_options(project, calls_extra=calls, by=curator())
-    for member, chosen in zip(annotators(project, 2), ("A", label), strict=True):
+    people = annotators(project, 2)
+    for member, chosen in zip(people, ("A", label), strict=True):
         answer_item(project.items.get(), member, chosen)
+    if change:
+        change(project.items.get(), people[0])
     viewer = person(f"viewer-{label}")
     projects.set_member(project, user=viewer, role="viewer", by=curator())
     client.force_login(viewer)
@@ -375,8 +399,8 @@ def seen_by_a_viewer(client: Client, label: str, *, calls: bool) -> tuple[Projec
 @pytest.mark.parametrize("calls", [False, True])
 def test_until_a_project_is_closed_viewers_count_no_outcomes(client: Client, calls: bool) -> None:
     """An annotator beside a viewer tried labels until the number of settled sentences rose."""
-    settled, replies = seen_by_a_viewer(client, "A", calls=calls)
-    disputed, others = seen_by_a_viewer(client, "B", calls=calls)
+    settled, replies = seen_by_a_viewer(client, "A", calls=calls, change=None)
+    disputed, others = seen_by_a_viewer(client, "B", calls=calls, change=None)
     state = "open" if calls else "disputed"
     assert [each.items.get().state for each in (settled, disputed)] == ["settled", state]
     assert replies == others
@@ -384,6 +408,18 @@ def test_until_a_project_is_closed_viewers_count_no_outcomes(client: Client, cal
     Project.objects.filter(pk=disputed.pk).update(state="closed")
     closed = client.get(f"/api/v1/projects/{disputed.slug}").json()["states"]
     assert closed[state] == 1
+
+
+@pytest.mark.parametrize("calls", [False, True])
+@pytest.mark.parametrize("change", [withdraw, exclude, ask_again, raise_k])
+def test_viewers_see_an_answer_go_whether_or_not_somebody_was_called(
+    client: Client, change: Callable[[Item, User], None], calls: bool
+) -> None:
+    """An annotator beside a viewer withdrew answers to see about which sentences others were called."""
+    _, replies = seen_by_a_viewer(client, "A", calls=calls, change=change)
+    _, others = seen_by_a_viewer(client, "B", calls=calls, change=change)
+    assert replies == others
+    assert replies[:2] == [{"open": 1, "answered": 0}, {"open": 1}]
 
 
 def test_viewers_get_numbers_instead_of_names_from_the_api() -> None:

@@ -210,7 +210,11 @@ def decide(
         )
     if not needs_decision(item):
         raise _not_disputed(item)
-    item.adjudications.filter(votes_key=votes_key).update(lapsed=False)  # this decision replaces them
+    # this decision replaces them
+    item.adjudications.filter(votes_key=votes_key).update(lapsed=False)
+    item.adjudications.exclude(answers_key="").update(answers_key="")
+    answers = Answer.objects.filter(item=item).active()
+    counted = item_state.counted_answers(answers, k=item_state.answers_needed(item, project))
     decision = Adjudication.objects.create(
         item=item,
         by=by,
@@ -218,6 +222,7 @@ def decide(
         finding=finding,
         reason=reason,
         votes_key=votes_key,
+        answers_key=item_state.answers_digest(answer.payload for answer in counted),
         client_id=client_id,
         bulk=bulk,
     )

@@ -43,10 +43,14 @@ class ItemRecords:
 
 @dataclass(slots=True)
 class DecisionChanges:
-    """Decisions that cease to count, and those that count again; answers that are asked again, or no more."""
+    """Decisions that cease to count, and those that count again; answers that are asked again, or no more.
+
+    `outdated` decisions are on answers that changed since.
+    """
 
     lapsed: list[int] = field(default_factory=list)
     restored: list[int] = field(default_factory=list)
+    outdated: list[int] = field(default_factory=list)
     asked_again: list[int] = field(default_factory=list)
     answered: list[int] = field(default_factory=list)
 
@@ -60,6 +64,8 @@ class DecisionChanges:
             if decisions or runs_all:
                 rows = Adjudication.objects.filter(pk__in=decisions or [0])
                 rows.update(reopened_at=at, lapsed=at is not None)
+        if self.outdated or runs_all:
+            Adjudication.objects.filter(pk__in=self.outdated or [0]).update(answers_key="")
         for keys, again in ((self.asked_again, True), (self.answered, False)):
             if keys:
                 Answer.objects.filter(pk__in=keys).update(again=again)
@@ -82,20 +88,23 @@ def votes_digest(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
 
     Renaming a label changes neither, and so reopens no decision.
     """
-    texts = [
-        json.dumps(
-            [sorted(payload["spans"]), sorted(payload["relations"]), bool(payload.get("blank"))],
-            ensure_ascii=False,
-        )
-        for payload in raw
-    ]
-    pairs = sorted(zip(texts, mapped, strict=True), key=lambda pair: pair[0])
+    pairs = sorted(zip(map(_text, raw), mapped, strict=True), key=lambda pair: pair[0])
     supporters: dict[str, list[int]] = defaultdict(list)
     for at, (_, payload) in enumerate(pairs):
         for choice in choices_of(payload):
             supporters[choice].append(at)
     text = json.dumps([[raw_text for raw_text, _ in pairs], sorted(supporters.values())])
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def answers_digest(raw: Iterable[Payload]) -> str:
+    """Return a digest of the answers as given, which no change of labels changes."""
+    return hashlib.sha256(json.dumps(sorted(map(_text, raw))).encode()).hexdigest()
+
+
+def _text(payload: Payload) -> str:
+    parts = [sorted(payload["spans"]), sorted(payload["relations"]), bool(payload.get("blank"))]
+    return json.dumps(parts, ensure_ascii=False)
 
 
 def update_state(
@@ -191,8 +200,9 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
     item.state, item.gold, item.pattern = verdict.state, verdict.gold, verdict.pattern
     item.emptied = sum(answer.emptied for answer in mapped)
     item.policy_matters = verdict.state != majority.OPEN and _policy_matters(verdict, payloads, k, rules)
-    item.votes_key = votes_digest([answer.payload for answer in counted], payloads) if counted else ""
-    _apply_decision(item, records.decisions, rules, changes)
+    raw = [answer.payload for answer in counted]
+    item.votes_key = votes_digest(raw, payloads) if counted else ""
+    _apply_decision(item, records.decisions, raw, rules, changes)
     leased = {lease.annotator_id for lease in records.leases} - {answer.annotator_id for answer in counted}
     item.free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
 
@@ -220,6 +230,7 @@ def ask_one_more(items: QuerySet[Item]) -> None:
     Calls that were answered become requests, so that it is the request that waits, which no option cancels.
     """
     items.update(asked=F("asked") + F("called") + 1, called=0)
+    Adjudication.objects.filter(item__in=items).exclude(answers_key="").update(answers_key="")
 
 
 def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -> None:
@@ -241,22 +252,33 @@ def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -
 
 
 def _apply_decision(
-    item: Item, decisions: Sequence[Adjudication], rules: Rules, changes: DecisionChanges
+    item: Item,
+    decisions: Sequence[Adjudication],
+    raw: Sequence[Payload],
+    rules: Rules,
+    changes: DecisionChanges,
 ) -> None:
     """Apply the first decision on exactly these votes, or any, in current labels.
 
     While answers are missing, one that lapsed does not count again: that nobody is asked any more would tell
-    whoever tries labels when the answers, by whomever, are those of the decision.
+    whoever tries labels when the answers, by whomever, are those of the decision. A change of labels alone
+    brings no item back to annotators: which ones come would tell the answers, or the decision.
     """
     waits = item.state == Item.State.OPEN
+    key = answers_digest(raw)
+    same_answers = {each.pk for each in decisions if each.answers_key == key}
+    changes.outdated += [each.pk for each in decisions if each.answers_key and each.pk not in same_answers]
     made_on_these = (
         each
         for each in decisions
-        if each.votes_key == ANY_VOTES or (each.votes_key == item.votes_key and not (waits and each.lapsed))
+        if each.votes_key == ANY_VOTES
+        or (waits and each.pk in same_answers)
+        or (each.votes_key == item.votes_key and not (waits and each.lapsed))
     )
     decision = next((each for each in made_on_these if decided_payload(each, rules)), None)
     changes.lapsed += [each.pk for each in decisions if not each.lapsed and each is not decision]
     if decision is None:
+        item.state = Item.State.DISPUTED if waits and same_answers else item.state
         return
     if decision.lapsed:
         changes.restored.append(decision.pk)

@@ -283,6 +283,13 @@ class Adjudication(models.Model):
     )
     reason = models.TextField(blank=True)
     votes_key = models.CharField(max_length=64)
+    answers_key = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Digest of the answers as given; empty once one of them changed.",
+    )
     client_id = models.UUIDField(unique=True)
     at = models.DateTimeField(db_default=Now())
     reopened_at = models.DateTimeField(null=True)

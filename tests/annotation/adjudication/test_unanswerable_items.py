@@ -14,7 +14,8 @@ from annotation.adjudication import decisions, dispute_list, unanswerable_items
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.consensus import item_state, recomputation
 from annotation.freezing import builder
-from annotation.models import Answer, Item, Project
+from annotation.models import Answer, Item, OntologyStep, Project
+from annotation.ontology import plans
 from annotation.queue import exclusions, leases, participants, pauses, votes
 from annotation.queue.quality_settings import set_quality_options
 from evalsvc.core.accounts.models import User
@@ -315,3 +316,69 @@ def test_skips_and_answers_alike_lead_calls_to_a_decision() -> None:
     answer_item(item, users[2], "A", base=1)
     item.refresh_from_db()
     assert (item.state, waiting(project)) == ("settled", [])
+
+
+STEPS = {
+    "merge": {"sources": ["A", "B"], "target": "M"},
+    "delete": {"sources": ["B"]},
+    "split": {"sources": ["C"], "targets": ["C1", "C2"]},
+}
+
+
+def decided_short_of_an_answer() -> tuple[Project, Item, list[User]]:
+    """A sentence with A, B and a skip of three, decided as C, and a person who joins then."""
+    project = project_with_items(1, k=3)
+    people, item = annotators(project, 3), project.items.get()
+    answer_item(item, people[0], "A")
+    answer_item(item, people[1], "B")
+    skip(item, people[2], "broken")
+    decide(item, payload={"relations": ["C"]})
+    return project, item, annotators(project, 4)
+
+
+def take_step(project: Project, operation: str) -> OntologyStep:
+    [step] = plans.apply_plan(
+        project, plans.planned([{"operation": operation} | STEPS[operation]]), by=curator()
+    )
+    return step
+
+
+@pytest.mark.parametrize("operation", STEPS)
+def test_a_change_of_labels_brings_no_decided_sentence_back_to_annotators(
+    operation: str, either_database: str
+) -> None:
+    """Which ones came told the labels of others, or of the decision."""
+    project, item, people = decided_short_of_an_answer()
+    take_step(project, operation)
+    item.refresh_from_db()
+    split = operation == "split"
+    assert (item.state, item.free) == ("disputed" if split else "adjudicated", 0)
+    assert item.gold == (None if split else {"spans": [], "relations": ["C"]})
+    assert leases.lease_next(project, people[3]) is None
+    assert len(waiting(project)) == split
+
+
+def test_a_decision_whose_label_was_split_counts_again_or_is_replaced() -> None:
+    project, item, _ = decided_short_of_an_answer()
+    plans.undo_plan(project, take_step(project, "split").number, by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.gold) == ("adjudicated", {"spans": [], "relations": ["C"]})
+    take_step(project, "split")
+    assert decide(item, payload={"relations": ["C1"]}).gold == {"spans": [], "relations": ["C1"]}
+
+
+def test_a_sentence_whose_decision_was_split_is_open_once_an_answer_changed() -> None:
+    """As with other decisions, the same answers do not take it from the others again."""
+    project, item, people = decided_short_of_an_answer()
+    take_step(project, "split")
+    for base, label in ((1, "B"), (2, "A")):
+        answer_item(item, people[0], label, base=base)
+        item.refresh_from_db()
+        assert (item.state, item.free) == ("open", 1)
+
+
+def test_one_more_person_can_be_asked_about_a_sentence_whose_decision_was_split() -> None:
+    project, item, people = decided_short_of_an_answer()
+    take_step(project, "split")
+    decisions.ask_one_more(item, by=curator())
+    assert leases.lease_next(project, people[3]).item == item

@@ -281,21 +281,26 @@ class _Staging(Staging):
             if k is not None:
                 by_k[k].append(item)
             elif new:
-                counts["surplus_answers"] += new
+                counts["surplus_answers"] += new - min(new, self._places(items[item], n - new))
                 unchanged.append(item)
         for k, item_keys in by_k.items():
             Item.objects.filter(pk__in=item_keys).update(k=k)
             counts["items_below_k"] += len(item_keys) if k < self.project.k else 0
         self._move_behind(unchanged)
 
+    def _places(self, item: Item, before: int) -> int:
+        """Return how many further answers count without another k."""
+        k = item.k or self.project.k
+        return max(0, k + item.extra - before) if item.state == Item.State.OPEN else 0
+
     def _new_k(self, item: Item, before: int, new: int) -> int | None:
         """Return the k with which new answers count; None if they are surplus.
 
-        An item takes more of them if an import set its k and all its answers count, or if it waits for one.
+        An item takes more of them if an import set its k and all its answers count, or if it lacks some of k.
         Whether people agree makes no difference: k, and who is asked next, would tell.
         """
         k, stated = item.k or self.project.k, self.batch.options.get("k")
-        if item.state in Item.DECIDED or (item.k is None and item.state != Item.State.OPEN):
+        if item.state in Item.DECIDED or (item.k is None and (item.state != Item.State.OPEN or before >= k)):
             return None
         if before > k + item.extra:  # of its answers some are surplus
             return None

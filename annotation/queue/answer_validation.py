@@ -77,7 +77,7 @@ def _spans(spans: list[Any], item: Item, project: Project) -> list[list[Any]]:
 
 def _links(links: list[Any], spans: list[Any], unique: list[list[Any]], project: Project) -> list[list[Any]]:
     """Validate links and renumber them for the unique spans."""
-    names = label_names(project, "relation") if links else frozenset()
+    names = label_names(project, "relation")  # also for none: who gave the first one would show in its time
     numbers = {tuple(span): number for number, span in enumerate(unique)}
     renumbered = []
     for link in links:

@@ -77,18 +77,24 @@ def test_imported_answers_leave_answered_calls_answered(most_extra: int, state: 
     item.refresh_from_db()
     assert (item.state, item.extra, item.free) == (state, most_extra, free)
     for worker in ("w1", "w2"):
-        import_lines(project, [vote("s0", worker, "C" if worker == "w2" else "D")], what="votes")
+        import_lines(project, [vote("s0", worker, "C" if worker == "w2" else "B")], what="votes")
         item.refresh_from_db()
-        assert (item.state, item.extra, item.free) == (state, most_extra, free)
+        assert (item.state, item.k, item.extra, item.free) == ("disputed", None, most_extra, 0)
 
 
-def test_answers_imported_beside_a_call_that_waits_leave_it_waiting() -> None:
-    project = project_with_items(1, k=2)
+def test_an_imported_answer_fills_a_call_that_waits_and_changes_no_k() -> None:
+    """As for a sentence on which people agreed, where it is surplus: k would tell which is which."""
+    project = project_with_items(2, k=2)
     quality_settings.set_quality_options(project, by=curator(), calls_extra=True, most_extra=1)
-    item = answered_item(project, ["A"], ["B"])
-    import_lines(project, [vote("s0", "w1", "A")], what="votes")
-    item.refresh_from_db()
-    assert (item.state, item.k, item.extra, item.free) == ("open", 3, 1, 1)
+    agreed, disputed = answered_item(project, ["A"], ["A"]), answered_item(project, ["A"], ["B"], item="s1")
+    disputed.refresh_from_db()
+    assert (disputed.state, disputed.free) == ("open", 1)
+    votes = [vote(name, worker, "A") for name in ("s0", "s1") for worker in ("w1", "w2")]
+    batch = import_lines(project, votes, what="votes")
+    assert batch.counts["surplus_answers"] == 3
+    for item, extra in ((agreed, 0), (disputed, 1)):
+        item.refresh_from_db()
+        assert (item.state, item.k, item.extra, item.free) == ("settled", None, extra, 0)
 
 
 def test_a_label_of_an_undone_step_is_an_unknown_label() -> None:

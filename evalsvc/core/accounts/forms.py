@@ -109,10 +109,11 @@ class LogInForm(PageForm, auth.AuthenticationForm):
         return cleaned
 
 
-class SignUpForm(PageForm, auth.UserCreationForm):
+class SignUpForm(PageForm, auth.BaseUserCreationForm):
     class Meta:
         model = User
         fields = ("username", "first_name", "last_name", "email")
+        field_classes = {"username": auth.UsernameField}
         labels = {
             "username": "User name",
             "first_name": "First name",

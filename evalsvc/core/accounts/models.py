@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
@@ -10,6 +13,13 @@ from django.db.models.functions import Now
 
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.text_validation import require_clear
+
+NAME_TAKEN = "This user name is taken. Capital and small letters make no difference. Choose another."
+
+
+def folded_name(username: str) -> str:
+    """Return what two user names share that differ in case or width alone."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", username).casefold())
 
 
 def clear(username: str) -> None:
@@ -20,14 +30,51 @@ def clear(username: str) -> None:
         raise ValidationError(f"{error.detail} {error.hint}") from error
 
 
+class _NameField(models.CharField):
+    """Text with rules of names; its column is that of any text."""
+
+    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", list(args), kwargs
+
+
+class UserName(_NameField):
+    """User name that is checked in the form in which it is stored, against all others."""
+
+    def clean(self, value: Any, model_instance: models.Model | None) -> Any:
+        name = super().clean(AbstractUser.normalize_username(value), model_instance)
+        others = named_like(name)
+        if model_instance is not None:
+            others = others.exclude(pk=model_instance.pk)
+        if others.exists():
+            raise ValidationError(NAME_TAKEN, code="unique")
+        return name
+
+
+class FoldedName(_NameField):
+    """Folded user name, stored with it; none while another account has it from before it was unique."""
+
+    def pre_save(self, model_instance: Any, add: bool) -> Any:
+        others = named_like(model_instance.username).exclude(pk=model_instance.pk)
+        if add or model_instance.folded_username is not None or not others.exists():
+            model_instance.folded_username = folded_name(model_instance.username)
+        return super().pre_save(model_instance, add)
+
+
 class User(AbstractUser):
     """User account, without the roles in projects, benchmarks and teams."""
 
-    username = models.CharField(
+    username = UserName(
         max_length=150,
         unique=True,
         validators=[AbstractUser.username_validator, clear],
-        error_messages={"unique": "A user with that username already exists."},
+        error_messages={"unique": NAME_TAKEN},
+    )
+    folded_username = FoldedName(
+        max_length=450,  # a letter folds into three at most
+        null=True,
+        editable=False,
+        help_text="User name without case and width, which no two accounts share.",
     )
 
     may_organise = models.BooleanField(
@@ -38,6 +85,15 @@ class User(AbstractUser):
     )
     team_of_token: int | None = None  # of a request by a token of a team: the person acts without roles
 
+    class Meta(AbstractUser.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["folded_username"],
+                condition=models.Q(folded_username__isnull=False),
+                name="user_names_differ_in_more_than_case",
+            )
+        ]
+
     @property
     def shown_name(self) -> str:
         return self.get_full_name() or self.username
@@ -46,6 +102,12 @@ class User(AbstractUser):
         """Return what ends the sessions of an account when it changes."""
         digest: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]
         return f"{digest} {self.active_changed_at.isoformat()}" if self.active_changed_at else digest
+
+
+def named_like(name: str) -> models.QuerySet[User]:
+    """Return the accounts whose name differs in case or width at most."""
+    from_before = models.Q(folded_username=None, username__iexact=name)
+    return User.objects.filter(from_before | models.Q(folded_username=folded_name(name)))
 
 
 class Team(models.Model):

@@ -27,7 +27,7 @@ from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthen
 
 from evalsvc.core.accounts import invitations, security_log, users
 from evalsvc.core.accounts.login_throttle import network_of, record_sign_on
-from evalsvc.core.accounts.models import Identity, User
+from evalsvc.core.accounts.models import Identity, User, folded_name
 from evalsvc.core.accounts.sessions import CONNECTING, INVITATION
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web import places
@@ -82,7 +82,9 @@ class Provider(OIDCAuthenticationBackend):
         session = self.request.session
         connecting, secret = _taken(session, CONNECTING), _taken(session, INVITATION)
         for _ in range(TRIES - 1):
-            with suppress(IntegrityError):  # the identity or its name was stored at the same moment
+            with suppress(
+                IntegrityError, users.NameTaken
+            ):  # the identity or its name was stored at the same moment
                 return self._known_or_new(claims, connecting, secret)
         return self._known_or_new(claims, connecting, secret)
 
@@ -170,9 +172,9 @@ def free_name(claims: Claims) -> str:
     """Return the provider's user name, numbered if it is taken."""
     preferred = _text(claims, "preferred_username") or _address(claims).partition("@")[0]
     name = without_look_alikes(re.sub(r"[^\w.@+-]", "", preferred))[:140] or "person"
-    taken = {username.casefold() for username in User.objects.values_list("username", flat=True)}
+    taken = {folded_name(username) for username in User.objects.values_list("username", flat=True)}
     names = (name if n == 1 else f"{name}{n}" for n in range(1, len(taken) + 2))
-    return next(candidate for candidate in names if candidate.casefold() not in taken)
+    return next(candidate for candidate in names if folded_name(candidate) not in taken)
 
 
 class Start(OIDCAuthenticationRequestView):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 from django.http import Http404, HttpRequest
@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from evalsvc.core.accounts import invitations, security_log, sessions
 from evalsvc.core.accounts.invitations import InvitationTarget
-from evalsvc.core.accounts.models import Identity, Invitation, User
+from evalsvc.core.accounts.models import NAME_TAKEN, Identity, Invitation, User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 PERSON, ORGANISER = "person", "organiser"
+
+
+class NameTaken(Conflict):
+    """User name that another account took at the same moment."""
 
 
 def person(request: HttpRequest | Request) -> User:
@@ -63,12 +67,21 @@ def sign_up(*, username: str, email: str, password: str | None, secret: str = ""
     )
     user.set_password(password)
     with transaction.atomic():
-        user.save()
+        _store(user)
         security_log.write("account_made", account=user)
         if secret:
             invitations.accept(secret, user=user)
             user.refresh_from_db()
     return user
+
+
+def _store(user: User) -> None:
+    """Store a new account, unless another took its name since it was checked."""
+    try:
+        with transaction.atomic():
+            user.save()
+    except IntegrityError as error:
+        raise NameTaken("name_taken", NAME_TAKEN, field="username") from error
 
 
 def sign_up_by_provider(*, secret: str, username: str, email: str, **names: Any) -> tuple[User, str]:

@@ -103,6 +103,15 @@ def visitors_differ_behind_a_proxy(app_configs: Apps, **kwargs: Any) -> list[Che
 
 
 @register(Tags.security, deploy=True)
+def links_in_mails_have_a_host(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
+    if not settings.HTTPS or any("*" not in origin for origin in settings.CSRF_TRUSTED_ORIGINS):
+        return []
+    hint = "Set CSRF_TRUSTED_ORIGINS, first to the address of the service: https://evalsvc.example.org."
+    message = "Links in mails are for whichever of ALLOWED_HOSTS a request names."
+    return [Warning(message, hint=hint, id="evalsvc.W005")]
+
+
+@register(Tags.security, deploy=True)
 def production_configures_a_broker(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     if os.environ.get("REDIS_URL") or os.environ.get("BROKER_URL"):
         return []

@@ -70,6 +70,7 @@ def test_production_settings_need_only_the_secrets_and_pass_the_checks(tmp_path:
         "POSTGRES_PASSWORD": "pw",
         "SECRET_KEY": "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
         "ALLOWED_HOSTS": "evalsvc.example.org",
+        "CSRF_TRUSTED_ORIGINS": "https://evalsvc.example.org",
     }
     values = compose_environment("web", **secrets) | {
         "EVALSVC_DATA": str(tmp_path),

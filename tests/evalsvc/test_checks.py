@@ -63,6 +63,22 @@ def test_https_without_trusted_proxies_gives_a_warning(
 
 
 @pytest.mark.parametrize(
+    ("https", "origins", "expected"),
+    [
+        (True, [], ["evalsvc.W005"]),
+        (True, ["https://*.example.org"], ["evalsvc.W005"]),
+        (True, ["https://*.example.org", "https://example.org"], []),
+        (False, [], []),
+    ],
+)
+def test_https_without_a_trusted_origin_gives_a_warning(
+    settings, https: bool, origins: list[str], expected: list[str]
+) -> None:
+    settings.HTTPS, settings.CSRF_TRUSTED_ORIGINS = https, origins
+    assert ids(checks.links_in_mails_have_a_host(None)) == expected
+
+
+@pytest.mark.parametrize(
     ("backend", "options", "name"),
     [
         ("storages.backends.nowhere.Storage", {}, "storages.backends.nowhere.Storage"),

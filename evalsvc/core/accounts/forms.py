@@ -10,7 +10,7 @@ from django import forms
 from django.contrib.auth import forms as auth
 from django.core.validators import validate_email
 
-from evalsvc.core.accounts import login_throttle
+from evalsvc.core.accounts import login_throttle, outgoing_mail
 from evalsvc.core.accounts.models import ApiToken, Team, TeamMember, User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.forms import PageForm
@@ -230,6 +230,12 @@ class ResetForm(PageForm, auth.PasswordResetForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["email"].label = "E-mail"
+
+    def send_mail(self, *templates: Any, **options: Any) -> None:
+        """Name the account unless its name could be a message: anybody can sign up with this address."""
+        context = templates[2]
+        context["name"] = outgoing_mail.plain_name(context["user"])
+        super().send_mail(*templates, **options)
 
 
 def _label_new_passwords(form: forms.BaseForm) -> None:

@@ -213,9 +213,9 @@ def mail(request: HttpRequest, invitation: OpenInvitation, *, to: str, path: str
     freely, such as titles and full names.
     """
     login_throttle.record_mail(request, to, kind="invitation mail")
-    inviter = outgoing_mail.plain_name(invitation.record.by)
-    host = outgoing_mail.host_of_links(request)
-    link = f"{request.scheme}://{host}{path}"
+    inviter = outgoing_mail.plain_name(invitation.record.by) or "a member"
+    scheme, host = outgoing_mail.origin_of_links(request)
+    link = f"{scheme}://{host}{path}"
     context = {"invitation": invitation, "link": link, "host": host, "inviter": inviter}
     subject = render_to_string("accounts/invitation_subject.txt", context).strip()
     try:

@@ -27,23 +27,21 @@ def sends_mail() -> bool:
 
 
 def plain_name(user: User) -> str:
-    """Return a name that can be neither a message nor a link."""
-    return user.username if PLAIN_NAME.fullmatch(user.username) else "a member"
+    """Return a name that can be neither a message nor a link, or none."""
+    return user.username if PLAIN_NAME.fullmatch(user.username) else ""
 
 
-def host_of_links(request: HttpRequest) -> str:
-    """Return the host for links in mails, with the port of a trusted origin.
+def origin_of_links(request: HttpRequest) -> tuple[str, str]:
+    """Return scheme and host for links in mails: those of the first trusted origin, if there is one.
 
-    The name is an allowed one, but the port of a request is anybody's choice.
+    Anybody can request a mail under any allowed name, and with any port.
     """
-    host = request.get_host()
-    name, port = split_domain_port(host)
     origins = map(urlsplit, settings.CSRF_TRUSTED_ORIGINS)
-    trusted = [origin.netloc for origin in origins if origin.scheme == request.scheme]
-    hosts = [each for each in trusted if split_domain_port(each)[0] == name]
-    if host in hosts:
-        return host
-    return next(iter(hosts), name if request.is_secure() or not port else f"{name}:{port}")
+    trusted = next((origin for origin in origins if "*" not in origin.netloc), None)
+    if trusted:
+        return trusted.scheme, trusted.netloc
+    name, port = split_domain_port(request.get_host())
+    return request.scheme or "http", name if request.is_secure() or not port else f"{name}:{port}"
 
 
 def send_later(send: Callable[[], object]) -> None:

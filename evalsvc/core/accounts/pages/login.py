@@ -123,11 +123,12 @@ class Reset(views.PasswordResetView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         login_throttle.record_mail(self.request, form.cleaned_data["email"])
+        scheme, host = outgoing_mail.origin_of_links(self.request)
         options = {
-            "use_https": self.request.is_secure(),
+            "use_https": scheme == "https",
             "email_template_name": self.email_template_name,
             "subject_template_name": self.subject_template_name,
-            "domain_override": outgoing_mail.host_of_links(self.request),
+            "domain_override": host,
             "token_generator": ResetLinks(),
         }
         outgoing_mail.send_later(lambda: form.save(**options))

@@ -385,33 +385,52 @@ def test_the_reset_mail_names_the_account_and_the_server(client: Client, kim: Us
     assert message.to == ["kim@example.org"]
 
 
+@pytest.mark.parametrize("name", ["kim", "pay-now.at.evil.example", "a@evil.example", "x" * 41])
+def test_a_reset_mails_no_name_that_could_be_a_message(client: Client, kim: User, name: str) -> None:
+    """Who signs up chooses the name, and an address of anybody."""
+    User.objects.filter(pk=kim.pk).update(username=name)
+    page = client.get(reset_link(client), follow=True).content.decode()
+    assert f"For {name}." in page
+    (message,) = mail.outbox
+    named = name == "kim"
+    assert message.subject == (
+        "New password for kim at testserver" if named else "New password at testserver"
+    )
+    assert ("the account kim at" in str(message.body), "your account at" in str(message.body)) == (
+        named, not named,
+    )  # fmt: skip
+    assert (name in f"{message.subject}{message.body}") == named
+
+
+ORIGINS = ["https://*.test:7000", "https://own.test:8443", "http://evs.test:8000"]
 HOSTS = [
-    ("evs.test:9999", True, "evs.test"),
-    ("EVS.test.:443", True, "evs.test"),
-    ("evs.test:9999", False, "evs.test:9999"),
-    ("own.test", True, "own.test:8443"),
-    ("own.test:1", True, "own.test:8443"),
-    ("own.test:8444", True, "own.test:8444"),
-    ("own.test:1", False, "own.test:8000"),
-    ("[::1]:1", True, "[::1]:8443"),
+    *(
+        (host, True, ORIGINS, "https://own.test:8443")
+        for host in ("own.test", "own.test:1", "evs.test", "web")
+    ),
+    ("evs.test", False, ORIGINS, "https://own.test:8443"),
+    ("evs.test", True, ["http://[::1]:8000"], "http://[::1]:8000"),
+    ("evs.test:9999", True, [], "https://evs.test"),
+    ("EVS.test.:443", True, ORIGINS[:1], "https://evs.test"),
+    ("evs.test:9999", False, [], "http://evs.test:9999"),
 ]
 
 
-@pytest.mark.parametrize(("host", "secure", "linked"), HOSTS)
-def test_links_in_mails_take_their_port_from_a_trusted_origin(
-    client: Client, kim: User, team: Team, settings: Any, host: str, secure: bool, linked: str
+@pytest.mark.parametrize(("host", "secure", "origins", "origin"), HOSTS)
+def test_links_in_mails_are_for_the_first_trusted_origin(
+    client: Client, kim: User, team: Team, settings: Any, host: str, secure: bool, origins: Any, origin: str
 ) -> None:
-    settings.ALLOWED_HOSTS = ["evs.test", "own.test", "[::1]"]
-    origins = "https://own.test:8443", "https://own.test:8444", "http://own.test:8000", "https://[::1]:8443"
-    settings.CSRF_TRUSTED_ORIGINS = [*origins, "https://*.test:7000"]
+    """Whoever asked for a mail to somebody else chose the host of its link among the allowed ones."""
+    settings.ALLOWED_HOSTS = ["evs.test", "own.test", "web"]
+    settings.CSRF_TRUSTED_ORIGINS = origins
+    linked = origin.partition("//")[2]
     client.post(reverse("password-reset"), {"email": kim.email}, headers={"host": host}, secure=secure)
     client.force_login(kim)
     form = {"place": "team", "subject": team.pk, "role": "member", "days": "7", "people": "nora@example.org"}
     client.post(reverse("invitation-new"), form, headers={"host": host}, secure=secure)
-    scheme = "https" if secure else "http"
     assert len(mail.outbox) == 2
     for message in mail.outbox:
-        assert f"{scheme}://{linked}/" in message.body
+        assert f"{origin}/" in message.body
         assert message.subject.endswith(f" {linked}")
         assert re.search(rf"\b[Aa]t {re.escape(linked)}[.,]", str(message.body))
 

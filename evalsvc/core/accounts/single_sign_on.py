@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import time
@@ -37,6 +38,8 @@ log = logging.getLogger(__name__)
 Claims = dict[str, Any]
 BEGUN_SECONDS = 600  # that a person has to continue at the provider
 TRIES = 5
+PIECE, MAX_BYTES, PLAIN = 65_536, 1_000_000, "identity"  # of a response of the provider
+REJECTED = (requests.RequestException, jwt.PyJWTError, SuspiciousOperation, ValueError, RecursionError)
 
 
 class Provider(OIDCAuthenticationBackend):
@@ -47,12 +50,22 @@ class Provider(OIDCAuthenticationBackend):
             return None  # a password login, which Django tries with every backend
         try:
             return super().authenticate(request, **kwargs)
-        except (requests.RequestException, jwt.PyJWTError, SuspiciousOperation, ValueError) as error:
+        except REJECTED as error:
             log.warning("Single sign-on rejected the provider's response: %s", error)
             return None
 
     def get_token(self, payload: Claims) -> Claims:
-        return _object(super().get_token(payload))
+        return _object(json.loads(_received("POST", self.OIDC_OP_TOKEN_ENDPOINT, data=payload)[1]))
+
+    def retrieve_matching_jwk(self, token: str) -> jwt.PyJWK:
+        """Return the key that the token names, of the token's algorithm."""
+        header, found = jwt.get_unverified_header(token), None
+        for key in json.loads(_received("GET", self.OIDC_OP_JWKS_ENDPOINT)[1])["keys"]:
+            if key["kid"] == header["kid"] and key.get("alg", header["alg"]) == header["alg"]:
+                found = key
+        if found is None:
+            raise SuspiciousOperation("The provider has no such key.")
+        return jwt.PyJWK(found)
 
     def verify_token(self, token: str, **kwargs: Any) -> Claims:
         """Reject a header, or keys, in which something is missing or of another type."""
@@ -62,7 +75,11 @@ class Provider(OIDCAuthenticationBackend):
             raise SuspiciousOperation(f"The token or the keys are malformed: {error!r}.") from error
 
     def get_userinfo(self, access_token: str, id_token: str, payload: Claims) -> Claims:
-        return _object(super().get_userinfo(access_token, id_token, payload))
+        headers = {"Authorization": f"Bearer {access_token}"}
+        kind, content = _received("GET", self.OIDC_OP_USER_ENDPOINT, headers=headers)
+        if kind.lower().startswith("application/jwt"):
+            return self.verify_token(content.decode())
+        return _object(json.loads(content))
 
     def get_or_create_user(self, access_token: str, id_token: str, payload: Claims) -> User | None:
         """Check issuer and audience, and that there is an expiry, which the library leaves unchecked."""
@@ -119,6 +136,28 @@ class Provider(OIDCAuthenticationBackend):
         if url:
             self.request.session["oidc_login_next"] = url
         return user
+
+
+def _received(
+    method: str, url: str, *, headers: dict[str, str] | None = None, **sent: Any
+) -> tuple[str, bytes]:
+    """Return type and body of a response of the provider; reject one that could grow beyond a bound."""
+    headers = {"Accept-Encoding": PLAIN, **(headers or {})}
+    bounds: Any = {"stream": True, "allow_redirects": False}
+    with requests.request(
+        method, url, headers=headers, timeout=settings.OIDC_TIMEOUT, **bounds, **sent
+    ) as response:
+        if (
+            response.status_code != requests.codes.ok
+            or response.headers.get("Content-Encoding", PLAIN) != PLAIN
+        ):
+            raise SuspiciousOperation(f"{url} answered with {response.status_code}, or compressed.")
+        content = b""
+        for piece in response.iter_content(PIECE):
+            content += piece
+            if len(content) > MAX_BYTES:
+                raise SuspiciousOperation(f"{url} answered with more than {MAX_BYTES:,} bytes.")
+        return response.headers.get("Content-Type", ""), content
 
 
 def _object(value: Any) -> Claims:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
@@ -131,6 +132,8 @@ def test_a_token_for_several_clients_that_this_one_asked_for_logs_in(
         {"answers": {"/jwks": {}}},
         {"answers": {"/jwks": [1]}},
         {"answers": {"/who": ["u1"]}},
+        *({"answers": {path: b"[" * 200_000}} for path in ("/token", "/jwks", "/who")),
+        *({"answers": {path: b"not JSON"}} for path in ("/token", "/jwks", "/who")),
     ],
 )
 def test_a_malformed_response_of_the_provider_is_rejected(
@@ -141,6 +144,23 @@ def test_a_malformed_response_of_the_provider_is_rejected(
         setattr(provider, name, value)
     assert sign_on(client, provider)["Location"] == "/login/?refused=single-sign-on"
     assert (logged_in_as(client), User.objects.count()) == ("", 0)
+
+
+@pytest.mark.parametrize("path", ["/token", "/jwks", "/who"])
+def test_of_a_response_of_the_provider_a_megabyte_is_read_at_most(
+    client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """A response of 200 MB took 600 MB of memory."""
+    answer = provider.answer
+    for size, name in ((single_sign_on.MAX_BYTES + 1, ""), (single_sign_on.MAX_BYTES, "nora")):
+
+        def padded(requested: str, size: int = size) -> Any:
+            body = json.dumps(answer(requested)).encode()
+            return body.ljust(size) if requested == path else body
+
+        monkeypatch.setattr(provider, "answer", padded)
+        response = sign_on(client, provider)
+        assert (logged_in_as(client), response["Location"] == "/") == (name, bool(name))
 
 
 def test_a_token_signed_by_another_key_is_rejected(client: Client, provider: FakeProvider) -> None:

@@ -25,7 +25,7 @@ from workers.metrics.resampling import (
     randomise,
     table_tallies,
 )
-from workers.scoring.significance import compare_runs, median_runs
+from workers.scoring.significance import ComparedMeasure, compare_runs, median_runs, within_steps
 
 GUESSES, REPLICATES = 5, 999
 KEY = "accuracy"
@@ -48,9 +48,19 @@ def over_items(oracle: Oracle, a: Labels, b: Labels) -> tuple[object, ...]:
         REPLICATES if differing >= shown_tests.FEW else 0
     )  # else p is withheld, whatever it is
     swapped = randomise(one, other, lambda sums: float(sums[0]) / len(a), replicates=replicates)
-    p = randomisation_p(difference, swapped)
-    stored = StoredTest(0, 1, "over items", difference, -1, 1, p, p, detectable=1, differing=differing)
-    return seen(oracle, stored, difference)
+    p, step = randomisation_p(difference, swapped), oracle.policy.step(KEY)
+    assert step
+    figures = (rules.rounded(float(np.mean(file == oracle.labels)), step) for file in (a, b))
+    exact = ComparedMeasure(
+        KEY, difference=difference, low=-1, high=1, p=p, detectable=1, differing=differing
+    )
+    row = within_steps(exact, *figures, step)
+    stored = StoredTest(
+        *(0, 1, "over items", row.difference, row.low, row.high, row.p, row.p),
+        detectable=row.detectable,
+        differing=row.differing,
+    )
+    return seen(oracle, stored, row.difference)
 
 
 def guess_beside_known(oracle: Oracle, known: int) -> int:

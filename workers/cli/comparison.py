@@ -211,7 +211,8 @@ def _sides(result: Significance, pair: Pair, measure: str) -> list[Side]:
     sides = []
     for place in pair.places:
         mean = fmean(run.figures[measure] for run in result.runs[place])
-        sides.append(Side(result.names[place], None if math.isnan(mean) else mean, UNDEFINED))
+        n = len(result.runs[place])
+        sides.append(Side(result.names[place], None if math.isnan(mean) else mean, UNDEFINED, n))
     return sides
 
 
@@ -228,6 +229,7 @@ def _outcome(row: ComparedMeasure, pair: Pair) -> Outcome:
         known(row.detectable),
         _winner(row),
         row.reason or "",
+        over_items=pair.test != WELCH_METHOD,
     )
 
 

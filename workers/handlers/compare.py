@@ -45,7 +45,11 @@ from workers.scoring.significance import (
     Values,
     compare_items,
     compare_runs,
+    means_of,
+    median_runs,
     replicates_of,
+    within_steps,
+    without_turned,
 )
 
 WELCH = "Welch’s t over runs"
@@ -239,23 +243,39 @@ class _Comparison:
         """Return the tests of a pair by measure, not adjusted yet."""
         a, b = self.pairs[number]
         name, rows = self._pair(a, b, replicates)
-        part = {row.measure: _stored(a, b, name, row) for row in rows}
-        return part | self._as_shown(a, b, name, part) if self.hidden else part
+        exact = rows if name in ("", WELCH) else self._without_turned(a, b, rows)
+        part = {row.measure: _stored(a, b, name, row) for row in exact}
+        return part | self._as_shown(a, b, name, rows) if self.hidden else part
 
-    def _as_shown(self, a: int, b: int, name: str, part: Part) -> Part:
-        """Return the tests for teams: over runs, of their figures as shown.
+    def _without_turned(self, a: int, b: int, rows: Sequence[ComparedMeasure]) -> Sequence[ComparedMeasure]:
+        names = [row.measure for row in rows]
+        return without_turned(rows, *(means_of(names, self._values(place)) for place in (a, b)))
+
+    def _as_shown(self, a: int, b: int, name: str, rows: Sequence[ComparedMeasure]) -> Part:
+        """Return the tests for teams, of figures as shown; over items, those of the median runs.
 
         Those of exact ones multiply single labels, by up to 12.7 with two runs. By few runs against many, or
         by half a step, the best of several systems of a team would be ahead too often.
         """
         sides = [[self.shown[evaluation] for _, evaluation in self.row.runs[place]] for place in (a, b)]
-        names = [key for key in part if all(key in run for side in sides for run in side)]
-        if name != WELCH:
-            return {AS_SHOWN + key: part[key] for key in names}
-        few = rules.few_against_many(*map(len, sides))
+        exact = {row.measure: row for row in rows}
+        names = [key for key in exact if all(key in run for side in sides for run in side)]
         steps = {key: self._step(key, a, b) for key in names}
-        tests = compare_runs(names, *sides, least_df=few, steps=steps)
+        tests: Sequence[ComparedMeasure] = [exact[key] for key in names]
+        if name == WELCH:
+            few = rules.few_against_many(*map(len, sides))
+            tests = compare_runs(names, *sides, least_df=few, steps=steps)
+        elif name:
+            medians = median_runs(names, *sides)
+            figures = {key: (sides[0][one][key], sides[1][two][key]) for key, (one, two) in medians.items()}
+            tests = [within_steps(row, *figures[row.measure], steps[row.measure]) for row in tests]
+            tests = without_turned(tests, *(self._means_shown(names, side) for side in sides))
         return {AS_SHOWN + row.measure: _stored(a, b, name, row) for row in tests}
+
+    def _means_shown(self, names: Iterable[str], runs: Sequence[Values]) -> Values:
+        """Return the means of runs as a row of the board shows them."""
+        means = ((name, self._policy.value(name, mean)) for name, mean in means_of([*names], runs).items())
+        return {name: mean.value if mean.value is not None else math.nan for name, mean in means}
 
     def _step(self, key: str, *places: int) -> float:
         """Return the greatest step of a measure over the runs at these places."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.measures.families import label_of
 from workers.metrics.systems import detectable_difference, spread, welch
 from workers.scoring.case import ScoringCase
@@ -16,6 +17,7 @@ from workers.scoring.resampled_families import Compositions
 
 UNDEFINED = "the measure is undefined for a run"
 NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
+TURNED = "by the mean of all runs one of the two is better, by the median run, which is tested, the other"
 CLASS_NOT_RESAMPLED = "a side has one run, and these figures per class are not resampled"
 NAN = float("nan")
 Values = Mapping[str, float]
@@ -126,7 +128,8 @@ def compare_sides(
     if min(len(left), len(right)) > 1:
         return compare_runs(names, left, right)
     sides = Sides(left, right)
-    return compare_items(names, sides, replicates_of(names, sides, case=case, draws=draws))
+    rows = compare_items(names, sides, replicates_of(names, sides, case=case, draws=draws))
+    return list(without_turned(rows, means_of(names, left), means_of(names, right)))
 
 
 def replicates_of(
@@ -162,6 +165,29 @@ def compare_items(
         else:
             rows.append(ComparedMeasure(name, reason=UNDEFINED))
     return rows
+
+
+def means_of(names: Sequence[str], runs: Sequence[Values]) -> Values:
+    """Return the mean of the runs by measure."""
+    return {name: float(np.mean([run[name] for run in runs])) for name in names}
+
+
+def without_turned(rows: Sequence[ComparedMeasure], left: Values, right: Values) -> Sequence[ComparedMeasure]:
+    """Take away the tests of median runs that are ordered otherwise than the means of both sides."""
+    return [_turned(row, left[row.measure], right[row.measure]) or row for row in rows]
+
+
+def _turned(row: ComparedMeasure, a: float, b: float) -> ComparedMeasure | None:
+    """Return the row of the means without a test if the tested runs have the other order."""
+    if row.differing is None or not row.difference * (a - b) < 0:
+        return None
+    return ComparedMeasure(row.measure, a=a, b=b, difference=a - b, reason=TURNED)
+
+
+def within_steps(row: ComparedMeasure, a: float, b: float, step: float) -> ComparedMeasure:
+    """Put figures rounded to a step in place of the exact ones; a difference within the step is none."""
+    p = 1.0 if abs(a - b) < step - TINY else row.p
+    return row._replace(a=a, b=b, difference=a - b, p=p if np.isfinite(row.p) else row.p)
 
 
 def _over_items(name: str, replicates: Replicates | None, a: float, b: float) -> ComparedMeasure:

@@ -38,7 +38,9 @@ class SystemTestSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     a = serializers.CharField(help_text="As team/system.")
     b = serializers.CharField()
-    difference = serializers.FloatField(allow_null=True, help_text="A − B; of median runs if over items.")
+    difference = serializers.FloatField(
+        allow_null=True, help_text="A − B; of median runs in tests over items."
+    )
     low = serializers.FloatField(allow_null=True, help_text="95 % interval of the difference.")
     high = serializers.FloatField(allow_null=True)
     p = serializers.FloatField(allow_null=True, help_text="Null while only its range is shown.")

@@ -28,6 +28,7 @@ from evalsvc.evaluation.disclosure.shown_tests import (
 from evalsvc.evaluation.models import MeasureTests, Setting
 from evalsvc.evaluation.roles import Person
 
+BY_MEDIAN = "a system of several runs by its median run"
 _DECODER = msgspec.msgpack.Decoder(list[StoredTest])
 Pair = tuple[int, int]
 
@@ -230,7 +231,14 @@ class BoardComparison(Comparison):
 
     def methods_in_words(self, key: str) -> str:
         """Name the tests of a measure, and which pairs are tested over items if some are."""
-        return " and, where a side has one run, ".join(self.methods(key))
+        median = f" ({BY_MEDIAN})" if self.takes_medians(key) else ""
+        return " and, where a side has one run, ".join(self.methods(key)) + median
+
+    def takes_medians(self, key: str) -> bool:
+        """True if a test over items is of a system with several runs."""
+        figures, systems = self.board.columns[key].figures, self.stored_tests.systems
+        over_items = (test for test in self.with_p(key) if test.differing is not None)
+        return any(figures[systems[place]].n > 1 for test in over_items for place in (test.a, test.b))
 
     def detectable(self, key: str) -> tuple[float, float] | None:
         """Return the least and the greatest difference that a test of a pair mostly detects."""

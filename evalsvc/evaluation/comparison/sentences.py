@@ -18,15 +18,19 @@ class ComparedFormat(MeasureFormat, Protocol):
 
 
 class Side(NamedTuple):
-    """A system with its figure; without one there is a reason."""
+    """A system with its figure, the mean of so many runs; without one there is a reason."""
 
     name: str
     mean: float | None
     reason: str = ""
+    n: int = 1
 
 
 class Outcome(NamedTuple):
-    """Test of A − B; `winner` is the side that is ahead by it, 0 or 1."""
+    """Test of A − B; `winner` is the side that is ahead by it, 0 or 1.
+
+    A test `over_items` is of one run of each side.
+    """
 
     test: str
     difference: float | None
@@ -36,6 +40,7 @@ class Outcome(NamedTuple):
     detectable: float | None
     winner: int | None
     reason: str = ""
+    over_items: bool = False
 
 
 def points(value: float, measure: MeasureFormat) -> str:
@@ -53,20 +58,26 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
         first, second = (a, b) if outcome.winner == 0 else (b, a)
         lead = measured(abs(outcome.difference), measure)
         ahead = f"{first.name} is ahead of {second.name} by {lead} {title}"
-        return f"{ahead} (p {outcome.p_holm}, {outcome.test})."
+        return f"{ahead} ({', '.join([f'p {outcome.p_holm}', outcome.test, *of_median(outcome, a, b)])})."
     if measured(means[0], measure) == measured(means[1], measure):
         return f"{a.name} and {b.name} have the same {title} to the shown digits."
     if outcome.reason or outcome.low is None or outcome.high is None:
         return unclaimed(title, measure, a, b, outcome.reason)
     shown = means[0] - means[1] if outcome.difference is None else outcome.difference
     interval = f"{points(outcome.low, measure)} to {points(outcome.high, measure)}"
-    none = f"No difference between {a.name} and {b.name} could be shown: {points(shown, measure)}"
+    median = "".join(f" ({words})" for words in of_median(outcome, a, b))
+    none = f"No difference between {a.name} and {b.name} could be shown: {points(shown, measure)}{median}"
     unseen = (
         ""
         if outcome.detectable is None
         else f"; differences under {measured(outcome.detectable, measure)} would mostly go unseen"
     )
     return f"{none}, 95 % interval {interval}{unseen}."
+
+
+def of_median(outcome: Outcome, a: Side, b: Side) -> list[str]:
+    """Name the system that a test over items takes by its median run; the other has one run."""
+    return [f"{side.name} by its median run" for side in (a, b) if outcome.over_items and side.n > 1]
 
 
 def unclaimed(title: str, measure: ComparedFormat, a: Side, b: Side, reason: str) -> str:

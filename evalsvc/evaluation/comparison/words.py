@@ -79,7 +79,7 @@ def outcome(comparison: Comparison, column: Column, a: int, b: int) -> Outcome:
     winner = None if test.winner is None else int(test.winner == b)
     return Outcome(
         test.test, test.difference, test.low, test.high, test.p_holm_text, test.detectable, winner,
-        test.reason or (NO_SHARED_MEASURE if test.low is None else ""),
+        test.reason or (NO_SHARED_MEASURE if test.low is None else ""), test.is_over_items,
     )  # fmt: skip
 
 
@@ -92,7 +92,8 @@ def sentence(comparison: Comparison, column: Column, a: int, b: int) -> str:
 def _side(comparison: Comparison, column: Column, place: int) -> Side:
     shown = figure(comparison, column, place)
     reason = shown.reason if shown else NO_FIGURE
-    return Side(comparison.names_in_sentences[place], shown.mean if shown else None, reason)
+    n = shown.n if shown else 0
+    return Side(comparison.names_in_sentences[place], shown.mean if shown else None, reason, n)
 
 
 def remarks(comparison: Comparison) -> list[str]:
@@ -150,5 +151,6 @@ def _reversal(comparison: Comparison, main: Column, other: Column, a: int, b: in
     if not here or not there or None in (winners := {here.winner, there.winner}) or len(winners) == 1:
         return ""
     first, second = (a, b) if here.winner == a else (b, a)
-    names = comparison.names_in_sentences
-    return f"By {main.title} {names[first]} is ahead, by {other.title} {names[second]}."
+    names, sides = comparison.names_in_sentences, [_side(comparison, main, place) for place in (a, b)]
+    median = "".join(f" ({each})" for each in sentences.of_median(outcome(comparison, main, a, b), *sides))
+    return f"By {main.title} {names[first]} is ahead, by {other.title} {names[second]}{median}."

@@ -39,7 +39,7 @@ class StoredTest(msgspec.Struct, frozen=True, array_like=True):
     """Test of a measure between the systems at two places.
 
     Without p there is a reason. Differences under `detectable` would mostly go unseen. A test over items
-    has the number of those that are `differing`, right for one system alone.
+    has the number of those that are `differing`, right for one system alone; it is of median runs.
     """
 
     a: int
@@ -88,6 +88,11 @@ class ShownTest:
     detectable: float | None
     reason: str
     winner: int | None
+
+    @property
+    def is_over_items(self) -> bool:
+        """True for a test of one run of each side."""
+        return bool(self.test) and not self.test.endswith("runs")
 
     @property
     def greatest_p_holm(self) -> float:
@@ -149,8 +154,8 @@ def shown_test(
 ) -> ShownTest:
     """Round a test to the step of its measure, or withhold it.
 
-    `difference` is that of the figures shown, which a hidden gold lets out; `withheld` the reason why the
-    pair is not tested by the measure, if there is one.
+    `difference` is that of the figures shown, which a hidden gold lets out; over items it is that of the runs
+    tested, as shown. `withheld` is the reason why the pair is not tested by the measure, if there is one.
     """
     step = policy.step(key) if policy.hidden else None
     few_differ = _few_differ(stored) if policy.hidden else ""
@@ -167,6 +172,8 @@ def shown_test(
             stored.p, stored.p_holm, p_text(stored.p), p_text(stored.p_holm),
             stored.d, stored.word or "", stored.detectable, "", winner,
         )  # fmt: skip
+    if stored.differing is not None:
+        difference = stored.difference
     ends: tuple[float | None, float | None] = (None, None)
     if stored.low is not None and stored.high is not None and difference is not None:
         ends = rules.around(difference, stored.low, stored.high, step)

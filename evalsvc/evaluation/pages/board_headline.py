@@ -10,7 +10,7 @@ from django.utils.text import capfirst
 from evalsvc.core.web.formatting import counted, listed, measured, quoted
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison import sentences, words
-from evalsvc.evaluation.comparison.board_comparison import BoardComparison
+from evalsvc.evaluation.comparison.board_comparison import BY_MEDIAN, BoardComparison
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.sentences import Side
 from evalsvc.evaluation.disclosure.policy import WITHHELD
@@ -132,9 +132,16 @@ def _front_in_words(
         if len(behind) == PAIR:  # the pair before says the first of them
             paired = column.order[:PAIR] == [front[0], behind[0]]
             others = f"{names[behind[1]]} too" if paired else "both other tested systems"
-        yield f"{names[front[0]]} is ahead of {others}."
+        yield f"{names[front[0]]} is ahead of {others}{_by_medians(column, front[0], behind)}."
     if PAIR < len(bands) < len(column.order):
         yield f"Tested: {counted(len(bands), 'system')} of {len(column.order):,}."
+
+
+def _by_medians(column: Column, first: int, others: Sequence[int]) -> str:
+    """Say that median runs are tested where one of two systems has several runs."""
+    several = column.figures[first].n > 1
+    median = any((column.figures[other].n > 1) != several for other in others)
+    return f" ({BY_MEDIAN} where the other has one)" if median else ""
 
 
 def _listed(systems: Sequence[int], names: Mapping[int, str]) -> str:

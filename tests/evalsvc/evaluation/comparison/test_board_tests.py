@@ -20,7 +20,7 @@ from evalsvc.core.jobs.queue import enqueue, request_cancel
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.boards import leaderboard, stored_boards
 from evalsvc.evaluation.comparison import board_comparison, board_tests, compared, tested_systems, words
-from evalsvc.evaluation.comparison.board_comparison import Band
+from evalsvc.evaluation.comparison.board_comparison import BY_MEDIAN, Band
 from evalsvc.evaluation.disclosure import shown_tests
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import ONE_TEAM
@@ -319,7 +319,8 @@ def test_single_runs_are_tested_over_items_beside_systems_with_several(
     assert ranks() == tested | {"Last": ("–", ONE_RUN_OF_MANY)}
     by = ["Welch’s t over runs", "paired randomisation over sentences"]
     page = " ".join(client.get(reverse("board", args=["hid"])).content.decode().split())
-    assert f"{by[0]} and, where a side has one run, {by[1]}, .05 after Holm over 3 pairs of the 3" in page
+    both = f"{by[0]} and, where a side has one run, {by[1]} ({BY_MEDIAN})"
+    assert f"{both}, .05 after Holm over 3 pairs of the 3" in page
     assert f"by {by[0]} and" in client.get(reverse("board-view-file", args=["hid", "tex"])).content.decode()
     client.force_login(cast.kim)
     assert client.get(reverse("api-board", args=["hid"])).json()["tests"] == by

@@ -233,6 +233,11 @@ class Board:
         return set(best.values())
 
     @cached_property
+    def teams_named(self) -> dict[frozenset[str], dict[str, int]]:
+        """Teams that words of names name, once they were looked up."""
+        return {}
+
+    @cached_property
     def _selections(self) -> set[int]:
         return {row.runs.system for row in self.rows if row.is_selection}
 

@@ -22,7 +22,10 @@ def distinct_names(systems: Collection[BoardSystem], board: Board) -> dict[int, 
     """Return the names by key, with the team where two look alike, or one names another team of the board."""
     shared = Counter(folded(system.name) for system in systems)
     parts = {system.pk: _parts(system.name) for system in systems}
-    teams = _teams(set().union(*parts.values()), board)
+    words = frozenset[str]().union(*parts.values())
+    if words not in board.teams_named:  # page and tests name the same systems
+        board.teams_named[words] = _teams(words, board)
+    teams = board.teams_named[words]
 
     def needs_team(system: BoardSystem) -> bool:
         named = (teams.get(part, system.team_id) for part in parts[system.pk])

@@ -37,7 +37,8 @@ def named(benchmark: Benchmark, *systems: tuple[str, str], of: int | None = None
         system = benchmark.systems.create(name=name, team=by)
         found.append(BoardSystem(system.pk, name, "", False, by.pk, team, by.slug))
     runs = [SimpleNamespace(system=each.pk) for each in found]
-    board: Any = SimpleNamespace(setting=benchmark.settings.get(), figures=SimpleNamespace(runs=runs))
+    of_runs = SimpleNamespace(runs=runs)
+    board: Any = SimpleNamespace(setting=benchmark.settings.get(), figures=of_runs, teams_named={})
     return [*distinct_names(found[:of], board).values()]
 
 
